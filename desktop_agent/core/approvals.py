@@ -1,0 +1,79 @@
+"""Approvals: what is asked of the person, and what they decide."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from desktop_agent.core.ids import AgentId, RequestId
+from desktop_agent.core.messages import Display, ToolCall, Value
+
+Mode = Literal["look", "ask", "free"]
+RuleScope = Literal["session", "folder", "everywhere"]
+
+MODE_TITLES: dict[Mode, str] = {
+    "look": "Look only",
+    "ask": "Ask before changes",
+    "free": "Work without asking in this folder",
+}
+
+
+class Rule(Value, frozen=True):
+    """`tool(pattern)`: calls it covers are allowed, or with `is_deny` refused, unasked.
+
+    `pattern` is a prefix of words for commands (`pytest`), a glob relative to the folder for
+    files, a host for addresses; empty covers the whole tool. `where` is the folder or the
+    session the scope is bound to.
+    """
+
+    tool: str
+    pattern: str
+    scope: RuleScope = "session"
+    where: str = ""
+    is_deny: bool = False
+    origin: str = ""
+    created_at: float = 0.0
+    uses: int = 0
+
+
+class ApprovalRequest(Value, frozen=True):
+    """One tool call that waits for the person.
+
+    `title` is a plain question, `display` the exact effect, `stakes` short chips such as
+    `writes 1 file`, `reason` why it is asked, `rules` what *Allow* may remember.
+    """
+
+    id: RequestId
+    agent_id: AgentId
+    call: ToolCall
+    title: str
+    display: Display | None
+    reason: str = ""
+    stakes: tuple[str, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    created_at: float = 0.0
+
+
+class AllowOnce(Value, frozen=True):
+    """Run it this time."""
+
+
+class AllowAlways(Value, frozen=True):
+    """Run it, and whatever else the rule covers from now on."""
+
+    rule: Rule
+
+
+class Edited(Value, frozen=True):
+    """Run it with these arguments in place of the model's; the model is told."""
+
+    arguments: dict[str, object]
+
+
+class Deny(Value, frozen=True):
+    """Don't run it. `by` says who refused: only a person's no reads *denied by the user*."""
+
+    reason: str = ""
+    by: Literal["user", "rule", "mode", "unattended", "withdrawn"] = "user"
+
+
+Decision = AllowOnce | AllowAlways | Edited | Deny

@@ -1,0 +1,250 @@
+"""What the window and the store hear. Frozen values; no future, callback or key inside.
+
+A turn is TurnStarted, steps, then exactly one TurnEnded. Within a step:
+StepStarted, MessageAdded(user)?, NoteDelivered*, MessageStarted, PartDelta*,
+MessageAdded(assistant), StepEnded, (ToolStarted, ToolOutput*, ToolEnded)*, MessageAdded(tool).
+
+Happenings are in the past tense and belong to one agent. `…Changed` are snapshots: each
+replaces the one before it.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from desktop_agent.core.agents import AgentInfo, StopReason
+from desktop_agent.core.approvals import ApprovalRequest, Decision
+from desktop_agent.core.faults import Fault
+from desktop_agent.core.ids import AgentId, MessageId, NoteId, QuestionId, RequestId, SessionId
+from desktop_agent.core.messages import Message, ToolCall, ToolResult, Value
+from desktop_agent.core.notes import Note, ReturnReason
+from desktop_agent.core.questions import Question
+from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.core.usage import Usage
+
+
+class TurnStarted(Value, frozen=True):
+    """The agent woke up."""
+
+    agent_id: AgentId
+    at: float = 0.0
+
+
+class StopReport(Value, frozen=True):
+    """What a stop cancelled, killed, kept and left undone; `alive` are pids that refused."""
+
+    cancelled: tuple[str, ...] = ()
+    killed: tuple[str, ...] = ()
+    not_executed: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    alive: tuple[int, ...] = ()
+
+
+class TurnEnded(Value, frozen=True):
+    """The agent stopped. `fault` is set for the reason `error`, `report` for `cancelled`."""
+
+    agent_id: AgentId
+    reason: StopReason
+    usage: Usage = Usage()
+    fault: Fault | None = None
+    report: StopReport | None = None
+    at: float = 0.0
+
+
+class StepStarted(Value, frozen=True):
+    """A model request is about to be made; steps count from 1 over an agent's life."""
+
+    agent_id: AgentId
+    step: int
+
+
+class StepEnded(Value, frozen=True):
+    """The model has answered. `context_tokens` is what the request took, if known."""
+
+    agent_id: AgentId
+    step: int
+    usage: Usage = Usage()
+    context_tokens: int | None = None
+
+
+class RetryScheduled(Value, frozen=True):
+    """The request failed and is made again after `delay_s` seconds."""
+
+    agent_id: AgentId
+    attempt: int
+    delay_s: float
+    fault: Fault
+
+
+class MessageStarted(Value, frozen=True):
+    """The model began to answer; the message comes whole in MessageAdded with the same id."""
+
+    agent_id: AgentId
+    message_id: MessageId
+
+
+class PartDelta(Value, frozen=True):
+    """More text of a message that has started."""
+
+    agent_id: AgentId
+    message_id: MessageId
+    kind: Literal["text", "thinking"]
+    text: str
+
+
+class MessageAdded(Value, frozen=True):
+    """The message is in the history. `is_partial`: the stream ended before its end."""
+
+    agent_id: AgentId
+    message: Message
+    is_partial: bool = False
+
+
+class ToolStarted(Value, frozen=True):
+    """The call runs now; approvals are behind it."""
+
+    agent_id: AgentId
+    call: ToolCall
+    doing: str = ""
+    at: float = 0.0
+
+
+class ToolOutput(Value, frozen=True):
+    """Live output of a running call, for the person; bounded by the engine."""
+
+    agent_id: AgentId
+    call_id: str
+    text: str
+
+
+class ToolEnded(Value, frozen=True):
+    """The call has its result. `outcome` tells the card's state apart from the text."""
+
+    agent_id: AgentId
+    result: ToolResult
+    outcome: Literal["ok", "failed", "denied", "cancelled", "unknown"] = "ok"
+    seconds: float = 0.0
+
+
+class ApprovalRequested(Value, frozen=True):
+    """A call waits for the person."""
+
+    agent_id: AgentId
+    request: ApprovalRequest
+
+
+class ApprovalResolved(Value, frozen=True):
+    """The request is settled; every card of that id folds."""
+
+    agent_id: AgentId
+    request_id: RequestId
+    decision: Decision
+
+
+class QuestionAsked(Value, frozen=True):
+    """The agent waits for the person's words."""
+
+    agent_id: AgentId
+    question: Question
+
+
+class QuestionAnswered(Value, frozen=True):
+    """The question is settled; `by` is `user` or `withdrawn`."""
+
+    agent_id: AgentId
+    question_id: QuestionId
+    text: str
+    by: str = "user"
+
+
+class NoteQueued(Value, frozen=True):
+    """The note is on disk and in the inbox. The same id again means it was edited."""
+
+    agent_id: AgentId
+    note: Note
+
+
+class NoteTaken(Value, frozen=True):
+    """The note is in the message that goes out now; it can't be edited any more."""
+
+    agent_id: AgentId
+    note_id: NoteId
+    message_id: MessageId
+
+
+class NoteDelivered(Value, frozen=True):
+    """The provider accepted a request that holds the note."""
+
+    agent_id: AgentId
+    note_id: NoteId
+    step: int
+    at: float = 0.0
+
+
+class NoteReturned(Value, frozen=True):
+    """The note left the inbox unread; its text is kept."""
+
+    agent_id: AgentId
+    note_id: NoteId
+    why: ReturnReason
+
+
+class AgentsChanged(Value, frozen=True):
+    """All agents of one session."""
+
+    session_id: SessionId
+    agents: tuple[AgentInfo, ...]
+
+
+class SessionsChanged(Value, frozen=True):
+    """All sessions, newest activity first."""
+
+    sessions: tuple[SessionInfo, ...]
+
+
+class EngineFailed(Value, frozen=True):
+    """A defect or a lost resource; the app goes on. `where` is for the log and the details."""
+
+    where: str
+    message: str
+    agent_id: AgentId | None = None
+
+
+Happening = (
+    TurnStarted
+    | TurnEnded
+    | StepStarted
+    | StepEnded
+    | RetryScheduled
+    | MessageStarted
+    | PartDelta
+    | MessageAdded
+    | ToolStarted
+    | ToolOutput
+    | ToolEnded
+    | ApprovalRequested
+    | ApprovalResolved
+    | QuestionAsked
+    | QuestionAnswered
+    | NoteQueued
+    | NoteTaken
+    | NoteDelivered
+    | NoteReturned
+)
+
+
+class SessionOpened(Value, frozen=True):
+    """A session's state for the window. `events` are the newest happenings, oldest first.
+
+    `first_seq` is the number of the oldest event given: more can be asked for while it is
+    above 1. The events fold into the transcript just as live ones do.
+    """
+
+    info: SessionInfo
+    agents: tuple[AgentInfo, ...] = ()
+    events: tuple[Happening, ...] = ()
+    first_seq: int = 1
+
+
+Snapshot = AgentsChanged | SessionsChanged | SessionOpened | EngineFailed
+Event = Happening | Snapshot

@@ -1,0 +1,188 @@
+"""What the model sees: messages and their parts, and the rules a history must keep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from desktop_agent.core.ids import MessageId, NoteId, new_message_id
+
+Role = Literal["user", "assistant", "tool"]
+
+UNKNOWN_OUTCOME = (
+    "The app ended while this tool was running, so its outcome is unknown. "
+    "Check what was done before doing it again."
+)
+
+
+class Value(msgspec.Struct, frozen=True, tag=True):
+    """A frozen record. Encodes to JSON and msgpack with its class name under `type`."""
+
+
+class TextPart(Value, frozen=True):
+    """Plain text, Markdown by convention."""
+
+    text: str
+
+
+class ThinkingPart(Value, frozen=True):
+    """A model's reasoning. `signature` goes back to the provider unchanged."""
+
+    text: str
+    signature: str = ""
+    is_redacted: bool = False
+
+
+class ImagePart(Value, frozen=True):
+    """An image, as the bytes of its file."""
+
+    media_type: str
+    data: bytes
+    name: str = ""
+
+
+class ToolCall(Value, frozen=True):
+    """A model's request to run a tool.
+
+    `raw` holds the provider's text when it was not a JSON object; `arguments` is then empty.
+    `signature` goes back to the provider unchanged (Gemini's thought signature).
+    """
+
+    id: str
+    name: str
+    arguments: dict[str, Any] = {}
+    raw: str = ""
+    signature: str = ""
+
+
+class DiffDisplay(Value, frozen=True):
+    """A change of one file, as a unified diff."""
+
+    path: str
+    patch: str
+    added: int
+    removed: int
+    is_new: bool = False
+
+
+class CommandDisplay(Value, frozen=True):
+    """A command as it will be run, and where."""
+
+    command: str
+    directory: str
+    parts: tuple[str, ...] = ()
+
+
+class OutputDisplay(Value, frozen=True):
+    """What a command printed, already bounded; `file` has the whole of it when it was cut."""
+
+    text: str
+    exit_code: int | None = None
+    seconds: float = 0.0
+    file: str = ""
+
+
+class FilesDisplay(Value, frozen=True):
+    """Files that were read or found, with a word on the result such as `84 lines`."""
+
+    paths: tuple[str, ...]
+    summary: str = ""
+
+
+class UrlDisplay(Value, frozen=True):
+    """An address that will be, or was, fetched."""
+
+    url: str
+    method: str = "GET"
+
+
+Display = DiffDisplay | CommandDisplay | OutputDisplay | FilesDisplay | UrlDisplay
+
+
+class ToolResult(Value, frozen=True):
+    """What a tool call gave. `display` is for the person and never goes to the model."""
+
+    call_id: str
+    text: str
+    is_error: bool = False
+    display: Display | None = None
+    images: tuple[ImagePart, ...] = ()
+
+
+Part = TextPart | ThinkingPart | ImagePart | ToolCall | ToolResult
+
+
+class Message(Value, frozen=True):
+    """One entry of a history. `note_ids` names the notes that a user message was made of."""
+
+    id: MessageId
+    role: Role
+    parts: tuple[Part, ...]
+    sender: str = ""
+    note_ids: tuple[NoteId, ...] = ()
+    created_at: float = 0.0
+
+    @property
+    def text(self) -> str:
+        """All text parts, joined."""
+        return "".join(part.text for part in self.parts if isinstance(part, TextPart))
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """The calls in this message, in the model's order."""
+        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+
+    @property
+    def results(self) -> tuple[ToolResult, ...]:
+        """The tool results in this message."""
+        return tuple(part for part in self.parts if isinstance(part, ToolResult))
+
+
+def owes_reply(history: Sequence[Message]) -> bool:
+    """Whether the model has to speak next: the last message is a user's or a tool's."""
+    return bool(history) and history[-1].role != "assistant"
+
+
+def open_calls(history: Iterable[Message]) -> tuple[ToolCall, ...]:
+    """Return the calls that have no result yet, in order."""
+    calls: dict[str, ToolCall] = {}
+    for message in history:
+        for call in message.tool_calls:
+            calls[call.id] = call
+        for result in message.results:
+            calls.pop(result.call_id, None)
+    return tuple(calls.values())
+
+
+def close_open_calls(history: Sequence[Message], text: str = UNKNOWN_OUTCOME) -> list[Message]:
+    """Return the history with every tool call answered, so that any provider accepts it.
+
+    A missing result becomes an error result right behind the message that holds the call,
+    joined with the results that message already has.
+    """
+    answered = {result.call_id for message in history for result in message.results}
+    closed: list[Message] = []
+    pending: list[ToolResult] = []
+    for message in history:
+        if pending and message.role == "tool":
+            merged = (*message.parts, *pending)
+            message = msgspec.structs.replace(message, parts=merged)
+            pending = []
+        elif pending:
+            closed.append(_results_message(pending))
+            pending = []
+        closed.append(message)
+        pending = [
+            ToolResult(call.id, text, is_error=True)
+            for call in message.tool_calls
+            if call.id not in answered
+        ]
+    if pending:
+        closed.append(_results_message(pending))
+    return closed
+
+
+def _results_message(results: Sequence[ToolResult]) -> Message:
+    return Message(new_message_id(), "tool", tuple(results))

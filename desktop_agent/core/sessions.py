@@ -1,0 +1,32 @@
+"""Sessions: everything of one piece of work, stored under one id."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from desktop_agent.core.approvals import Mode
+from desktop_agent.core.ids import AgentId, SessionId
+from desktop_agent.core.messages import Value
+from desktop_agent.core.usage import Usage
+from desktop_agent.core.workspace import Workspace
+
+# `interrupted`: the app ended while it ran. `failed`: its last turn ended with an error.
+SessionStatus = Literal["idle", "running", "needs_you", "failed", "interrupted"]
+
+
+class SessionInfo(Value, frozen=True):
+    """A session as the list shows it. `context_tokens` is what the last request took."""
+
+    id: SessionId
+    main_agent: AgentId
+    title: str
+    workspace: Workspace
+    model: str
+    mode: Mode = "ask"
+    status: SessionStatus = "idle"
+    is_unread: bool = False
+    created_at: float = 0.0
+    updated_at: float = 0.0
+    usage: Usage = Usage()
+    context_tokens: int | None = None
+    context_limit: int | None = None

@@ -1,0 +1,42 @@
+"""The person's settings. Keys are never among them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from desktop_agent.core.approvals import Mode
+from desktop_agent.core.messages import Value
+from desktop_agent.core.requests import Limits
+
+Theme = Literal["system", "light", "dark"]
+
+
+class CustomServer(Value, frozen=True):
+    """An OpenAI-compatible server the person added by its address."""
+
+    title: str
+    api_base: str
+
+
+class Settings(Value, frozen=True):
+    """Everything the Settings window can change; each field is read somewhere.
+
+    `model` is empty until one was chosen. `steer_on_enter` swaps *Queue* and *Steer*.
+    `text_scale` is a percentage of the type sizes.
+    """
+
+    theme: Theme = "system"
+    text_scale: int = 100
+    reduce_motion: bool = False
+    model: str = ""
+    api_base: str = ""
+    mode: Mode = "ask"
+    send_with_ctrl_enter: bool = False
+    steer_on_enter: bool = False
+    keep_keys_in_file: bool = False
+    max_steps: int = 200
+    shell_timeout_s: int = 120
+    limits: Limits = Limits()
+    servers: tuple[CustomServer, ...] = ()
+    favourite_models: tuple[str, ...] = ()
+    recent_folders: tuple[str, ...] = ()

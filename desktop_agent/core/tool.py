@@ -1,0 +1,119 @@
+"""A tool is a value: built-in ones, MCP ones and a test's are made the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Any, Protocol
+
+from desktop_agent.core.approvals import Rule
+from desktop_agent.core.ids import AgentId
+from desktop_agent.core.messages import Display, ImagePart
+from desktop_agent.core.workspace import Workspace
+
+
+class Access(Enum):
+    """What a tool does to the world; the policy and the order of calls go by it."""
+
+    INTERNAL = "internal"  # the app's own state only
+    READ = "read"
+    WRITE = "write"
+    EXECUTE = "execute"
+    NETWORK = "network"
+
+
+class ToolError(Exception):
+    """An expected failure; its text goes to the model, which can react to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """What a tool gives: `text` and `images` for the model, `display` for the person."""
+
+    text: str
+    display: Display | None = None
+    images: tuple[ImagePart, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a call would do, found out without doing it; the approval card shows this.
+
+    `title` is a question (`Run a command?`). `paths` are the resolved files it would write,
+    `deletes` those it would remove, `protected` those the policy must always ask about,
+    `command` the shell text, `host` the network host. `is_read_only` is set for a command
+    proven to change nothing. `rules` are what *Allow always* may offer; their scope is set
+    by the card. Two equal previews mean the same effect: it is computed again after the
+    person has allowed it, and a difference stops the call.
+    """
+
+    title: str
+    display: Display | None = None
+    stakes: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    deletes: tuple[str, ...] = ()
+    protected: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
+    command: str = ""
+    host: str = ""
+    is_read_only: bool = False
+    rules: tuple[Rule, ...] = ()
+    fingerprint: str = ""
+
+
+class FileMemory(Protocol):
+    """What an agent has read, so that `edit` can refuse a file that changed since."""
+
+    def remember(self, path: Path, digest: str) -> None:
+        """Note that the agent has seen this content (hex SHA-256) of the resolved path."""
+        ...
+
+    def digest_of(self, path: Path) -> str | None:
+        """Return the digest last seen, or None when the file was never read."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """What one call may use. Passed as a parameter; nothing ambient.
+
+    `report` shows live output to the person. `ask_user` waits for the person's answer.
+    `spill_dir` takes the whole of an output that was cut for the model.
+    """
+
+    agent_id: AgentId
+    call_id: str
+    workspace: Workspace
+    report: Callable[[str], None]
+    ask_user: Callable[[str, tuple[str, ...]], Awaitable[str]]
+    files: FileMemory
+    spill_dir: Path
+    jobs: Any = None
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+RunTool = Callable[[Any, ToolContext], Awaitable[ToolOutput]]
+PreviewTool = Callable[[Any, ToolContext], Awaitable[Preview]]
+ParseArguments = Callable[[Mapping[str, Any]], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """`parse` checks a model's arguments and raises ToolError in words for the model.
+
+    `schema` is the JSON schema of the arguments. `describe` gives the short activity text
+    (`reading prices.csv`) from raw arguments. `preview` is there for every tool that may
+    need approval; without one a call is shown by its arguments.
+    """
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+    access: Access
+    parse: ParseArguments
+    run: RunTool
+    preview: PreviewTool | None = None
+    describe: Callable[[Mapping[str, Any]], str] | None = None
+    timeout_s: float | None = None

@@ -1,0 +1,90 @@
+"""The seams: what the engine needs from outside, named by role."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from desktop_agent.core.approvals import Rule
+from desktop_agent.core.events import Happening
+from desktop_agent.core.ids import AgentId, SessionId
+from desktop_agent.core.messages import Message
+from desktop_agent.core.notes import Note
+from desktop_agent.core.requests import ModelRequest, StreamItem
+from desktop_agent.core.sessions import SessionInfo
+
+
+class Model(Protocol):
+    """A language model, whichever."""
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
+        """Yield Retrying*, Accepted, Delta*, then exactly one Answer.
+
+        Raises ModelError when it failed for good. Closing the iterator cancels the request.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRecord:
+    """What the store knows of one agent: enough to go on with it.
+
+    `inbox` are the notes that were queued and neither taken nor returned. `unconfirmed` are
+    notes that were taken but not delivered. `was_running` tells that a turn had no end.
+    """
+
+    agent_id: AgentId
+    history: tuple[Message, ...] = ()
+    inbox: tuple[Note, ...] = ()
+    step: int = 0
+    was_running: bool = False
+    unconfirmed: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A run of happenings, oldest first; `first_seq` numbers the oldest (1 is the very first)."""
+
+    events: tuple[Happening, ...]
+    first_seq: int
+
+
+class Store(Protocol):
+    """Where sessions are kept. Every method is called on the engine thread."""
+
+    def record(self, session_id: SessionId, event: Happening) -> None:
+        """Put the event on disk before it returns; deltas and live output within 0.5 s."""
+        ...
+
+    def save_session(self, info: SessionInfo) -> None:
+        """Insert or update a session's row."""
+        ...
+
+    def delete_session(self, session_id: SessionId) -> None:
+        """Delete a session and all its events."""
+        ...
+
+    def sessions(self) -> tuple[SessionInfo, ...]:
+        """Return all sessions, newest activity first."""
+        ...
+
+    def page(self, session_id: SessionId, before_seq: int | None, count: int) -> Page:
+        """Return the `count` happenings before `before_seq` (None: the newest)."""
+        ...
+
+    def load_agents(self, session_id: SessionId) -> tuple[AgentRecord, ...]:
+        """Return every agent of the session, with its whole history."""
+        ...
+
+    def search(self, text: str, limit: int) -> tuple[SessionId, ...]:
+        """Return sessions whose title or messages hold the words, best first."""
+        ...
+
+    def rules(self) -> tuple[Rule, ...]:
+        """Return the stored approval rules."""
+        ...
+
+    def save_rules(self, rules: Sequence[Rule]) -> None:
+        """Replace the stored approval rules."""
+        ...

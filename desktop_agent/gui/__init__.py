@@ -1,0 +1,1 @@
+"""The window. Qt lives here and in app.py, and nowhere else."""

@@ -1,0 +1,1 @@
+"""Item models fed by snapshots."""

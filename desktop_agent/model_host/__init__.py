@@ -1,0 +1,1 @@
+"""The process in which litellm lives; nothing else imports litellm."""

@@ -1,0 +1,60 @@
+"""Where things are: the app's own files, and the person's data. Nobody else knows."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import platformdirs
+
+_APP = "desktop-agent"
+
+
+def _first_existing(*candidates: Path) -> Path:
+    for candidate in candidates:
+        if candidate.is_dir():
+            return candidate
+    message = f"the app's own files are missing; looked in {', '.join(map(str, candidates))}"
+    raise FileNotFoundError(message)
+
+
+def resource(name: str) -> Path:
+    """Return the path of a file below `resources/`; raises FileNotFoundError without that."""
+    here = Path(__file__).parent
+    return _first_existing(here / "_resources", here.parent / "resources") / name
+
+
+def builtin_skills() -> Path:
+    """Return the directory of the bundled skills."""
+    here = Path(__file__).parent
+    return _first_existing(here / "_skills", here.parent / "skills")
+
+
+def data_dir() -> Path:
+    """Return the directory for sessions and logs, made for this user alone.
+
+    `DESKTOP_AGENT_HOME` moves data and settings together (tests, portable use).
+    """
+    home = _home()
+    return _private(home / "data" if home else Path(platformdirs.user_data_dir(_APP)))
+
+
+def config_dir() -> Path:
+    """Return the directory for settings, made for this user alone."""
+    home = _home()
+    return _private(home / "config" if home else Path(platformdirs.user_config_dir(_APP)))
+
+
+def log_dir() -> Path:
+    """Return the directory for log files."""
+    return _private(data_dir() / "logs")
+
+
+def _home() -> Path | None:
+    home = os.environ.get("DESKTOP_AGENT_HOME")
+    return Path(home) if home else None
+
+
+def _private(path: Path) -> Path:
+    path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return path
