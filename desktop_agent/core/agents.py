@@ -9,7 +9,8 @@ from desktop_agent.core.messages import Value
 from desktop_agent.core.usage import Usage
 
 AgentStatus = Literal["idle", "running", "waiting_approval", "waiting_answer", "stopping"]
-StopReason = Literal["finished", "cancelled", "error", "step_limit", "budget"]
+# `interrupted`: the app itself ended while the turn ran; written at the next start.
+StopReason = Literal["finished", "cancelled", "error", "step_limit", "budget", "interrupted"]
 
 
 class AgentInfo(Value, frozen=True):

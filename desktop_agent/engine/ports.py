@@ -50,11 +50,22 @@ class Page:
     first_seq: int
 
 
+class StoreError(Exception):
+    """The store could not write or read; the text says why, in words for a person."""
+
+
 class Store(Protocol):
-    """Where sessions are kept. Every method is called on the engine thread."""
+    """Where sessions are kept. Every method is called on the engine thread.
+
+    Any method raises StoreError when the disk refuses.
+    """
 
     def record(self, session_id: SessionId, event: Happening) -> None:
         """Put the event on disk before it returns; deltas and live output within 0.5 s."""
+        ...
+
+    def flush_pending(self) -> None:
+        """Write what is buffered; called at least every 0.4 s while anything streams."""
         ...
 
     def save_session(self, info: SessionInfo) -> None:

@@ -1,0 +1,49 @@
+"""Questions that wait for the person's words."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from desktop_agent.core.events import Happening, QuestionAnswered, QuestionAsked
+from desktop_agent.core.ids import AgentId, QuestionId, new_question_id
+from desktop_agent.core.questions import Question
+
+
+class Questions:
+    """Open questions by id. Futures never leave the engine loop."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[QuestionId, tuple[Question, asyncio.Future[str]]] = {}
+
+    def waiting_of(self, agent_id: AgentId) -> tuple[Question, ...]:
+        """Return an agent's open questions."""
+        return tuple(q for q, _ in self._waiting.values() if q.agent_id == agent_id)
+
+    async def ask(
+        self,
+        agent_id: AgentId,
+        call_id: str,
+        text: str,
+        options: tuple[str, ...],
+        emit: Callable[[Happening], None],
+    ) -> str:
+        """Ask and wait; cancelling withdraws the question."""
+        question = Question(new_question_id(), agent_id, call_id, text, options, time.time())
+        answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._waiting[question.id] = (question, answer)
+        text, by = "", "withdrawn"
+        try:
+            emit(QuestionAsked(agent_id, question))
+            text, by = await answer, "user"
+        finally:
+            self._waiting.pop(question.id, None)
+            emit(QuestionAnswered(agent_id, question.id, text, by))
+        return text
+
+    def answer(self, question_id: QuestionId, text: str) -> None:
+        """Settle a question; the first answer wins."""
+        waiting = self._waiting.get(question_id)
+        if waiting is not None and not waiting[1].done():
+            waiting[1].set_result(text)
