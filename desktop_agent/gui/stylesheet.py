@@ -1,0 +1,194 @@
+"""The one style sheet, made from the tokens. Every control that takes the focus shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from string import Template
+from typing import Any
+
+from PySide6.QtGui import QColor
+
+_TOKENS = (
+    *("window", "canvas", "raised", "sunken", "hover", "active", "line", "line2", "line3", "sel"),
+    *("fg", "muted", "subtle", "accent", "accentFill", "onAccent", "accentSoft", "info"),
+    *("ok", "okSoft", "warn", "warnSoft", "warnLine", "err", "errSoft"),
+)
+
+_TEXT = Template("""
+QToolTip { background: $raised; color: $fg; border: ${edge}px solid $line2; padding: 4px 8px; }
+QLabel { background: transparent; color: $fg; }
+QLabel:disabled { color: $line3; }
+QLabel[role="muted"] { color: $muted; }
+QLabel[role="subtle"] { color: $subtle; font-size: ${small}px; }
+QLabel[role="caption"] { color: $subtle; font-size: ${caption}px; }
+QLabel[role="section"] { color: $subtle; font-size: ${caption}px; font-weight: 600; }
+QLabel[role="title"] { font-size: ${body}px; font-weight: 600; }
+QLabel[role="strong"] { font-weight: 600; }
+QLabel[role="body"] { font-size: ${body}px; }
+QLabel[role="h1"] { font-size: ${h1}px; font-weight: 600; }
+QLabel[role="h2"] { font-size: ${h2}px; font-weight: 600; }
+QLabel[role="h3"] { font-size: ${h3}px; font-weight: 600; }
+QLabel[role="ok"] { color: $ok; }
+QLabel[role="warn"] { color: $warn; }
+QLabel[role="error"] { color: $err; }
+QLabel[role="mono"] { font-family: "JetBrains Mono"; font-size: ${small}px; }
+QLabel[role="chip"] { background: $hover; color: $muted; border-radius: 9px; padding: 1px 8px;
+  font-size: ${caption}px; font-weight: 500; }
+QLabel[tone="ok"] { background: $okSoft; color: $ok; }
+QLabel[tone="warn"] { background: $warnSoft; color: $warn; }
+QLabel[tone="err"] { background: $errSoft; color: $err; }
+QLabel[tone="accent"] { background: $accentSoft; color: $accent; }
+""")
+
+_BUTTONS = Template("""
+QPushButton { background: $raised; color: $fg; border: ${edge}px solid $line2; border-radius: 6px;
+  padding: 5px 12px; min-height: 18px; font-weight: 500; }
+QPushButton:hover { background: $hover; }
+QPushButton:pressed { background: $active; }
+QPushButton:disabled { color: $line3; background: transparent; border-color: $line; }
+QPushButton:focus { border: 2px solid $accent; padding: ${pad4}px ${pad11}px; }
+QPushButton[kind="primary"] { background: $accentFill; color: $onAccent;
+  border: ${edge}px solid $accentFill; }
+QPushButton[kind="primary"]:hover { background: $accent_hover; border-color: $accent_hover; }
+QPushButton[kind="primary"]:pressed { background: $accent_pressed; border-color: $accent_pressed; }
+QPushButton[kind="primary"]:focus { border: 2px solid $fg; }
+QPushButton[kind="primary"]:disabled { background: $active; color: $muted; border-color: $active; }
+QPushButton[kind="ghost"] { background: transparent; border: ${edge}px solid transparent;
+  color: $muted; padding: 4px 8px; }
+QPushButton[kind="ghost"]:hover { background: $hover; color: $fg; }
+QPushButton[kind="ghost"]:pressed { background: $active; }
+QPushButton[kind="ghost"]:focus { border: 2px solid $accent; padding: ${pad3}px ${pad7}px; }
+QPushButton[kind="ghost"]:disabled { color: $line3; }
+QPushButton[tone="danger"] { color: $err; }
+QToolButton { background: transparent; color: $muted; border: ${edge}px solid transparent;
+  border-radius: 6px; padding: 5px; font-weight: 500; }
+QToolButton:hover { background: $hover; color: $fg; }
+QToolButton:pressed, QToolButton:checked { background: $active; color: $fg; }
+QToolButton:focus { border: 2px solid $accent; padding: ${pad4}px; }
+QToolButton:disabled { color: $line3; }
+QToolButton::menu-indicator { image: none; }
+QCommandLinkButton { text-align: left; }
+""")
+
+_FIELDS = Template("""
+QLineEdit, QPlainTextEdit, QTextEdit, QAbstractSpinBox, QComboBox { background: $canvas;
+  color: $fg; border: ${edge}px solid $line3; border-radius: 6px; padding: 5px 8px;
+  selection-background-color: $sel; selection-color: $fg; }
+QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QAbstractSpinBox:focus, QComboBox:focus {
+  border: 2px solid $accent; padding: ${pad4}px ${pad7}px; }
+QLineEdit:disabled, QPlainTextEdit:disabled, QAbstractSpinBox:disabled, QComboBox:disabled {
+  color: $line3; border-color: $line; }
+QLineEdit[problem="true"] { border-color: $err; }
+QComboBox { padding-right: 24px; min-height: 18px; }
+QComboBox:focus { padding-right: 23px; }
+QComboBox::drop-down { border: none; width: 24px; }
+QComboBox::down-arrow { image: url("$arrow"); width: 14px; height: 14px; }
+QComboBox QAbstractItemView { background: $raised; color: $fg; border: ${edge}px solid $line2;
+  selection-background-color: $active; selection-color: $fg; outline: none; padding: 4px; }
+QAbstractSpinBox::up-button, QAbstractSpinBox::down-button { border: none; width: 20px;
+  background: transparent; }
+QAbstractSpinBox::up-button:hover, QAbstractSpinBox::down-button:hover { background: $hover; }
+QAbstractSpinBox::up-arrow { image: url("$arrow_up"); width: 10px; height: 10px; }
+QAbstractSpinBox::down-arrow { image: url("$arrow"); width: 10px; height: 10px; }
+QCheckBox, QRadioButton { background: transparent; color: $fg; spacing: 8px; padding: 2px;
+  border: 2px solid transparent; border-radius: 6px; }
+QCheckBox:focus, QRadioButton:focus { border-color: $accent; }
+QCheckBox:disabled, QRadioButton:disabled { color: $line3; }
+QCheckBox::indicator, QRadioButton::indicator, QGroupBox::indicator { width: 14px; height: 14px;
+  border: ${edge}px solid $line3; background: $canvas; }
+QCheckBox::indicator { border-radius: 4px; }
+QRadioButton::indicator { border-radius: 8px; }
+QCheckBox::indicator:checked { background: $accentFill; border-color: $accentFill;
+  image: url("$check"); }
+QRadioButton::indicator:checked { border-color: $accentFill;
+  background: qradialgradient(cx: 0.5, cy: 0.5, radius: 0.5, fx: 0.5, fy: 0.5,
+    stop: 0 $onAccent, stop: 0.38 $onAccent, stop: 0.48 $accentFill, stop: 1 $accentFill); }
+QSlider::groove:horizontal { height: 4px; border-radius: 2px; background: $line2; }
+QSlider::handle:horizontal { width: 14px; height: 14px; margin: -6px 0; border-radius: 8px;
+  background: $accentFill; border: ${edge}px solid $accentFill; }
+QSlider::handle:horizontal:focus { border: 2px solid $fg; }
+QProgressBar { background: $line; border: none; border-radius: 2px; max-height: 4px; color: $fg; }
+QProgressBar::chunk { background: $accentFill; border-radius: 2px; }
+""")
+
+_VIEWS = Template("""
+QAbstractScrollArea { border: none; }
+QTextBrowser, QListView, QTreeView, QScrollArea { background: transparent; border: none;
+  padding: 0; outline: none; }
+QTextBrowser:focus { border: none; padding: 0; }
+QListView, QTreeView { border: 2px solid transparent; border-radius: 6px; }
+QListView:focus, QTreeView:focus { border: 2px solid $accent; }
+QListView::item, QTreeView::item { border-radius: 6px; padding: 4px 8px; color: $fg; }
+QListView::item:hover, QTreeView::item:hover { background: $hover; }
+QListView::item:selected, QTreeView::item:selected { background: $active; color: $fg; }
+QTableView { background: $canvas; gridline-color: $line; border: ${edge}px solid $line;
+  border-radius: 6px; selection-background-color: $active; selection-color: $fg; outline: none; }
+QTableView:focus { border: 2px solid $accent; }
+QHeaderView::section { background: $sunken; color: $muted; border: none;
+  border-bottom: ${edge}px solid $line; padding: 6px 8px; font-weight: 600; }
+QScrollBar:vertical { background: transparent; width: ${scrollbar}px; margin: 2px; }
+QScrollBar:horizontal { background: transparent; height: ${scrollbar}px; margin: 2px; }
+QScrollBar::handle { background: $line2; border-radius: 3px; }
+QScrollBar::handle:hover { background: $line3; }
+QScrollBar::handle:vertical { min-height: 32px; }
+QScrollBar::handle:horizontal { min-width: 32px; }
+QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
+QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
+QTabWidget::pane { border: none; border-top: ${edge}px solid $line; }
+QTabBar::tab { background: transparent; color: $muted; padding: 8px 12px; font-weight: 500;
+  border: none; border-bottom: 2px solid transparent; }
+QTabBar::tab:selected { color: $fg; border-bottom-color: $accentFill; }
+QTabBar::tab:focus { color: $accent; }
+QGroupBox { border: ${edge}px solid $line; border-radius: 10px; margin-top: 20px; padding: 12px; }
+QGroupBox::title { subcontrol-origin: margin; left: 2px; color: $muted; }
+QSplitter::handle { background: $line; }
+QDialog, QMessageBox, QMainWindow { background: $window; }
+QMenu { background: $raised; color: $fg; border: ${edge}px solid $line2; border-radius: 8px;
+  padding: 4px; }
+QMenu::item { padding: 6px 24px 6px 8px; border-radius: 5px; }
+QMenu::item:selected { background: $active; }
+QMenu::item:disabled { color: $line3; }
+QMenu::separator { height: 1px; background: $line; margin: 4px 6px; }
+QMenu::icon { padding-left: 8px; }
+QMenu::right-arrow { image: url("$arrow_right"); width: 12px; height: 12px; }
+QMenuBar { background: $window; color: $fg; }
+QMenuBar::item { padding: 4px 8px; border-radius: 4px; background: transparent; }
+QMenuBar::item:selected { background: $hover; }
+""")
+
+_FRAMES = Template("""
+QFrame[frame="card"] { background: $raised; border: ${edge}px solid $line; border-radius: 10px; }
+QFrame[frame="sunken"] { background: $sunken; border: ${edge}px solid $line; border-radius: 6px; }
+QFrame[frame="warn"] { background: $warnSoft; border: ${edge}px solid $warnLine;
+  border-radius: 10px; }
+QFrame[frame="error"] { background: $errSoft; border: ${edge}px solid $err; border-radius: 10px; }
+QFrame[frame="popover"] { background: $raised; border: ${edge}px solid $line2;
+  border-radius: 12px; }
+QFrame[frame="chip"] { background: $hover; border: ${edge}px solid $line; border-radius: 6px; }
+QFrame[frame="chip"][tone="err"] { background: $errSoft; border-color: $err; }
+QFrame[frame="line"] { background: $line; border: none; }
+#sidebar { background: $window; border: none; border-right: ${edge}px solid $line; }
+#center { background: $canvas; }
+#header { background: $canvas; border: none; border-bottom: ${edge}px solid $line; }
+#workspaceButton { background: $raised; border: ${edge}px solid $line; border-radius: 10px; }
+#workspaceButton:hover { border-color: $line3; }
+#workspaceButton:focus { border: 2px solid $accent; }
+#composer { background: $raised; border: ${edge}px solid $line3; border-radius: 14px; }
+#composer QPlainTextEdit, #composer QTextEdit { background: transparent; border: none;
+  padding: 0; font-size: ${body}px; }
+""")
+
+
+def build_stylesheet(theme: Any, images: Mapping[str, str]) -> str:
+    """Return the application's style sheet for the theme's present look."""
+    edge = 2 if theme.is_high_contrast else 1
+    values: dict[str, object] = {token: theme.color(token).name() for token in _TOKENS}
+    values |= {size: theme.text_px(size) for size in ("caption", "small", "body", "h1", "h2", "h3")}
+    values |= {f"pad{pad}": pad + edge - 1 for pad in (3, 4, 7, 11)}
+    values |= images
+    values["edge"] = edge
+    values["scrollbar"] = theme.size("scrollbar")
+    fill: QColor = theme.color("accentFill")
+    values["accent_hover"] = fill.darker(108).name()
+    values["accent_pressed"] = fill.darker(118).name()
+    return "".join(part.substitute(values) for part in (_TEXT, _BUTTONS, _FIELDS, _VIEWS, _FRAMES))
