@@ -1,0 +1,61 @@
+"""One writer for the database: a lock that the system frees when its process ends."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from pathlib import Path
+
+# Windows locks make the bytes they cover unreadable: lock one far behind the text.
+_LOCKED_BYTE = 1 << 30
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(descriptor: int) -> None:
+        os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+
+else:
+    import fcntl
+
+    def _lock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+class StoreLocked(Exception):
+    """Another running copy of the app holds the file; `pid` is its process, if it said so."""
+
+    def __init__(self, path: Path, pid: int | None) -> None:
+        super().__init__(f"{path} is in use by another copy of the app (process {pid or '?'})")
+        self.path = path
+        self.pid = pid
+
+
+class FileLock:
+    """Holds `path` from construction to `release`; raises StoreLocked when someone else does.
+
+    The file says who holds it. Text left in it by a process that is gone tells that it
+    ended without releasing: `was_abandoned`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        holder = os.read(self._descriptor, 64).decode("ascii", "replace").strip()
+        try:
+            _lock(self._descriptor)
+        except OSError:
+            os.close(self._descriptor)
+            raise StoreLocked(path, int(holder) if holder.isdecimal() else None) from None
+        self.was_abandoned = bool(holder)
+        os.ftruncate(self._descriptor, 0)
+        os.lseek(self._descriptor, 0, os.SEEK_SET)
+        os.write(self._descriptor, str(os.getpid()).encode())
+
+    def release(self, *, is_clean: bool = True) -> None:
+        """Let go. Unless `is_clean`, the next holder is told that something went wrong."""
+        with contextlib.suppress(OSError):
+            if is_clean:
+                os.ftruncate(self._descriptor, 0)
+            os.close(self._descriptor)

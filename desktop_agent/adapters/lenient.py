@@ -1,0 +1,38 @@
+"""Reading records written by other versions or by hand: one wrong field costs only itself."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+
+_Record = TypeVar("_Record", bound=msgspec.Struct)
+
+
+def convert_leniently(raw: object, kind: type[_Record]) -> tuple[_Record, tuple[str, ...]]:
+    """Return the record and the names of the fields that were wrong and left at their default.
+
+    Unknown fields are dropped. Raises msgspec.ValidationError when a field without a default
+    is missing or wrong.
+    """
+    if not isinstance(raw, dict):
+        raise msgspec.ValidationError(f"expected an object, got {type(raw).__name__}")
+    good: dict[str, Any] = {}
+    wrong: list[str] = []
+    for field in msgspec.structs.fields(kind):
+        if field.encode_name not in raw:
+            continue
+        try:
+            good[field.name] = _value(raw[field.encode_name], field.type)
+        except msgspec.ValidationError:
+            wrong.append(field.name)
+    try:
+        return kind(**good), tuple(wrong)
+    except TypeError as error:
+        raise msgspec.ValidationError(str(error)) from None
+
+
+def _value(raw: object, kind: Any) -> Any:
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        return convert_leniently(raw, kind)[0]
+    return msgspec.convert(raw, kind)

@@ -1,0 +1,57 @@
+"""Happenings as rows: JSON with a checksum, and back."""
+
+from __future__ import annotations
+
+import logging
+import zlib
+from collections.abc import Iterable
+
+import msgspec
+
+from desktop_agent.core.events import Happening, MessageAdded
+from desktop_agent.core.messages import Message
+
+_log = logging.getLogger(__name__)
+_encoder = msgspec.json.Encoder()
+_decoder: msgspec.json.Decoder[Happening] = msgspec.json.Decoder(Happening)
+# A message of many megabytes (a pasted log) is found by its beginning.
+_INDEXED_CHARACTERS = 20_000
+
+
+def encode(event: Happening) -> tuple[bytes, int]:
+    """Return the row's body and checksum."""
+    body = _encoder.encode(event)
+    return body, zlib.crc32(body)
+
+
+def decode(body: bytes, crc: int) -> Happening | None:
+    """Return the event, or None for a row that is damaged or of an unknown kind.
+
+    One bad row must never cost the person the rest of a session.
+    """
+    if zlib.crc32(body) != crc:
+        _log.warning("an event with a wrong checksum was left out")
+        return None
+    try:
+        return _decoder.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        _log.warning("an event that can't be read was left out: %s", error)
+        return None
+
+
+def decode_all(rows: Iterable[tuple[bytes, int]]) -> tuple[Happening, ...]:
+    """Return the readable events, in order."""
+    events = (decode(body, crc) for body, crc in rows)
+    return tuple(event for event in events if event is not None)
+
+
+def searchable(event: Happening) -> str:
+    """Return what a search finds the event by: a person's or a model's words, else nothing."""
+    if not isinstance(event, MessageAdded) or event.message.role == "tool":
+        return ""
+    return words_of(event.message)
+
+
+def words_of(message: Message) -> str:
+    """Return the beginning of a message's text."""
+    return message.text[:_INDEXED_CHARACTERS]
