@@ -32,7 +32,7 @@ QLabel[role="ok"] { color: $ok; }
 QLabel[role="warn"] { color: $warn; }
 QLabel[role="error"] { color: $err; }
 QLabel[role="mono"] { font-family: "JetBrains Mono"; font-size: ${small}px; }
-QLabel[role="chip"] { background: $hover; color: $muted; border-radius: 9px; padding: 1px 8px;
+QLabel[role="chip"] { background: $hover; color: $muted; border-radius: 8px; padding: 1px 8px; min-height: 16px;
   font-size: ${caption}px; font-weight: 500; }
 QLabel[tone="ok"] { background: $okSoft; color: $ok; }
 QLabel[tone="warn"] { background: $warnSoft; color: $warn; }

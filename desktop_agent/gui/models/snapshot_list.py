@@ -1,0 +1,151 @@
+"""A list model whose whole interface is a snapshot: rows move and change, they never reset."""
+
+from __future__ import annotations
+
+import itertools
+from bisect import bisect_left
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+
+Row = TypeVar("Row")
+_Index = QModelIndex | QPersistentModelIndex
+ROW_ROLE = int(Qt.ItemDataRole.UserRole)
+
+
+class SnapshotListModel(QAbstractListModel, Generic[Row]):
+    """Shows a tuple of frozen rows. `key` tells rows apart; `roles` reads a role off a row.
+
+    `ROW_ROLE` gives the row itself.
+    """
+
+    def __init__(
+        self,
+        key: Callable[[Row], Hashable],
+        roles: Mapping[int, Callable[[Row], Any]],
+        parent: QObject | None = None,
+        flags: Callable[[Row], Qt.ItemFlag] | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._key = key
+        self._roles = dict(roles)
+        self._flags = flags
+        self._rows: list[Row] = []
+        self._snapshot: Sequence[Row] = ()
+
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008 - Qt's signature
+        """Return how many rows there are."""
+        return 0 if parent.isValid() else len(self._rows)
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return what the role reads off the row."""
+        if not index.isValid():
+            return None
+        row = self._rows[index.row()]
+        if role == ROW_ROLE:
+            return row
+        read = self._roles.get(role)
+        return read(row) if read else None
+
+    def flags(self, index: _Index) -> Qt.ItemFlag:
+        """Return the row's flags; headings and the like are not selectable."""
+        if self._flags is None or not index.isValid():
+            return super().flags(index)
+        return self._flags(self._rows[index.row()])
+
+    def rows(self) -> tuple[Row, ...]:
+        """Return the rows shown now."""
+        return tuple(self._rows)
+
+    def index_of(self, key: Hashable) -> QModelIndex:
+        """Return the index of the row with this key, or an invalid one."""
+        for number, row in enumerate(self._rows):
+            if self._key(row) == key:
+                return self.index(number)
+        return QModelIndex()
+
+    def set_rows(self, snapshot: Sequence[Row]) -> None:
+        """Show these rows, telling views only what differs. Keys must be unique."""
+        if snapshot is self._snapshot:
+            return
+        self._snapshot = snapshot
+        wanted = list(snapshot)
+        keys = [self._key(row) for row in wanted]
+        self._remove_missing(set(keys))
+        present = {self._key(row) for row in self._rows}
+        self._move_survivors([key for key in keys if key in present])
+        self._insert_new(wanted, keys, present)
+        self._replace_changed(wanted)
+
+    def _remove_missing(self, wanted: set[Hashable]) -> None:
+        gone = [n for n, row in enumerate(self._rows) if self._key(row) not in wanted]
+        for first, last in reversed(list(_runs(gone))):
+            self.beginRemoveRows(QModelIndex(), first, last)
+            del self._rows[first : last + 1]
+            self.endRemoveRows()
+
+    def _move_survivors(self, order: list[Hashable]) -> None:
+        """Move the rows outside the longest run that is already in order, and only those."""
+        place = {key: number for number, key in enumerate(order)}
+        now = [self._key(row) for row in self._rows]
+        places = [place[key] for key in now]
+        if all(first < second for first, second in itertools.pairwise(places)):
+            return
+        settled = _longest_increasing(places)
+        for number, key in enumerate(order):
+            if number in settled:
+                continue
+            source = now.index(key)
+            target = now.index(order[number - 1]) + 1 if number else 0
+            if target in (source, source + 1):
+                continue
+            self.beginMoveRows(QModelIndex(), source, source, QModelIndex(), target)
+            landing = target - 1 if target > source else target
+            self._rows.insert(landing, self._rows.pop(source))
+            now.insert(landing, now.pop(source))
+            self.endMoveRows()
+
+    def _insert_new(self, wanted: list[Row], keys: list[Hashable], present: set[Hashable]) -> None:
+        fresh = [number for number, key in enumerate(keys) if key not in present]
+        for first, last in _runs(fresh):
+            self.beginInsertRows(QModelIndex(), first, last)
+            self._rows[first:first] = wanted[first : last + 1]
+            self.endInsertRows()
+
+    def _replace_changed(self, wanted: list[Row]) -> None:
+        changed = [
+            number
+            for number, (old, new) in enumerate(zip(self._rows, wanted, strict=True))
+            if old is not new and old != new
+        ]
+        self._rows = wanted
+        for first, last in _runs(changed):
+            self.dataChanged.emit(self.index(first), self.index(last))
+
+
+def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield (first, last) of each stretch of consecutive numbers."""
+    start = 0
+    for place in range(1, len(numbers) + 1):
+        if place == len(numbers) or numbers[place] != numbers[place - 1] + 1:
+            yield numbers[start], numbers[place - 1]
+            start = place
+
+
+def _longest_increasing(numbers: Sequence[int]) -> set[int]:
+    """Return the members of one longest increasing subsequence."""
+    tails: list[int] = []
+    ends: list[int] = []
+    before: list[int] = []
+    for number, value in enumerate(numbers):
+        length = bisect_left(tails, value)
+        before.append(ends[length - 1] if length else -1)
+        tails[length : length + 1] = [value]
+        ends[length : length + 1] = [number]
+    found: set[int] = set()
+    at = ends[-1] if ends else -1
+    while at >= 0:
+        found.add(numbers[at])
+        at = before[at]
+    return found
