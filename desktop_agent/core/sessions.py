@@ -30,3 +30,4 @@ class SessionInfo(Value, frozen=True):
     usage: Usage = Usage()
     context_tokens: int | None = None
     context_limit: int | None = None
+    api_base: str = ""

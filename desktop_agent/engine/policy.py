@@ -66,7 +66,7 @@ def verdict(tool: Tool, preview: Preview, situation: Situation) -> Verdict:
             "Tell the user what you would do.",
             "mode",
         )
-    if reason := _always_asked(preview, situation):
+    if tool.access is not Access.INTERNAL and (reason := _always_asked(preview, situation)):
         return Asked(reason)
     if matching:
         return Allowed(matching[0])

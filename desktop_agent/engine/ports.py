@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,10 +18,10 @@ from desktop_agent.core.sessions import SessionInfo
 class Model(Protocol):
     """A language model, whichever."""
 
-    def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
+    def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
         """Yield Retrying*, Accepted, Delta*, then exactly one Answer.
 
-        Raises ModelError when it failed for good. Closing the iterator cancels the request.
+        Raises ModelError when it failed for good. Closing the generator cancels the request.
         """
         ...
 

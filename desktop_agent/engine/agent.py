@@ -1,0 +1,388 @@
+"""The agent loop: turns of steps, each one model call and its tool calls."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from desktop_agent.core.agents import AgentInfo, AgentStatus, StopReason
+from desktop_agent.core.events import (
+    EngineFailed,
+    MessageAdded,
+    NoteDelivered,
+    NoteQueued,
+    NoteReturned,
+    NoteTaken,
+    StepEnded,
+    StepStarted,
+    StopReport,
+    TurnEnded,
+    TurnStarted,
+)
+from desktop_agent.core.faults import Fault, ModelError
+from desktop_agent.core.ids import AgentId, NoteId, new_note_id
+from desktop_agent.core.messages import Message, ToolCall, owes_reply
+from desktop_agent.core.notes import Note
+from desktop_agent.core.requests import Answer, ModelRequest, ToolSpec
+from desktop_agent.core.settings import Settings
+from desktop_agent.core.usage import Usage
+from desktop_agent.engine.batch import CUT_OFF, ToolBatch
+from desktop_agent.engine.dispatch import Dispatch
+from desktop_agent.engine.files_seen import FilesSeen
+from desktop_agent.engine.inbox import Inbox, as_message
+from desktop_agent.engine.ports import AgentRecord, Model, StoreError
+from desktop_agent.engine.prompt import Prompt
+from desktop_agent.engine.session import Session
+from desktop_agent.engine.stream import AnswerStream, cut_off, withheld
+
+_log = logging.getLogger(__name__)
+
+CONTINUE = "Continue from where you stopped."
+
+
+class StepLimitReached(Exception):
+    """The turn took as many steps as the settings allow."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSetup:
+    """What all agents share. `failed` hears of defects."""
+
+    model: Model
+    dispatch: Dispatch
+    prompt: Prompt
+    settings: Callable[[], Settings]
+    failed: Callable[[EngineFailed], None]
+
+
+class Agent:
+    """One model with a history, an inbox and tools.
+
+    `changed` is called after each change of status or activity. `jobs` is the agent's place
+    for background commands, or None.
+    """
+
+    def __init__(
+        self,
+        record: AgentRecord,
+        session: Session,
+        setup: AgentSetup,
+        *,
+        changed: Callable[[], None],
+        jobs: Any = None,
+    ) -> None:
+        self.session = session
+        self.files = FilesSeen()
+        self.jobs = jobs
+        self.id: AgentId = record.agent_id
+        self._history = list(record.history)
+        self._inbox = Inbox(record.inbox)
+        self._step = record.step
+        self._undelivered: list[NoteId] = [note.id for note in record.unconfirmed]
+        self._model = setup.model
+        self._dispatch = setup.dispatch
+        self._prompt = setup.prompt
+        self._settings = setup.settings
+        self._failed = setup.failed
+        self._changed = changed
+        self._job: asyncio.Task[None] | None = None
+        self._starts_again = False
+        self._is_stopping = False
+        self._busy: dict[int, tuple[AgentStatus, str]] = {}
+        self._usage = Usage()
+        self._turn_usage = Usage()
+        self._started_at = 0.0
+        self._recent: deque[str] = deque(maxlen=3)
+        self._batch: ToolBatch | None = None
+        self._report: StopReport | None = None
+
+    # -- what others see ---------------------------------------------------------------
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a turn is under way, a stopping one included."""
+        return self._job is not None and not self._job.done()
+
+    @property
+    def info(self) -> AgentInfo:
+        """A snapshot for the window."""
+        status, doing = self._status()
+        return AgentInfo(
+            id=self.id,
+            session_id=self.session.info.id,
+            name="Main",
+            status=status,
+            doing=doing,
+            step=self._step,
+            usage=self._usage,
+            started_at=self._started_at,
+            active_at=time.time(),
+        )
+
+    @property
+    def history(self) -> tuple[Message, ...]:
+        """The history as the next request would send it."""
+        return tuple(self._history)
+
+    def _status(self) -> tuple[AgentStatus, str]:
+        if not self.is_running:
+            return "idle", ""
+        if self._is_stopping:
+            return "stopping", ""
+        states = list(self._busy.values())
+        for wanted in ("waiting_approval", "waiting_answer"):
+            for status, doing in reversed(states):
+                if status == wanted:
+                    return status, doing
+        return states[-1] if states else ("running", "thinking")
+
+    @contextmanager
+    def busy(self, status: AgentStatus, doing: str) -> Generator[None]:
+        """Show a status and an activity while the block runs."""
+        key = id(object())
+        while key in self._busy:
+            key += 1
+        self._busy[key] = (status, doing)
+        self._changed()
+        try:
+            yield
+        finally:
+            del self._busy[key]
+            self._changed()
+
+    def is_repeated(self, call: ToolCall) -> bool:
+        """Whether this is the third identical call in a row."""
+        same = _fingerprint(call)
+        return len(self._recent) == 3 and all(recent == same for recent in self._recent)
+
+    # -- notes ---------------------------------------------------------------------------
+
+    def deliver(self, note: Note) -> None:
+        """Queue a note and wake up. Raises StoreError, and then nothing is queued."""
+        self.session.emit(NoteQueued(self.id, note))
+        self._inbox.put(note)
+        self.wake()
+
+    def edit_note(self, note_id: NoteId, text: str) -> None:
+        """Change a note that still waits; one that was taken is left alone."""
+        note = self._inbox.edit(note_id, text)
+        if note is not None:
+            self.session.emit(NoteQueued(self.id, note))
+
+    def withdraw_note(self, note_id: NoteId) -> None:
+        """Take back a note that still waits."""
+        if self._inbox.withdraw(note_id) is not None:
+            self.session.emit(NoteReturned(self.id, note_id, "withdrawn"))
+
+    # -- turns ---------------------------------------------------------------------------
+
+    def wake(self) -> None:
+        """Start a turn, or see to it that one follows the turn that is being stopped."""
+        if self.is_running:
+            self._starts_again = self._is_stopping
+            return
+        self._starts_again = False
+        self._job = asyncio.get_running_loop().create_task(self._run_turn(), name=f"turn {self.id}")
+        self._job.add_done_callback(self._on_job_done)
+
+    def resume(self) -> None:
+        """Go on after a fault, a stop or a crash: ask again, or ask to continue."""
+        if self.is_running:
+            return
+        if not self._has_work():
+            self.session.emit(NoteQueued(self.id, note := Note(new_note_id(), CONTINUE)))
+            self._inbox.put(note)
+        self.wake()
+
+    def stop(self) -> None:
+        """Cancel the turn; it ends with a report. Does nothing when none runs."""
+        if self.is_running and not self._is_stopping and self._job is not None:
+            self._is_stopping = True
+            self._report = self._stop_report()
+            self._job.cancel()
+            self._changed()
+
+    async def close(self) -> None:
+        """Wait until a stopped turn has ended, then end the background commands."""
+        self._starts_again = False
+        if self._job is not None:
+            await asyncio.wait([self._job])
+        if self.jobs is not None:
+            await self.jobs.close()
+
+    async def _run_turn(self) -> None:
+        self._started_at = time.time()
+        self._turn_usage = Usage()
+        reason: StopReason = "finished"
+        fault: Fault | None = None
+        try:
+            self.session.emit(TurnStarted(self.id, at=self._started_at))
+            self._changed()
+            await self._work()
+        except asyncio.CancelledError:
+            reason = "cancelled"
+        except StepLimitReached:
+            reason = "step_limit"
+        except ModelError as error:
+            reason, fault = "error", error.fault
+        except StoreError as error:
+            reason, fault = "error", Fault("internal", str(error), "retry")
+        except Exception as error:  # noqa: BLE001 - the turn's outermost boundary
+            _log.exception("the turn of %s failed", self.id)
+            what = f"{type(error).__name__}: {error}"
+            self._failed(EngineFailed("agent", what, self.id))
+            reason, fault = "error", Fault("internal", "Something went wrong here.", details=what)
+        self._end_turn(reason, fault)
+
+    def _end_turn(self, reason: StopReason, fault: Fault | None) -> None:
+        report = self._report if reason == "cancelled" else None
+        self._report = None
+        ended = TurnEnded(self.id, reason, self._turn_usage, fault, report, at=time.time())
+        try:
+            self.session.emit(ended)
+        except StoreError as error:
+            self._failed(EngineFailed("store", str(error), self.id))
+
+    def _on_job_done(self, job: asyncio.Task[None]) -> None:
+        self._is_stopping = False
+        self._job = None
+        self._busy.clear()
+        if self._starts_again and len(self._inbox):
+            self.wake()
+        self._changed()
+        if not job.cancelled() and (error := job.exception()) is not None:
+            _log.error("the turn of %s ended badly", self.id, exc_info=error)
+
+    async def _work(self) -> None:
+        """Work until nothing is left to answer."""
+        steps = 0
+        while self._has_work():
+            if steps >= self._settings().max_steps:
+                raise StepLimitReached
+            message, answer = await self._take_step(is_first=steps == 0)
+            steps += 1
+            await self._run_tools(message, answer)
+            _raise_for_finish(answer)
+
+    def _has_work(self) -> bool:
+        return len(self._inbox) > 0 or owes_reply(self._history)
+
+    async def _take_step(self, *, is_first: bool) -> tuple[Message, Answer]:
+        """Make one model call, streamed, and append its message."""
+        self._step += 1
+        self.session.emit(StepStarted(self.id, self._step))
+        self._take_inbox(in_turn=not is_first and owes_reply(self._history))
+        stream = AnswerStream(self.id, self.session.emit, self._note_delivery)
+        try:
+            answer = await stream.read(self._model, self._request())
+        except (ModelError, asyncio.CancelledError) as ended:
+            self._keep_partial(stream, ended)
+            raise
+        message = Message(stream.message_id, "assistant", answer.parts, created_at=time.time())
+        self._append(message)
+        self._count(answer.usage)
+        return message, answer
+
+    def _take_inbox(self, *, in_turn: bool) -> None:
+        """The only drain: what was queued becomes one user message."""
+        notes = self._inbox.take(in_turn=in_turn)
+        if not notes:
+            return
+        message = as_message(notes)
+        for note in notes:
+            self.session.emit(NoteTaken(self.id, note.id, message.id))
+        self._append(message)
+        self._undelivered.extend(message.note_ids)
+
+    def _note_delivery(self) -> None:
+        for note_id in self._undelivered:
+            self.session.emit(NoteDelivered(self.id, note_id, self._step, at=time.time()))
+        self._undelivered.clear()
+
+    def _request(self) -> ModelRequest:
+        info = self.session.info
+        tools = self._dispatch.tools
+        return ModelRequest(
+            agent_id=self.id,
+            model=info.model,
+            system=self._prompt.text(info, tools),
+            messages=tuple(self._history),
+            tools=tuple(ToolSpec(t.name, t.description, dict(t.schema)) for t in tools.values()),
+            api_base=info.api_base,
+            limits=self._settings().limits,
+        )
+
+    def _keep_partial(self, stream: AnswerStream, ended: BaseException) -> None:
+        """Keep text that was seen; a history that ends with it is continued, not retried."""
+        partial = stream.partial()
+        if partial is None:
+            return
+        self._append(partial, is_partial=True)
+        if isinstance(ended, ModelError):
+            ended.fault = msgspec.structs.replace(ended.fault, action="continue")
+        elif self._report is not None:
+            kept = (*self._report.kept, "the reply so far")
+            self._report = msgspec.structs.replace(self._report, kept=kept)
+
+    def _append(self, message: Message, *, is_partial: bool = False) -> None:
+        self.session.emit(MessageAdded(self.id, message, is_partial=is_partial))
+        self._history.append(message)
+
+    def _count(self, usage: Usage) -> None:
+        self._usage += usage
+        self._turn_usage += usage
+        context = usage.input_tokens
+        self.session.emit(StepEnded(self.id, self._step, usage, context))
+        total = self.session.info.usage + usage
+        self.session.update(usage=total, context_tokens=context)
+
+    async def _run_tools(self, message: Message, answer: Answer) -> None:
+        calls = message.tool_calls
+        if not calls:
+            return
+        self._batch = batch = ToolBatch(calls, self, self._dispatch)
+        if _is_cut_off(answer):
+            self._append(batch.close(CUT_OFF))
+            return
+        self._recent.extend(_fingerprint(call) for call in calls)
+        try:
+            await batch.run()
+        finally:
+            self._batch = None
+            self._append(batch.close())
+
+    def _stop_report(self) -> StopReport:
+        batch = self._batch
+        if batch is None:
+            return StopReport(cancelled=("the model's reply",))
+        return StopReport(
+            cancelled=tuple(self._dispatch.activity(call) for call in batch.running),
+            not_executed=tuple(self._dispatch.activity(call) for call in batch.not_begun),
+        )
+
+
+def _fingerprint(call: ToolCall) -> str:
+    return f"{call.name} {json.dumps(call.arguments, sort_keys=True, default=str)}{call.raw}"
+
+
+def _is_cut_off(answer: Answer) -> bool:
+    """Whether the answer ended too early to be acted on: in its text, or inside a call."""
+    calls = [part for part in answer.parts if isinstance(part, ToolCall)]
+    return answer.finish == "length" and (not calls or any(call.raw for call in calls))
+
+
+def _raise_for_finish(answer: Answer) -> None:
+    """End the turn for an answer that is not whole; its tool calls are closed by then."""
+    if answer.finish == "filtered":
+        raise ModelError(withheld())
+    if _is_cut_off(answer):
+        raise ModelError(cut_off())

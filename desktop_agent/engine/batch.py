@@ -1,0 +1,68 @@
+"""The tool calls of one message, run and answered in the model's order."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from itertools import groupby
+
+from desktop_agent.core.events import ToolEnded
+from desktop_agent.core.ids import new_message_id
+from desktop_agent.core.messages import Message, ToolCall, ToolResult
+from desktop_agent.core.tool import Access
+from desktop_agent.engine.dispatch import Caller, Dispatch
+
+CANCELLED = "Cancelled: the user stopped the turn while this ran. It may have had an effect."
+NOT_EXECUTED = "Not executed: the user stopped the turn before this call began."
+CUT_OFF = "Not executed: the answer was cut off in the middle of the tool calls. Send them again."
+
+
+class ToolBatch:
+    """Calls that only look run together, those that change something one after the other."""
+
+    def __init__(self, calls: Sequence[ToolCall], caller: Caller, dispatch: Dispatch) -> None:
+        self._calls = tuple(calls)
+        self._caller = caller
+        self._dispatch = dispatch
+        self._begun: set[str] = set()
+        self._results: dict[str, ToolResult] = {}
+
+    @property
+    def running(self) -> tuple[ToolCall, ...]:
+        """The calls that began and have no result yet."""
+        return tuple(c for c in self._calls if c.id in self._begun and c.id not in self._results)
+
+    @property
+    def not_begun(self) -> tuple[ToolCall, ...]:
+        """The calls that did not begin."""
+        return tuple(c for c in self._calls if c.id not in self._begun)
+
+    async def run(self) -> None:
+        """Run all calls; on cancellation those that ended keep their real results."""
+        for looks_only, group in groupby(self._calls, key=self._looks_only):
+            calls = list(group)
+            for together in [calls] if looks_only else [[call] for call in calls]:
+                jobs = [asyncio.ensure_future(self._one(call)) for call in together]
+                for ended in await asyncio.gather(*jobs, return_exceptions=True):
+                    if isinstance(ended, BaseException):
+                        raise ended
+
+    def close(self, not_begun: str = NOT_EXECUTED) -> Message:
+        """Return the message of all results; a call without one is told why it has none."""
+        for call in self._calls:
+            if call.id not in self._results:
+                text = CANCELLED if call.id in self._begun else not_begun
+                result = ToolResult(call.id, text, is_error=True)
+                self._results[call.id] = result
+                self._caller.session.emit(ToolEnded(self._caller.id, result, "cancelled"))
+        results = tuple(self._results[call.id] for call in self._calls)
+        return Message(new_message_id(), "tool", results, created_at=time.time())
+
+    async def _one(self, call: ToolCall) -> None:
+        self._begun.add(call.id)
+        self._results[call.id] = await self._dispatch.run(call, self._caller)
+
+    def _looks_only(self, call: ToolCall) -> bool:
+        tool = self._dispatch.tools.get(call.name)
+        return tool is not None and tool.access in {Access.READ, Access.INTERNAL}

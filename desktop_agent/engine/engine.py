@@ -1,0 +1,275 @@
+"""The Engine: every command and query of the window and of the headless run."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from desktop_agent.core.approvals import Decision, Mode, Rule
+from desktop_agent.core.events import EngineFailed, Event
+from desktop_agent.core.ids import (
+    AgentId,
+    NoteId,
+    QuestionId,
+    RequestId,
+    SessionId,
+    new_agent_id,
+)
+from desktop_agent.core.models import DEMO_MODEL
+from desktop_agent.core.notes import Note
+from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.core.settings import Settings
+from desktop_agent.core.tool import Tool
+from desktop_agent.core.workspace import Workspace
+from desktop_agent.engine.agent import Agent, AgentSetup
+from desktop_agent.engine.approvals import Approvals
+from desktop_agent.engine.completion import complete_path
+from desktop_agent.engine.dispatch import Dispatch
+from desktop_agent.engine.ports import AgentRecord, Model, Page, Store, StoreError
+from desktop_agent.engine.prompt import Prompt
+from desktop_agent.engine.questions import Questions
+from desktop_agent.engine.session import Session
+from desktop_agent.engine.sessions import UNTITLED, Sessions
+
+
+class Engine:
+    """Runs sessions. All commands are for the engine thread; they return nothing.
+
+    `emit` hears every event after it is on disk. `new_jobs` makes an agent's place for
+    background commands; it has an async `close`. `is_contained` tells that commands run
+    behind an OS sandbox.
+    """
+
+    def __init__(
+        self,
+        *,
+        model: Model,
+        store: Store,
+        tools: Sequence[Tool],
+        settings: Settings,
+        emit: Callable[[Event], None],
+        spill_dir: Path,
+        new_jobs: Callable[[], Any] | None = None,
+        is_contained: bool = False,
+    ) -> None:
+        self._model = model
+        self._store = store
+        self._settings = settings
+        self._new_jobs = new_jobs
+        self._sessions = Sessions(store, emit, self._new_agent)
+        self._emit = self._sessions.emit
+        self._approvals = Approvals(store)
+        self._questions = Questions()
+        self._dispatch = Dispatch(
+            tools={tool.name: tool for tool in tools},
+            approvals=self._approvals,
+            questions=self._questions,
+            report_failure=self._emit,
+            spill_dir=spill_dir,
+            is_contained=is_contained,
+        )
+        self._prompt = Prompt()
+        self._thread = 0
+
+    # -- life ----------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Take the calling thread as the engine thread and send out the list of sessions.
+
+        What ran when the app last ended is closed as interrupted; nothing goes on by itself.
+        """
+        self._thread = threading.get_ident()
+        self._sessions.restore()
+
+    async def close(self) -> None:
+        """Stop every agent, end its processes and write what is buffered."""
+        await self._sessions.close()
+
+    # -- sessions ------------------------------------------------------------------------
+
+    def new_session(
+        self,
+        session_id: SessionId,
+        workspace: Workspace,
+        *,
+        model: str = "",
+        api_base: str = "",
+        mode: Mode | None = None,
+        title: str = "",
+    ) -> None:
+        """Begin a session and open it. Without a model, the settings' one, else the demo."""
+        self._check_thread()
+        if not model:
+            model, api_base = self._settings.model or DEMO_MODEL, self._settings.api_base
+        now = time.time()
+        info = SessionInfo(
+            id=session_id,
+            main_agent=new_agent_id(),
+            title=title or UNTITLED,
+            workspace=workspace,
+            model=model,
+            mode=mode or self._settings.mode,
+            created_at=now,
+            updated_at=now,
+            api_base=api_base,
+        )
+        try:
+            self._sessions.add(info)
+        except StoreError as error:
+            self._emit(EngineFailed("store", f"The session could not be saved: {error}"))
+            return
+        self._sessions.open(session_id)
+
+    def open_session(self, session_id: SessionId) -> None:
+        """Send out a session's state and its newest happenings."""
+        self._check_thread()
+        self._sessions.open(session_id)
+
+    def rename_session(self, session_id: SessionId, title: str) -> None:
+        """Give a session a title; a blank one is ignored."""
+        self._check_thread()
+        if title.strip():
+            self._sessions.session(session_id).update(title=title.strip(), touch=False)
+
+    def delete_session(self, session_id: SessionId) -> None:
+        """Stop a session's agents, then delete all of it."""
+        self._check_thread()
+        self._sessions.delete(session_id)
+
+    def mark_read(self, session_id: SessionId) -> None:
+        """The person has seen the session's end."""
+        self._check_thread()
+        self._sessions.session(session_id).update(is_unread=False, touch=False)
+
+    def set_mode(self, session_id: SessionId, mode: Mode) -> None:
+        """Change what is asked about, from the next call on."""
+        self._check_thread()
+        self._sessions.session(session_id).update(mode=mode, touch=False)
+
+    def set_model(
+        self,
+        session_id: SessionId,
+        model: str,
+        api_base: str = "",
+        context_limit: int | None = None,
+    ) -> None:
+        """Change the model, from the next step on."""
+        self._check_thread()
+        self._sessions.session(session_id).update(
+            model=model, api_base=api_base, context_limit=context_limit, touch=False
+        )
+
+    def set_workspace(self, session_id: SessionId, workspace: Workspace) -> None:
+        """Change the folders, from the next call on."""
+        self._check_thread()
+        self._sessions.session(session_id).update(workspace=workspace, touch=False)
+
+    # -- agents --------------------------------------------------------------------------
+
+    def send(self, agent_id: AgentId, note: Note) -> None:
+        """Queue a note for an agent, which wakes up if it is idle."""
+        agent = self._agent(agent_id)
+        try:
+            agent.deliver(note)
+        except StoreError as error:
+            self._emit(EngineFailed("store", f"Your message was not sent: {error}", agent_id))
+            return
+        session = agent.session
+        if session.info.title == UNTITLED and note.text.strip():
+            session.update(title=_title_from(note.text))
+
+    def edit_note(self, agent_id: AgentId, note_id: NoteId, text: str) -> None:
+        """Change a note that still waits."""
+        self._agent(agent_id).edit_note(note_id, text)
+
+    def withdraw_note(self, agent_id: AgentId, note_id: NoteId) -> None:
+        """Take back a note that still waits."""
+        self._agent(agent_id).withdraw_note(note_id)
+
+    def stop(self, agent_id: AgentId) -> None:
+        """Cancel the agent's turn."""
+        self._agent(agent_id).stop()
+
+    def stop_and_send(self, agent_id: AgentId, note: Note) -> None:
+        """Cancel the agent's turn; the note starts the next one."""
+        self._agent(agent_id).stop()
+        self.send(agent_id, note)
+
+    def resume(self, agent_id: AgentId) -> None:
+        """Go on after a fault, a stop or a crash."""
+        self._agent(agent_id).resume()
+
+    def decide(self, request_id: RequestId, decision: Decision) -> None:
+        """Settle an approval request; one that is settled already is ignored."""
+        self._check_thread()
+        self._approvals.decide(request_id, decision)
+
+    def answer(self, question_id: QuestionId, text: str) -> None:
+        """Answer an agent's question; the first answer wins."""
+        self._check_thread()
+        self._questions.answer(question_id, text)
+
+    def apply_settings(self, settings: Settings) -> None:
+        """Use these settings from the next step on."""
+        self._check_thread()
+        self._settings = settings
+
+    def delete_rule(self, rule: Rule) -> None:
+        """Forget an approval rule."""
+        self._check_thread()
+        self._approvals.delete(rule)
+
+    # -- queries -------------------------------------------------------------------------
+
+    async def earlier(self, session_id: SessionId, before_seq: int, count: int) -> Page:
+        """Return the happenings before a number, for *Show earlier messages*."""
+        return self._store.page(session_id, before_seq, count)
+
+    async def search_sessions(self, text: str) -> tuple[SessionId, ...]:
+        """Return sessions whose title or messages hold the words, best first."""
+        return self._store.search(text, 200)
+
+    async def complete_path(
+        self, session_id: SessionId, prefix: str, limit: int = 20
+    ) -> tuple[str, ...]:
+        """Return paths of the session's folder for `@`."""
+        root = self._sessions.session(session_id).info.workspace.root
+        return await asyncio.to_thread(complete_path, root, prefix, limit)
+
+    async def rules(self) -> tuple[Rule, ...]:
+        """Return every approval rule."""
+        return self._approvals.rules
+
+    # -- inside --------------------------------------------------------------------------
+
+    def _check_thread(self) -> None:
+        if threading.get_ident() != self._thread:
+            raise RuntimeError("engine commands run on the engine thread only")
+
+    def _agent(self, agent_id: AgentId) -> Agent:
+        self._check_thread()
+        return self._sessions.agent(agent_id)
+
+    def _new_agent(self, session: Session, record: AgentRecord) -> Agent:
+        return Agent(
+            record,
+            session,
+            AgentSetup(
+                model=self._model,
+                dispatch=self._dispatch,
+                prompt=self._prompt,
+                settings=lambda: self._settings,
+                failed=self._emit,
+            ),
+            changed=lambda: self._sessions.on_agent_changed(session.info.id),
+            jobs=self._new_jobs() if self._new_jobs is not None else None,
+        )
+
+
+def _title_from(text: str) -> str:
+    line = text.strip().splitlines()[0].strip()
+    return line if len(line) <= 60 else f"{line[:59].rstrip()}…"

@@ -1,0 +1,93 @@
+"""Closing what a crash left open, so that the session can go on and says what happened."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+
+from desktop_agent.core.approvals import ApprovalRequest, Deny
+from desktop_agent.core.events import (
+    ApprovalRequested,
+    ApprovalResolved,
+    Happening,
+    MessageAdded,
+    QuestionAnswered,
+    QuestionAsked,
+    ToolEnded,
+    TurnEnded,
+)
+from desktop_agent.core.faults import Fault
+from desktop_agent.core.ids import AgentId, new_message_id
+from desktop_agent.core.messages import (
+    UNKNOWN_OUTCOME,
+    Message,
+    ToolResult,
+    open_calls,
+)
+from desktop_agent.core.questions import Question
+from desktop_agent.engine.ports import AgentRecord
+
+
+def closing_events(record: AgentRecord, recent: Sequence[Happening]) -> tuple[Happening, ...]:
+    """Return what has to be recorded for an agent whose turn has no end.
+
+    Results that were recorded are kept, calls without one are marked unknown and are not run
+    again, open requests and questions are withdrawn, the turn ends as `interrupted`.
+    `recent` are the session's newest happenings.
+    """
+    agent_id = record.agent_id
+    own = [event for event in recent if event.agent_id == agent_id]
+    events: list[Happening] = []
+    for request in _open_requests(own):
+        events.append(ApprovalResolved(agent_id, request.id, Deny(by="withdrawn")))
+    for question in _open_questions(own):
+        events.append(QuestionAnswered(agent_id, question.id, "", by="withdrawn"))
+    events.extend(_closed_calls(agent_id, record.history, own))
+    fault = Fault("internal", "The app ended while this was running.", "continue")
+    events.append(TurnEnded(agent_id, "interrupted", fault=fault, at=time.time()))
+    return tuple(events)
+
+
+def _closed_calls(
+    agent_id: AgentId, history: Sequence[Message], own: Sequence[Happening]
+) -> list[Happening]:
+    calls = open_calls(history)
+    if not calls:
+        return []
+    known = {e.result.call_id: e.result for e in own if isinstance(e, ToolEnded)}
+    events: list[Happening] = []
+    results: list[ToolResult] = []
+    for call in calls:
+        result = known.get(call.id)
+        if result is None:
+            result = ToolResult(call.id, UNKNOWN_OUTCOME, is_error=True)
+            events.append(ToolEnded(agent_id, result, "unknown"))
+        results.append(result)
+    message = Message(new_message_id(), "tool", tuple(results), created_at=time.time())
+    return [*events, MessageAdded(agent_id, message)]
+
+
+def _open_requests(own: Iterable[Happening]) -> list[ApprovalRequest]:
+    waiting: dict[str, ApprovalRequest] = {}
+    for event in own:
+        match event:
+            case ApprovalRequested(request=request):
+                waiting[request.id] = request
+            case ApprovalResolved(request_id=request_id):
+                waiting.pop(request_id, None)
+            case _:
+                pass
+    return list(waiting.values())
+
+
+def _open_questions(own: Iterable[Happening]) -> list[Question]:
+    waiting: dict[str, Question] = {}
+    for event in own:
+        match event:
+            case QuestionAsked(question=question):
+                waiting[question.id] = question
+            case QuestionAnswered(question_id=question_id):
+                waiting.pop(question_id, None)
+            case _:
+                pass
+    return list(waiting.values())

@@ -1,0 +1,176 @@
+"""The two honest fakes of the engine's tests: a scripted model and a store in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from desktop_agent.core.approvals import Rule
+from desktop_agent.core.events import (
+    Happening,
+    MessageAdded,
+    NoteDelivered,
+    NoteQueued,
+    NoteReturned,
+    NoteTaken,
+    StepStarted,
+    TurnEnded,
+    TurnStarted,
+)
+from desktop_agent.core.faults import Fault, ModelError
+from desktop_agent.core.ids import AgentId, SessionId
+from desktop_agent.core.messages import TextPart, ToolCall
+from desktop_agent.core.notes import Note
+from desktop_agent.core.requests import Accepted, Answer, Delta, ModelRequest, StreamItem
+from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.core.usage import Usage
+from desktop_agent.engine.ports import AgentRecord, Page
+
+
+def says(text: str, **kwargs: Any) -> Answer:
+    """Return an answer of text."""
+    return Answer((TextPart(text),), usage=Usage(10, 5), **kwargs)
+
+
+_ids = iter(range(1, 1_000_000))
+
+
+def calls(*wanted: tuple[str, dict[str, Any]], text: str = "") -> Answer:
+    """Return an answer that calls tools: `calls(("read", {"path": "a"}))`."""
+    parts: list[TextPart | ToolCall] = [TextPart(text)] if text else []
+    parts += [ToolCall(f"call_{next(_ids)}", name, args) for name, args in wanted]
+    return Answer(tuple(parts), "tool_calls", usage=Usage(10, 5))
+
+
+@dataclass
+class Waits:
+    """A step of the script: shows `text`, then waits for `gate` before it answers."""
+
+    gate: asyncio.Event
+    text: str = ""
+    answer: Answer | None = None
+    reached: asyncio.Event = field(default_factory=asyncio.Event)
+    is_accepted: bool = True
+
+
+@dataclass
+class Breaks:
+    """A step of the script: shows `text`, then fails."""
+
+    fault: Fault
+    text: str = ""
+    is_accepted: bool = True
+
+
+Script = Answer | Waits | Breaks | Callable[[ModelRequest], Answer]
+
+
+class ScriptedModel:
+    """Answers with the script's steps, one a request; a request too many fails the test."""
+
+    def __init__(self, *script: Script) -> None:
+        self._script = list(script)
+        self.requests: list[ModelRequest] = []
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
+        self.requests.append(request)
+        step = self._script.pop(0)
+        if callable(step):
+            step = step(request)
+        if isinstance(step, Answer):
+            yield Accepted()
+            for part in step.parts:
+                if isinstance(part, TextPart):
+                    yield Delta("text", part.text)
+            yield step
+            return
+        if step.is_accepted:
+            yield Accepted()
+        if step.text:
+            yield Delta("text", step.text)
+        if isinstance(step, Breaks):
+            raise ModelError(step.fault)
+        step.reached.set()
+        await step.gate.wait()
+        yield step.answer or says(step.text or "done")
+
+
+class MemoryStore:
+    """Keeps everything in lists; `load_agents` rebuilds from events as a disk store must."""
+
+    def __init__(self) -> None:
+        self.events: dict[SessionId, list[Happening]] = {}
+        self.infos: dict[SessionId, SessionInfo] = {}
+        self._rules: tuple[Rule, ...] = ()
+
+    def record(self, session_id: SessionId, event: Happening) -> None:
+        self.events.setdefault(session_id, []).append(event)
+
+    def flush_pending(self) -> None:
+        pass
+
+    def save_session(self, info: SessionInfo) -> None:
+        self.infos[info.id] = info
+
+    def delete_session(self, session_id: SessionId) -> None:
+        self.infos.pop(session_id, None)
+        self.events.pop(session_id, None)
+
+    def sessions(self) -> tuple[SessionInfo, ...]:
+        return tuple(sorted(self.infos.values(), key=lambda i: i.updated_at, reverse=True))
+
+    def page(self, session_id: SessionId, before_seq: int | None, count: int) -> Page:
+        events = self.events.get(session_id, [])
+        end = len(events) if before_seq is None else before_seq - 1
+        start = max(0, end - count)
+        return Page(tuple(events[start:end]), start + 1)
+
+    def load_agents(self, session_id: SessionId) -> tuple[AgentRecord, ...]:
+        agents = dict.fromkeys(event.agent_id for event in self.events.get(session_id, []))
+        return tuple(self._record(session_id, agent_id) for agent_id in agents)
+
+    def _record(self, session_id: SessionId, agent_id: AgentId) -> AgentRecord:
+        notes: dict[str, Note] = {}
+        taken: dict[str, Note] = {}
+        history = []
+        step, running = 0, False
+        for event in self.events[session_id]:
+            if event.agent_id != agent_id:
+                continue
+            match event:
+                case MessageAdded(message=message):
+                    history.append(message)
+                case NoteQueued(note=note):
+                    notes[note.id] = note
+                case NoteTaken(note_id=note_id):
+                    taken[note_id] = notes.pop(note_id)
+                case NoteDelivered(note_id=note_id) | NoteReturned(note_id=note_id):
+                    notes.pop(note_id, None)
+                    taken.pop(note_id, None)
+                case StepStarted(step=number):
+                    step = number
+                case TurnStarted():
+                    running = True
+                case TurnEnded():
+                    running = False
+                case _:
+                    pass
+        return AgentRecord(
+            agent_id,
+            tuple(history),
+            tuple(notes.values()),
+            step,
+            running,
+            tuple(taken.values()),
+        )
+
+    def search(self, text: str, limit: int) -> tuple[SessionId, ...]:
+        return tuple(i.id for i in self.infos.values() if text in i.title)[:limit]
+
+    def rules(self) -> tuple[Rule, ...]:
+        return self._rules
+
+    def save_rules(self, rules: Sequence[Rule]) -> None:
+        self._rules = tuple(rules)
