@@ -1,0 +1,103 @@
+"""What the demo model reads out of a history: which calls were made and what came back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from desktop_agent.core.messages import Message, ToolCall, ToolResult
+
+# A longer result is not looked at: the demo has to stay quick in any folder.
+_MAX_LINES = 20_000
+_LONGEST_HIT = 2_000
+_NUMBERED = re.compile(r"^\s*(\d+)(?:\t|→|\s?\||: ?| {1,2})(.*)$")
+_HIT = re.compile(r"^(?P<path>[^\n]+?):(?P<line>\d+)[:\-\t] ?(?P<text>.*)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A call with its result; an answered history has one for every call."""
+
+    call: ToolCall
+    result: ToolResult
+
+    @property
+    def path(self) -> str:
+        """The call's path as text, whatever the history holds there."""
+        return str(self.call.arguments.get("path", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One line that a search found."""
+
+    path: str
+    line: int
+    text: str
+
+
+def done_calls(messages: Sequence[Message]) -> tuple[Done, ...]:
+    """Return the calls that have a result, in the order of the calls."""
+    results = {result.call_id: result for message in messages for result in message.results}
+    return tuple(
+        Done(call, results[call.id])
+        for message in messages
+        for call in message.tool_calls
+        if call.id in results
+    )
+
+
+def since_last_answer(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Return what came after the last message of the model's."""
+    for place in range(len(messages) - 1, -1, -1):
+        if messages[place].role == "assistant":
+            return tuple(messages[place + 1 :])
+    return tuple(messages)
+
+
+def user_texts(messages: Sequence[Message]) -> tuple[str, ...]:
+    """Return the texts of the user's messages that hold any."""
+    texts = (message.text.strip() for message in messages if message.role == "user")
+    return tuple(text for text in texts if text)
+
+
+def listed_paths(text: str) -> tuple[str, ...]:
+    """Return the paths in a `glob` result, relative and sorted; remarks in it are left out."""
+    found: set[str] = set()
+    for line in text.splitlines()[:_MAX_LINES]:
+        path = line.strip().removeprefix("./").replace("\\", "/")
+        if path and not path.endswith("/") and not _is_remark(path):
+            found.add(path)
+    return tuple(sorted(found, key=lambda path: (path.count("/"), path.lower(), path)))
+
+
+def _is_remark(line: str) -> bool:
+    return line[0] in "([<…" or line.endswith((".)", ":", "…")) or line.startswith("No files")
+
+
+def file_lines(text: str) -> tuple[str, ...]:
+    """Return the lines of a `read` result without their numbers and without its remarks."""
+    lines: list[str] = []
+    for line in text.splitlines()[:_MAX_LINES]:
+        match = _NUMBERED.match(line)
+        if match and int(match.group(1)) == len(lines) + 1:
+            lines.append(match.group(2))
+    return tuple(lines) if lines else tuple(text.splitlines()[:_MAX_LINES])
+
+
+def hits(text: str) -> tuple[Hit, ...]:
+    """Return the lines that a `grep` result names as `path:line: text`."""
+    found: list[Hit] = []
+    for line in text.splitlines()[:_MAX_LINES]:
+        match = _HIT.match(line[:_LONGEST_HIT])
+        if match:
+            path = match["path"].removeprefix("./").replace("\\", "/")
+            found.append(Hit(path, int(match["line"]), match["text"]))
+    return tuple(found)
+
+
+def is_cut(text: str) -> bool:
+    """Whether a `glob` result says that it does not name all files."""
+    remarks = (line for line in text.splitlines()[-3:] if line.strip() and _is_remark(line.strip()))
+    return any("more" in line or "first" in line for line in remarks)
