@@ -32,8 +32,8 @@ QLabel[role="ok"] { color: $ok; }
 QLabel[role="warn"] { color: $warn; }
 QLabel[role="error"] { color: $err; }
 QLabel[role="mono"] { font-family: "JetBrains Mono"; font-size: ${small}px; }
-QLabel[role="chip"] { background: $hover; color: $muted; border-radius: 8px; padding: 1px 8px; min-height: 16px;
-  font-size: ${caption}px; font-weight: 500; }
+QLabel[role="chip"] { background: $hover; color: $muted; border-radius: 8px; padding: 1px 8px;
+  min-height: 16px; font-size: ${caption}px; font-weight: 500; }
 QLabel[tone="ok"] { background: $okSoft; color: $ok; }
 QLabel[tone="warn"] { background: $warnSoft; color: $warn; }
 QLabel[tone="err"] { background: $errSoft; color: $err; }
@@ -85,6 +85,7 @@ QComboBox::drop-down { border: none; width: 24px; }
 QComboBox::down-arrow { image: url("$arrow"); width: 14px; height: 14px; }
 QComboBox QAbstractItemView { background: $raised; color: $fg; border: ${edge}px solid $line2;
   selection-background-color: $active; selection-color: $fg; outline: none; padding: 4px; }
+QAbstractSpinBox QLineEdit, QComboBox QLineEdit { border: none; padding: 0; }
 QAbstractSpinBox::up-button, QAbstractSpinBox::down-button { border: none; width: 20px;
   background: transparent; }
 QAbstractSpinBox::up-button:hover, QAbstractSpinBox::down-button:hover { background: $hover; }

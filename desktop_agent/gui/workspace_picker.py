@@ -1,0 +1,332 @@
+"""Which folder the agent works in: the button at the top of the sidebar, and what it opens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from PySide6.QtCore import QModelIndex, QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QListView,
+    QMenu,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop_agent.core.workspace import Workspace
+from desktop_agent.gui.extra_folders import ExtraFolders
+from desktop_agent.gui.folders import (
+    folder_icon,
+    folder_warning,
+    git_branch,
+    real_folder,
+    short_path,
+)
+from desktop_agent.gui.models.snapshot_list import ROW_ROLE, SnapshotListModel
+from desktop_agent.gui.theme import Theme
+from desktop_agent.gui.two_line_delegate import TwoLineDelegate
+from desktop_agent.gui.widgets import (
+    ElidedLabel,
+    GhostButton,
+    IconLabel,
+    Popover,
+    SearchField,
+    Separator,
+    TextButton,
+    TextLabel,
+    row,
+)
+
+_MAX_SHOWN = 6
+
+
+@dataclass(frozen=True, slots=True)
+class FolderRow:
+    """One recent folder. `tag` is a word at the far end, such as `missing`."""
+
+    path: str
+    title: str
+    detail: str
+    icon: str
+    tag: str = ""
+    is_current: bool = False
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether the folder is gone."""
+        return self.icon == "folder-x"
+
+    @property
+    def spoken(self) -> str:
+        """The row as a screen reader says it."""
+        return ", ".join(part for part in (self.title, self.detail, self.tag) if part)
+
+
+class WorkspaceButton(QPushButton):
+    """Names the folder, its path and its git branch."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.setObjectName("workspaceButton")
+        self._icon = IconLabel(theme, "folder", "accent", 18, self)
+        self._name = ElidedLabel("", role="strong", parent=self)
+        self._place = ElidedLabel("", Qt.TextElideMode.ElideMiddle, "caption", self)
+        arrows = IconLabel(theme, "chevrons-up-down", "subtle", 14, self)
+        for child in (self._icon, self._name, self._place, arrows):
+            child.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        words = QVBoxLayout()
+        words.setSpacing(1)
+        words.addWidget(self._name)
+        words.addWidget(self._place)
+        self._lines = layout = QHBoxLayout(self)
+        layout.setContentsMargins(12, 8, 10, 8)
+        layout.setSpacing(10)
+        layout.addWidget(self._icon)
+        layout.addLayout(words, 1)
+        layout.addWidget(arrows)
+        self.set_workspace(None)
+
+    def set_workspace(self, workspace: Workspace | None) -> None:
+        """Show this folder; without one, invite to choose."""
+        if workspace is None:
+            name, place, icon = self.tr("Choose a folder"), self.tr("to work in"), "folder-open"
+        else:
+            branch = git_branch(workspace.root)
+            name, icon = workspace.name, folder_icon(workspace.root)
+            place = short_path(workspace.root) + (f"  ·  {branch}" if branch else "")
+        self._icon.set_icon(icon)
+        self._name.set_text(name)
+        self._place.set_text(place)
+        self.setAccessibleName(self.tr("Folder: {name}, {place}").format(name=name, place=place))
+        self.setToolTip(self.tr("Change the folder (Ctrl+O)"))
+
+    def sizeHint(self) -> QSize:
+        """Take the room of the two lines, not of a button's text."""
+        return QSize(self._theme.size("sidebar") - 24, self._lines.sizeHint().height())
+
+    def minimumSizeHint(self) -> QSize:
+        """Never be lower than the two lines."""
+        return QSize(120, self._lines.sizeHint().height())
+
+
+class WorkspacePicker(Popover):
+    """Recent folders, *Open folder…*, and the extra folders of the present workspace.
+
+    `folder_chosen` gives a real path, after any warning was answered.
+    """
+
+    folder_chosen = Signal(str)
+    browse_requested = Signal()
+    recent_removed = Signal(str)
+    workspace_changed = Signal(object)
+    add_folder_requested = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(theme, parent.tr("Folders"), parent)
+        self.setObjectName("workspacePicker")
+        self._workspace: Workspace | None = None
+        self._recent: tuple[str, ...] = ()
+        self._running: dict[str, int] = {}
+        self._risky = ""
+        self._build()
+
+    def set_state(
+        self, workspace: Workspace | None, recent: Sequence[str], running: dict[str, int]
+    ) -> None:
+        """Show these folders; `running` counts sessions at work by folder."""
+        self._workspace = workspace
+        self._recent = tuple(recent)
+        self._running = dict(running)
+        self.extra.set_workspace(workspace)
+        self._show_rows()
+
+    def offer(self, path: str) -> bool:
+        """Choose a folder; a risky or missing one is asked about in place. True if chosen."""
+        real = real_folder(path)
+        if real is None:
+            self._show_missing(path)
+            return False
+        warning = folder_warning(real)
+        if warning:
+            self._show_warning(real, warning)
+            return False
+        self.take(real)
+        return True
+
+    def take(self, real: str) -> None:
+        """Choose this folder, whatever it is."""
+        self.close()
+        self.folder_chosen.emit(real)
+
+    def _build(self) -> None:
+        theme = self._theme
+        self.search = SearchField(theme, self.tr("Find a folder"), self)
+        self.search.setObjectName("filterFolders")
+        self.search.textChanged.connect(self._show_rows)
+        self.search.left.connect(self.close)
+        self.search.returnPressed.connect(self._take_first)
+        self._model: SnapshotListModel[FolderRow] = SnapshotListModel(
+            lambda one: one.path,
+            {
+                int(Qt.ItemDataRole.DisplayRole): lambda one: one.title,
+                int(Qt.ItemDataRole.AccessibleTextRole): lambda one: one.spoken,
+                int(Qt.ItemDataRole.ToolTipRole): lambda one: one.path,
+            },
+            self,
+        )
+        self.list = _FolderList(self)
+        self.list.setModel(self._model)
+        self.list.setItemDelegate(TwoLineDelegate(theme, self.list))
+        self.list.setAccessibleName(self.tr("Recent folders"))
+        self.list.clicked.connect(self._on_chosen)
+        self.list.chosen.connect(self._on_chosen)
+        self.list.remove_pressed.connect(self._on_remove)
+        self.list.customContextMenuRequested.connect(self._show_menu)
+        self._title = TextLabel(self.tr("Recent"), "section", self)
+        self._browse = GhostButton(theme, self.tr("Open folder…"), "folder-open", self)
+        self._browse.setObjectName("openFolder")
+        self._browse.setToolTip(self.tr("Or drop a folder on the window"))
+        self._browse.clicked.connect(self._on_browse)
+        self.extra = ExtraFolders(theme, self)
+        self.extra.workspace_changed.connect(self.workspace_changed)
+        self.extra.add_requested.connect(self.add_folder_requested)
+        self._ask = self._question()
+        for part in (self.search, self._ask, self._title, self.list, Separator(self)):
+            self.body.addWidget(part)
+        self.body.addLayout(row(self._browse, None))
+        self.body.addWidget(self.extra)
+        self.setMinimumWidth(360)
+
+    def _question(self) -> QWidget:
+        frame = QFrame(self)
+        frame.setProperty("frame", "warn")
+        frame.setObjectName("folderWarning")
+        icon = IconLabel(self._theme, "triangle-alert", "warn", 16, frame)
+        self._ask_text = TextLabel("", "", frame)
+        self._ask_text.setWordWrap(True)
+        self._ask_first = TextButton(self._theme, "", "", frame)
+        self._ask_first.setObjectName("folderWarningAccept")
+        self._ask_first.clicked.connect(self._on_accept)
+        self._ask_second = GhostButton(self._theme, "", "", frame)
+        self._ask_second.setObjectName("folderWarningOther")
+        self._ask_second.clicked.connect(self._on_other)
+        layout = QVBoxLayout(frame)
+        layout.setContentsMargins(*(self._theme.space("m"),) * 4)
+        top = row(icon, self._ask_text)
+        top.setAlignment(icon, Qt.AlignmentFlag.AlignTop)
+        top.setStretch(1, 1)
+        layout.addLayout(top)
+        layout.addLayout(row(self._ask_first, self._ask_second, None))
+        frame.hide()
+        return frame
+
+    def _show_warning(self, real: str, warning: str) -> None:
+        self._show_question(real, warning, self.tr("Use it anyway"), self.tr("Pick another…"))
+
+    def _show_missing(self, path: str) -> None:
+        text = self.tr("“{name}” is not there any more.").format(name=short_path(path))
+        self._show_question(path, text, self.tr("Locate…"), self.tr("Remove"))
+
+    def _show_question(self, path: str, text: str, first: str, second: str) -> None:
+        self._risky = path
+        self._ask_text.setText(text)
+        self._ask_first.set_text(first)
+        self._ask_second.set_text(second)
+        self._ask.show()
+        self.adjustSize()
+
+    def _on_accept(self) -> None:
+        self._ask.hide()
+        if real_folder(self._risky) is None:
+            self._on_browse()
+        else:
+            self.take(self._risky)
+
+    def _on_other(self) -> None:
+        self._ask.hide()
+        if real_folder(self._risky) is None:
+            self.recent_removed.emit(self._risky)
+        else:
+            self._on_browse()
+
+    def _on_browse(self) -> None:
+        self.close()
+        self.browse_requested.emit()
+
+    def _show_rows(self) -> None:
+        wanted = self.search.text().strip().casefold()
+        known = list(self._recent)
+        if self._workspace is not None and self._workspace.root not in known:
+            known.insert(0, self._workspace.root)
+        self._model.set_rows(tuple(self._row(path) for path in known if wanted in path.casefold()))
+        count = self._model.rowCount()
+        self._title.setText(self.tr("Recent") if count else self.tr("No recent folder"))
+        self.list.setVisible(bool(count))
+        height = self._theme.size("row2") * min(count, _MAX_SHOWN) + 6
+        self.list.setFixedHeight(height)
+        self.adjustSize()
+
+    def _row(self, path: str) -> FolderRow:
+        icon = folder_icon(path)
+        running = self._running.get(path, 0)
+        tag = ""
+        if icon == "folder-x":
+            tag = self.tr("missing")
+        elif running:
+            tag = self.tr("{n} running").format(n=running)
+        is_current = self._workspace is not None and self._workspace.root == path
+        return FolderRow(path, PurePath(path).name or path, short_path(path), icon, tag, is_current)
+
+    def _take_first(self) -> None:
+        if self._model.rowCount():
+            self.offer(self._model.rows()[0].path)
+        elif real_folder(self.search.text()):
+            self.offer(self.search.text())
+
+    def _on_chosen(self, index: QModelIndex) -> None:
+        self.offer(index.data(ROW_ROLE).path)
+
+    def _on_remove(self, index: QModelIndex) -> None:
+        self.recent_removed.emit(index.data(ROW_ROLE).path)
+
+    def _show_menu(self, where: QPoint) -> None:
+        index = self.list.indexAt(where)
+        if not index.isValid():
+            return
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addAction(self.tr("Open"), lambda: self._on_chosen(index))
+        remove = menu.addAction(self.tr("Remove from this list"), lambda: self._on_remove(index))
+        remove.setShortcut("Del")
+        menu.popup(self.list.viewport().mapToGlobal(where))
+
+
+class _FolderList(QListView):
+    """Adds Enter and Del to a list view."""
+
+    chosen = Signal(QModelIndex)
+    remove_pressed = Signal(QModelIndex)
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("recentFolders")
+        self.setMouseTracking(True)
+        self.setUniformItemSizes(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Choose on Enter, remove on Del."""
+        index = self.currentIndex()
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and index.isValid():
+            self.chosen.emit(index)
+        elif event.key() == Qt.Key.Key_Delete and index.isValid():
+            self.remove_pressed.emit(index)
+        else:
+            super().keyPressEvent(event)
