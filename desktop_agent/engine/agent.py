@@ -191,6 +191,8 @@ class Agent:
             self._starts_again = self._is_stopping
             return
         self._starts_again = False
+        # On disk before the turn is: whatever is killed from here on is found at the next start.
+        self.session.update(status="running")
         self._job = asyncio.get_running_loop().create_task(self._run_turn(), name=f"turn {self.id}")
         self._job.add_done_callback(self._on_job_done)
 

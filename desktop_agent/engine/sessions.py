@@ -16,7 +16,6 @@ from desktop_agent.core.events import (
     SessionsChanged,
     ToolOutput,
     TurnEnded,
-    TurnStarted,
 )
 from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.sessions import SessionInfo, SessionStatus
@@ -169,7 +168,7 @@ class Sessions:
     def _close_interrupted(self, info: SessionInfo) -> None:
         recent = self._store.page(info.id, None, _PAGE).events
         for record in self._store.load_agents(info.id):
-            if record.was_running:
+            if record.was_running or record.inbox:
                 for event in closing_events(record, recent):
                     self._store.record(info.id, event)
         self.session(info.id).update(status="interrupted", touch=False)
@@ -181,8 +180,6 @@ class Sessions:
         match event:
             case PartDelta() | ToolOutput():
                 self._arm_flush()
-            case TurnStarted(agent_id=agent_id):
-                self._follow(agent_id, "running")
             case TurnEnded(agent_id=agent_id, reason=reason):
                 self._follow(agent_id, "failed" if reason == "error" else "idle")
             case _:
@@ -195,7 +192,7 @@ class Sessions:
     def _follow(self, agent_id: AgentId, status: SessionStatus) -> None:
         agent = self._agents.get(agent_id)
         if agent is not None and agent.session.info.id in self._infos:
-            agent.session.update(status=status, is_unread=status != "running")
+            agent.session.update(status=status, is_unread=True)
 
     def _on_session_changed(self, session_id: SessionId) -> None:
         if session_id in self._infos:

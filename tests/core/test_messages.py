@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 
 import msgspec
@@ -57,7 +58,7 @@ def test_closing_answers_every_call_and_keeps_every_message(history: list[Messag
     kept = [result for message in history for result in message.results]
     assert [r for m in closed for r in m.results if r in kept] == kept
     assert [m for m in closed if m.role != "tool"] == [m for m in history if m.role != "tool"]
-    for call, after in zip(closed, closed[1:], strict=False):
+    for call, after in itertools.pairwise(closed):
         if call.tool_calls:
             assert {c.id for c in call.tool_calls} == {r.call_id for r in after.results}
 
