@@ -6,8 +6,9 @@ import contextlib
 import logging
 import os
 import sqlite3
-import time
 from pathlib import Path
+
+from desktop_agent.adapters.private_file import damaged_name
 
 _log = logging.getLogger(__name__)
 
@@ -76,12 +77,7 @@ def open_database(path: Path, *, check: bool) -> tuple[sqlite3.Connection, Path 
 
 def set_aside(path: Path) -> Path:
     """Rename a damaged file, and what belongs to it, to a dated name beside it."""
-    stamp = time.strftime("%Y-%m-%d-%H%M%S")
-    kept = path.with_name(f"{path.stem}.damaged-{stamp}{path.suffix}")
-    number = 1
-    while kept.exists():
-        number += 1
-        kept = path.with_name(f"{path.stem}.damaged-{stamp}-{number}{path.suffix}")
+    kept = damaged_name(path)
     for ending in ("-wal", "-shm", ""):
         with contextlib.suppress(FileNotFoundError):
             path.with_name(path.name + ending).rename(kept.with_name(kept.name + ending))

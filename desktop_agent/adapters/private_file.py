@@ -1,0 +1,36 @@
+"""Files that only this user can read, written whole or not at all; and names for damaged ones."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from pathlib import Path
+
+
+def write_private(path: Path, body: bytes) -> None:
+    """Write the file with mode 0600. Raises OSError; what was there before stays then."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    # mkstemp makes the file with mode 0600; it gets its name only once it is on disk.
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(body)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def damaged_name(path: Path) -> Path:
+    """Return a dated name beside `path` that is free, to keep a damaged file under."""
+    stem = f"{path.stem}.damaged-{time.strftime('%Y-%m-%d-%H%M%S')}"
+    kept = path.with_name(f"{stem}{path.suffix}")
+    number = 1
+    while kept.exists():
+        number += 1
+        kept = path.with_name(f"{stem}-{number}{path.suffix}")
+    return kept
