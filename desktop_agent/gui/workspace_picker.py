@@ -239,7 +239,7 @@ class WorkspacePicker(Popover):
         self._ask_first.set_text(first)
         self._ask_second.set_text(second)
         self._ask.show()
-        self.adjustSize()
+        self.place()
 
     def _on_accept(self) -> None:
         self._ask.hide()
@@ -270,7 +270,7 @@ class WorkspacePicker(Popover):
         self.list.setVisible(bool(count))
         height = self._theme.size("row2") * min(count, _MAX_SHOWN) + 6
         self.list.setFixedHeight(height)
-        self.adjustSize()
+        self.place()
 
     def _row(self, path: str) -> FolderRow:
         icon = folder_icon(path)
