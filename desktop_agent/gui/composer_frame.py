@@ -1,0 +1,69 @@
+"""The rounded frame of the composer: it shows the focus, and the free mode in colour."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QRectF, Signal
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QFrame, QWidget
+
+from desktop_agent.gui.composer_text import is_folder_drop
+from desktop_agent.gui.theme import Theme
+
+
+class ComposerFrame(QFrame):
+    """Draws itself: one style sheet rule can't tell focus inside from free mode.
+
+    `files_given(list[Path])` for files dropped beside the text.
+    """
+
+    files_given = Signal(object)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._is_focused = False
+        self._is_free = False
+        self.setObjectName("composer")
+        self.setAcceptDrops(True)
+        theme.changed.connect(self.update)
+
+    def set_focused(self, is_focused: bool) -> None:
+        """Draw the ring."""
+        self._is_focused = is_focused
+        self.update()
+
+    def set_free(self, is_free: bool) -> None:
+        """Draw the warning colour."""
+        self._is_free = is_free
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw ground and edge."""
+        theme = self._theme
+        is_strong = self._is_focused or self._is_free or theme.is_high_contrast
+        width = 2.0 if is_strong else 1.0
+        token = "err" if self._is_free else "accent" if self._is_focused else "line3"
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(theme.color(token), width))
+        painter.setBrush(theme.color("raised"))
+        edge = width / 2
+        box = QRectF(self.rect()).adjusted(edge, edge, -edge, -edge)
+        radius = theme.radius("composer")
+        painter.drawRoundedRect(box, radius, radius)
+        painter.end()
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Files, but no folders: those are the window's."""
+        if event.mimeData().hasUrls() and not is_folder_drop(event.mimeData()):
+            event.acceptProposedAction()
+        else:
+            event.ignore()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Attach what was dropped."""
+        urls = event.mimeData().urls()
+        self.files_given.emit([Path(url.toLocalFile()) for url in urls if url.isLocalFile()])
+        event.acceptProposedAction()

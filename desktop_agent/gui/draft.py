@@ -1,0 +1,41 @@
+"""What a person has typed and attached in one session and not sent yet."""
+
+from __future__ import annotations
+
+from desktop_agent.core.ids import NoteId
+from desktop_agent.core.notes import Note
+from desktop_agent.gui.attachments import AttachmentList
+
+_MAX_SENT = 50
+
+
+class Draft:
+    """Text, attachments, and the texts sent before, for Up and Down."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.attachments = AttachmentList()
+        self._sent: dict[NoteId, str] = {}
+        self._place = 0
+
+    def remember(self, note: Note) -> None:
+        """Keep a sent text, under its id: an edited one replaces itself."""
+        if note.sender != "user" or not note.text:
+            return
+        self._sent[note.id] = note.text
+        while len(self._sent) > _MAX_SENT:
+            del self._sent[next(iter(self._sent))]
+        self._place = 0
+
+    def recall(self, step: int) -> str | None:
+        """Return the text one older (-1) or newer (1); empty past the newest, None past the end."""
+        sent = tuple(self._sent.values())
+        place = self._place - step
+        if place > len(sent):
+            return None
+        self._place = max(0, place)
+        return sent[-place] if place > 0 else ""
+
+    def stop_recalling(self) -> None:
+        """Begin at the newest again."""
+        self._place = 0

@@ -1,0 +1,93 @@
+"""The list of files that opens behind an `@`; the text keeps the focus."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPoint, QRect, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QFrame, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
+
+from desktop_agent.gui.theme import Theme
+from desktop_agent.gui.widgets import TextLabel
+
+_ROWS = 8
+_WIDTH = 420
+
+
+class FilePopup(QFrame):
+    """Floats over the window above the text. `chosen` carries a path relative to the folder."""
+
+    chosen = Signal(str)
+
+    def __init__(self, theme: Theme, anchor: QWidget) -> None:
+        super().__init__(anchor)
+        self._theme = theme
+        self._anchor = anchor
+        self.setObjectName("filePopup")
+        self.setProperty("frame", "popover")
+        self.setAccessibleName(self.tr("Files that match"))
+        self._list = QListWidget(self)
+        self._list.setObjectName("fileList")
+        self._list.setAccessibleName(self.tr("Files that match"))
+        self._list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._list.setUniformItemSizes(True)
+        self._list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        # Paths read from left to right in every language.
+        self._list.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+        self._list.itemClicked.connect(lambda item: self.chosen.emit(item.text()))
+        self._empty = TextLabel(self.tr("No file matches"), "subtle")
+        self._empty.setContentsMargins(8, 4, 8, 4)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(4, 4, 4, 4)
+        layout.addWidget(self._list)
+        layout.addWidget(self._empty)
+        self.hide()
+
+    def show_paths(self, paths: tuple[str, ...]) -> None:
+        """Show the paths above the anchor, the first one current."""
+        self._list.clear()
+        for path in paths:
+            icon = "folder" if path.endswith("/") else "file-text"
+            self._list.addItem(QListWidgetItem(self._theme.icon(icon, "subtle", 14), path))
+        self._list.setVisible(bool(paths))
+        self._empty.setVisible(not paths)
+        if paths:
+            self._list.setCurrentRow(0)
+        self._place(len(paths))
+
+    def take_key(self, event: QKeyEvent) -> bool:
+        """Act on a key that belongs to an open list; True when it did."""
+        if not self.isVisible():
+            return False
+        key = event.key()
+        if key == Qt.Key.Key_Escape:
+            self.hide()
+            return True
+        if not self._list.count() or event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            return False
+        if key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
+            step = 1 if key == Qt.Key.Key_Down else -1
+            self._list.setCurrentRow((self._list.currentRow() + step) % self._list.count())
+            return True
+        is_enter = key in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if key == Qt.Key.Key_Tab or (is_enter and not event.modifiers()):
+            self.chosen.emit(self._list.currentItem().text())
+            return True
+        return False
+
+    def _place(self, count: int) -> None:
+        window = self._anchor.window()
+        if self.parentWidget() is not window:
+            self.setParent(window)
+        row = max(self._list.sizeHintForRow(0), 24) if count else 0
+        high = min(count, _ROWS) * row + 8 if count else 0
+        self._list.setFixedHeight(high)
+        wide = min(_WIDTH, window.width() - 24)
+        self.resize(wide, high + 8 if count else self._empty.sizeHint().height() + 10)
+        corner = self._anchor.mapTo(window, QPoint(0, 0)) - QPoint(0, self.height() + 6)
+        room = QRect(12, 4, max(1, window.width() - 24), window.height())
+        corner.setX(max(room.left(), min(corner.x(), room.right() - wide)))
+        corner.setY(max(room.top(), corner.y()))
+        self.move(corner)
+        self.show()
+        self.raise_()
