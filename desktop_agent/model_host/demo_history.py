@@ -11,6 +11,7 @@ from desktop_agent.core.messages import Message, ToolCall, ToolResult
 # A longer result is not looked at: the demo has to stay quick in any folder.
 _MAX_LINES = 20_000
 _LONGEST_HIT = 2_000
+_NOTE_MARK = "[Note from the user]"
 _NUMBERED = re.compile(r"^\s*(\d+)(?:\t|→|\s?\||: ?| {1,2})(.*)$")
 _HIT = re.compile(r"^(?P<path>[^\n]+?):(?P<line>\d+)[:\-\t] ?(?P<text>.*)$")
 
@@ -59,7 +60,7 @@ def since_last_answer(messages: Sequence[Message]) -> tuple[Message, ...]:
 def user_texts(messages: Sequence[Message]) -> tuple[str, ...]:
     """Return the texts of the user's messages that hold any."""
     texts = (message.text.strip() for message in messages if message.role == "user")
-    return tuple(text for text in texts if text)
+    return tuple(text.removeprefix(_NOTE_MARK).strip() for text in texts if text)
 
 
 def listed_paths(text: str) -> tuple[str, ...]:

@@ -1,0 +1,102 @@
+"""Puts the parts together behind the engine: for the window's engine thread and headless runs."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from desktop_agent.adapters import settings_file
+from desktop_agent.adapters.hosted_model import HostedModel
+from desktop_agent.adapters.model_catalog import ModelCatalog
+from desktop_agent.adapters.secrets import Secrets
+from desktop_agent.adapters.sqlite_store import SqliteStore
+from desktop_agent.core.events import Event
+from desktop_agent.core.settings import Settings
+from desktop_agent.engine.engine import Engine
+from desktop_agent.tools.builtin import builtin_tools
+
+_log = logging.getLogger(__name__)
+
+SESSIONS_FILE = "sessions.db"
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsFile:
+    """The settings on disk, for queries."""
+
+    path: Path
+
+    def load(self) -> Settings:
+        """Return what the file holds, with defaults for the rest."""
+        return settings_file.load(self.path)
+
+    def save(self, settings: Settings) -> None:
+        """Replace the file. Raises OSError; the old one stays then."""
+        settings_file.save(self.path, settings)
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """Everything behind the bridge. Made, used and closed on the engine thread."""
+
+    engine: Engine
+    model: HostedModel
+    store: SqliteStore
+    secrets: Secrets
+    catalog: ModelCatalog
+    settings: SettingsFile
+
+    async def close(self) -> None:
+        """Stop every agent, then let go of the model host and the sessions file."""
+        try:
+            await self.engine.close()
+        finally:
+            try:
+                await self.model.close()
+            finally:
+                self.store.close()
+
+
+async def compose(
+    emit: Callable[[Event], None],
+    *,
+    data_dir: Path,
+    config_dir: Path,
+    settings: Settings | None = None,
+    store_path: Path | None = None,
+) -> Backend:
+    """Open the sessions and start the engine; the model host starts when it is first needed.
+
+    Without `settings` the file's are used. Raises StoreLocked when another copy of the app
+    has the sessions file.
+    """
+    file = SettingsFile(config_dir / "settings.json")
+    secrets = Secrets(config_dir)
+    model = HostedModel(key_for=secrets.key_for, on_died=_on_host_died)
+    store = SqliteStore(store_path or data_dir / SESSIONS_FILE)
+    try:
+        engine = Engine(
+            model=model,
+            store=store,
+            tools=builtin_tools(),
+            settings=settings or file.load(),
+            emit=emit,
+            spill_dir=_private(data_dir / "outputs"),
+        )
+        engine.start()
+    except BaseException:
+        store.close()
+        raise
+    return Backend(engine, model, store, secrets, ModelCatalog(secrets, model), file)
+
+
+def _on_host_died() -> None:
+    # Steps that were running fail with a Fault of their own; the next one starts a new host.
+    _log.warning("the model host ended by itself")
+
+
+def _private(path: Path) -> Path:
+    path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return path

@@ -1,0 +1,128 @@
+"""The command line of `desktop-agent run`. A mistake is one sentence and exit code 2."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NoReturn, cast
+
+from desktop_agent.core.approvals import Mode
+
+_SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line says; `mode` is None when it does not say."""
+
+    prompt: str
+    workspace: Path
+    model: str = ""
+    api_base: str = ""
+    mode: Mode | None = None
+    max_steps: int | None = None
+    timeout_s: float | None = None
+    session: str = ""
+    is_trusted: bool = False
+    output: Literal["text", "jsonl"] = "text"
+
+
+class UsageError(Exception):
+    """The command line is wrong; the text is one sentence for the person."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message)
+
+
+def parse(argv: Sequence[str]) -> Options:
+    """Read the arguments behind `run`. Raises UsageError; `--help` prints and exits."""
+    given = _parser().parse_args(argv)
+    if not given.prompt.strip():
+        raise UsageError("PROMPT is empty: say what to do")
+    if given.api_base and not given.model:
+        raise UsageError("--api-base needs --model, such as --model openai/NAME")
+    return Options(
+        prompt=given.prompt,
+        workspace=given.workspace,
+        model=given.model,
+        api_base=given.api_base,
+        mode=cast(Mode | None, given.mode),
+        max_steps=given.max_steps,
+        timeout_s=given.timeout,
+        session=given.session,
+        is_trusted=given.trust,
+        output=given.output,
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="desktop-agent run",
+        description="Let an agent work in a folder, without a window.",
+        epilog="Exit codes: 0 finished, 1 model or engine error, 2 wrong usage, 3 stopped by a "
+        "limit, 130 interrupted. Keys come from the environment or the keyring.",
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("prompt", metavar="PROMPT", help="what to do")
+    add("--workspace", metavar="DIR", type=_folder, required=True, help="the folder to work in")
+    add("--model", metavar="NAME", default="", type=_name, help="“demo”, or a name for litellm")
+    add("--api-base", metavar="URL", default="", type=_address, help="a server's address")
+    add("--mode", choices=("look", "ask", "free"), help="what is allowed; ask refuses (default)")
+    add("--max-steps", metavar="N", type=_count, help="stop after this many model calls")
+    add("--timeout", metavar="S", type=_seconds, help="stop after this many seconds")
+    add("--session", metavar="ID", default="", type=_session, help="continue or begin it")
+    add("--trust", action="store_true", help="trust what the folder itself sets up, for this run")
+    add(
+        "--output", choices=("text", "jsonl"), default="text", help="jsonl: every event, one a line"
+    )
+    return parser
+
+
+def _folder(text: str) -> Path:
+    try:
+        folder = Path(text).expanduser().resolve(strict=True)
+    except (OSError, RuntimeError, ValueError):
+        raise argparse.ArgumentTypeError(f"there is no folder {text!r}") from None
+    if not folder.is_dir():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a folder")
+    return folder
+
+
+def _name(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("the name is empty")
+    return text.strip()
+
+
+def _address(text: str) -> str:
+    if not re.match(r"https?://[^/\s]+", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not an http or https address")
+    return text
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of steps, 1 or more")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 10**7:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+    return seconds
+
+
+def _session(text: str) -> str:
+    if not _SESSION.fullmatch(text):
+        raise argparse.ArgumentTypeError("an id has up to 64 letters, digits and the signs - _ .")
+    return text

@@ -1,0 +1,128 @@
+"""Hears a run's events: prints them, refuses what nobody can allow, knows when all is idle."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Literal
+
+from desktop_agent.core.approvals import Deny
+from desktop_agent.core.events import (
+    AgentsChanged,
+    ApprovalRequested,
+    EngineFailed,
+    Event,
+    MessageAdded,
+    QuestionAsked,
+    SessionOpened,
+    SessionsChanged,
+    TurnEnded,
+    TurnStarted,
+)
+from desktop_agent.core.ids import SessionId
+from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.core.usage import Usage
+from desktop_agent.engine.engine import Engine
+from desktop_agent.headless.output import EndReason, Printer
+
+_NO_ONE_ALLOWS = "Nobody is at the window to allow it. Go on without it, and say what is missing."
+_NO_ONE_ANSWERS = (
+    "Nobody is here to answer. Decide by yourself what is most sensible, and say what you chose."
+)
+
+
+class Follower:
+    """The state of one run. `idle` is set once nothing runs and nothing will."""
+
+    def __init__(self, printer: Printer) -> None:
+        self.idle = asyncio.Event()
+        self.reason: EndReason = "error"
+        self.text = ""
+        self.usage = Usage()
+        self.broken: OSError | None = None
+        self.session: SessionInfo | None = None
+        self.sessions: dict[SessionId, SessionInfo] = {}
+        self._printer = printer
+        self._engine: Engine | None = None
+        self._cut: Literal["timeout", "interrupted"] | None = None
+        self._has_begun = False
+        self._turn_is_over = False
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the run was told to stop."""
+        return self._cut is not None
+
+    def attach(self, engine: Engine) -> None:
+        """Take the engine whose requests are answered from now on."""
+        self._engine = engine
+
+    def cut(self, why: Literal["timeout", "interrupted"]) -> None:
+        """Stop the agent; a second time, don't wait for it to end either."""
+        if self._cut is not None:
+            self.idle.set()
+            return
+        self._cut = self.reason = why
+        if self._engine is not None and self.session is not None and self._has_begun:
+            self._engine.stop(self.session.main_agent)
+        else:
+            self.idle.set()
+
+    def hear(self, event: Event) -> None:
+        """Take one event from the engine."""
+        self._print(event)
+        match event:
+            case SessionsChanged(sessions=sessions):
+                self.sessions = {info.id: info for info in sessions}
+            case SessionOpened(info=info):
+                self.session = info
+            case ApprovalRequested() | QuestionAsked():
+                # The request waits for its answer only after this event: answer it later.
+                asyncio.get_running_loop().call_soon(self._answer, event)
+            case MessageAdded(message=message) if message.role == "assistant" and message.text:
+                self.text = message.text
+            case _:
+                self._follow_turn(event)
+
+    def _follow_turn(self, event: Event) -> None:
+        match event:
+            case TurnStarted():
+                self._has_begun, self._turn_is_over = True, False
+            case TurnEnded():
+                self._turn_is_over = True
+                self.usage += event.usage
+                self.reason = self._cut or _reason_of(event)
+            case AgentsChanged(agents=agents) if self._turn_is_over:
+                if all(agent.status == "idle" for agent in agents):
+                    self.idle.set()
+            case EngineFailed() if not self._has_begun:
+                self.idle.set()
+            case _:
+                pass
+
+    def _answer(self, event: ApprovalRequested | QuestionAsked) -> None:
+        if self._engine is None:
+            return
+        if isinstance(event, ApprovalRequested):
+            self._engine.decide(event.request.id, Deny(_NO_ONE_ALLOWS, by="unattended"))
+        else:
+            self._engine.answer(event.question.id, _NO_ONE_ANSWERS)
+
+    def _print(self, event: Event) -> None:
+        if self.broken is not None:
+            return
+        try:
+            self._printer.show(event)
+        except OSError as error:
+            # Whoever read this has gone: nobody would see the rest.
+            self.broken = error
+            self.cut("interrupted")
+
+
+def _reason_of(ended: TurnEnded) -> EndReason:
+    match ended.reason:
+        case "finished" | "step_limit" | "budget":
+            return ended.reason
+        case "cancelled" | "interrupted":
+            return "interrupted"
+        case "error":
+            return "error"

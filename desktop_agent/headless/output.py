@@ -1,0 +1,186 @@
+"""What a headless run prints: every event as a JSON line, or readable text."""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+from typing import Literal, Protocol, TextIO
+
+import msgspec
+
+from desktop_agent.core.approvals import Deny
+from desktop_agent.core.events import (
+    ApprovalResolved,
+    EngineFailed,
+    Event,
+    MessageAdded,
+    PartDelta,
+    RetryScheduled,
+    ToolEnded,
+    ToolStarted,
+    TurnEnded,
+)
+from desktop_agent.core.faults import Fault
+from desktop_agent.core.messages import FilesDisplay, Message, OutputDisplay, ToolCall, Value
+from desktop_agent.core.usage import Usage
+
+EndReason = Literal["finished", "error", "step_limit", "budget", "timeout", "interrupted"]
+
+_KEPT = {"\n", "\t"}
+_LINE = 160
+
+
+class RunEnded(Value, frozen=True):
+    """The last line of a run. `text` is the last the model said, `usage` that of this run."""
+
+    reason: EndReason
+    text: str
+    usage: Usage
+
+
+class Printer(Protocol):
+    """Where a run's events go."""
+
+    def show(self, event: Event) -> None:
+        """Print an event; raises OSError when nobody reads any more."""
+        ...
+
+    def end(self, ended: RunEnded) -> None:
+        """Print the end."""
+        ...
+
+
+def printer_for(output: Literal["text", "jsonl"]) -> Printer:
+    """Return the printer for `--output`."""
+    return JsonLines() if output == "jsonl" else Text(sys.stdout, sys.stderr)
+
+
+class JsonLines:
+    """One JSON object a line, written at once."""
+
+    def __init__(self) -> None:
+        self._encoder = msgspec.json.Encoder()
+
+    def show(self, event: Event) -> None:
+        """Print the event with its class name as `type`."""
+        self._write(event)
+
+    def end(self, ended: RunEnded) -> None:
+        """Print the last line."""
+        self._write(ended)
+
+    def _write(self, value: Value) -> None:
+        sys.stdout.buffer.write(self._encoder.encode(value) + b"\n")
+        sys.stdout.buffer.flush()
+
+
+class Text:
+    """The model's words as they come, a line for each tool call; what went wrong to `errors`."""
+
+    def __init__(self, out: TextIO, errors: TextIO) -> None:
+        self._out = out
+        self._errors = errors
+        self._calls: dict[str, ToolCall] = {}
+        self._doing: dict[str, str] = {}
+        self._streamed = ""
+        self._is_mid_line = False
+
+    def show(self, event: Event) -> None:
+        """Print what a person wants to know of the event, often nothing."""
+        match event:
+            case PartDelta(kind="text", text=text, message_id=message_id):
+                self._streamed = message_id
+                self._write(text)
+            case MessageAdded(message=message) if message.role == "assistant":
+                self._on_message(message)
+            case ToolStarted(call=call, doing=doing):
+                self._doing[call.id] = doing
+            case ToolEnded():
+                self._on_tool(event)
+            case ApprovalResolved(decision=Deny(by="unattended")):
+                pass  # the tool's own line tells it
+            case _:
+                self._on_trouble(event)
+
+    def end(self, ended: RunEnded) -> None:
+        """Close the last line."""
+        self._new_line()
+        self._out.flush()
+
+    def _on_message(self, message: Message) -> None:
+        for call in message.tool_calls:
+            self._calls[call.id] = call
+        if message.text and self._streamed != message.id:
+            self._write(message.text)
+        self._new_line()
+
+    def _on_tool(self, ended: ToolEnded) -> None:
+        call_id = ended.result.call_id
+        call = self._calls.pop(call_id, None)
+        doing = self._doing.pop(call_id, "") or _named(call)
+        sign = "•" if ended.outcome == "ok" else "✗"
+        self._line(self._out, f"{sign} {doing}: {_told(ended)}")
+
+    def _on_trouble(self, event: Event) -> None:
+        match event:
+            case RetryScheduled(delay_s=delay, fault=fault):
+                self._line(self._errors, f"Trying again in {delay:.0f} s: {fault.message}")
+            case TurnEnded(fault=Fault(message=message)):
+                self._line(self._errors, f"Error: {message}")
+            case TurnEnded(reason="step_limit"):
+                self._line(self._errors, "Stopped: the limit of steps was reached.")
+            case EngineFailed(message=message):
+                self._line(self._errors, f"Error: {message}")
+            case _:
+                pass
+
+    def _line(self, stream: TextIO, text: str) -> None:
+        self._new_line()
+        stream.write(one_line(text, _LINE) + "\n")
+        stream.flush()
+
+    def _new_line(self) -> None:
+        if self._is_mid_line:
+            self._out.write("\n")
+            self._is_mid_line = False
+
+    def _write(self, text: str) -> None:
+        shown = visible(text)
+        self._out.write(shown)
+        self._out.flush()
+        if shown:
+            self._is_mid_line = not shown.endswith("\n")
+
+
+def visible(text: str) -> str:
+    """Return the text without what a terminal would obey or hide: escapes, bidi, controls."""
+    return "".join(
+        char if char in _KEPT or unicodedata.category(char) not in {"Cc", "Cf", "Cs"} else ""
+        for char in text
+    )
+
+
+def one_line(text: str, limit: int) -> str:
+    """Return the text on one line, cut with `…`."""
+    line = " ".join(visible(text[: limit * 8]).split())
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def _named(call: ToolCall | None) -> str:
+    if call is None:
+        return "a tool"
+    about = next((str(value) for value in call.arguments.values()), "")
+    return f"{call.name} {one_line(about, 60)}".strip()
+
+
+def _told(ended: ToolEnded) -> str:
+    result = ended.result
+    match result.display:
+        case FilesDisplay(summary=summary) if summary:
+            return summary
+        case OutputDisplay(text=text, exit_code=code, seconds=seconds):
+            last = text.strip().splitlines()[-1:] or ["no output"]
+            return f"exit code {code}, {seconds:.1f} s, {last[0]}"
+        case _:
+            first = next((line for line in result.text.splitlines() if line.strip()), "done")
+            return first.removeprefix("Error: ")

@@ -1,0 +1,186 @@
+"""One message to an agent, followed until nothing runs any more."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from desktop_agent import paths
+from desktop_agent.adapters import settings_file
+from desktop_agent.adapters.file_lock import StoreLocked
+from desktop_agent.adapters.log_file import start_logging
+from desktop_agent.compose import Backend, compose
+from desktop_agent.core.approvals import Mode
+from desktop_agent.core.events import EngineFailed
+from desktop_agent.core.ids import SessionId, new_note_id, new_session_id
+from desktop_agent.core.notes import Note
+from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.core.settings import Settings
+from desktop_agent.core.usage import Usage
+from desktop_agent.core.workspace import Workspace
+from desktop_agent.engine.ports import StoreError
+from desktop_agent.headless.arguments import Options, UsageError, parse
+from desktop_agent.headless.follow import Follower
+from desktop_agent.headless.output import EndReason, Printer, RunEnded, printer_for
+
+_log = logging.getLogger(__name__)
+
+_EXIT_CODES: dict[EndReason, int] = {
+    "finished": 0,
+    "error": 1,
+    "step_limit": 3,
+    "budget": 3,
+    "timeout": 3,
+    "interrupted": 130,
+}
+_USAGE = 2
+# A stopped tool gets 2 s to end; what takes longer than this is left to the end of the process.
+_STOP_S = 8.0
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run with the arguments behind `run`; return the exit code."""
+    try:
+        options = parse(argv)
+    except UsageError as error:
+        print(f"desktop-agent run: {error}. See desktop-agent run --help.", file=sys.stderr)
+        return _USAGE
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal of another encoding must not end the run.
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    try:
+        with asyncio.Runner() as runner:
+            reason = runner.run(_run(options, printer_for(options.output)))
+    except KeyboardInterrupt:
+        reason = "interrupted"
+    except BrokenPipeError:
+        # Python flushes at exit, and would complain about the closed pipe there.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return _EXIT_CODES[reason]
+
+
+async def _run(options: Options, printer: Printer) -> EndReason:
+    follower = Follower(printer)
+    _listen_for_signals(follower)
+    start_logging(paths.log_dir(), name="desktop-agent-run")
+    session_id = SessionId(options.session) if options.session else new_session_id()
+    try:
+        backend = await _open(options, session_id, follower)
+    except (StoreLocked, StoreError, OSError) as error:
+        printer.show(EngineFailed("store", f"The sessions can't be opened: {error}."))
+        printer.end(RunEnded("error", "", Usage()))
+        return "error"
+    try:
+        follower.attach(backend.engine)
+        await _work(options, session_id, backend, follower)
+    except Exception as error:  # noqa: BLE001 - a script must get its last line, whatever happens
+        _log.exception("the run failed")
+        follower.hear(EngineFailed("run", f"{type(error).__name__}: {error}"))
+        follower.reason = "error"
+    finally:
+        await backend.close()
+    if follower.broken is not None:
+        raise follower.broken
+    printer.end(RunEnded(follower.reason, follower.text, follower.usage))
+    return follower.reason
+
+
+async def _open(options: Options, session_id: SessionId, follower: Follower) -> Backend:
+    """Open the sessions; while another copy of the app has them, a file of the run's own."""
+    data_dir, config_dir = paths.data_dir(), paths.config_dir()
+    settings = settings_file.load(config_dir / "settings.json")
+    if options.max_steps is not None:
+        settings = msgspec.structs.replace(settings, max_steps=options.max_steps)
+    apart = data_dir / "runs" / f"{session_id}.db"
+    try:
+        return await compose(
+            follower.hear,
+            data_dir=data_dir,
+            config_dir=config_dir,
+            settings=settings,
+            store_path=apart if apart.exists() else None,
+        )
+    except StoreLocked:
+        if options.session:
+            raise
+    return await _open_apart(apart, settings, follower)
+
+
+async def _open_apart(path: Path, settings: Settings, follower: Follower) -> Backend:
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    print(f"The app is open, so this session is kept in {path}.", file=sys.stderr)
+    return await compose(
+        follower.hear,
+        data_dir=paths.data_dir(),
+        config_dir=paths.config_dir(),
+        settings=settings,
+        store_path=path,
+    )
+
+
+async def _work(
+    options: Options, session_id: SessionId, backend: Backend, follower: Follower
+) -> None:
+    """Send the message and wait for the end; what runs too long is stopped."""
+    _open_session(options, session_id, backend, follower)
+    if follower.session is None or follower.is_cut:
+        return
+    backend.engine.send(follower.session.main_agent, Note(new_note_id(), options.prompt))
+    try:
+        async with asyncio.timeout(options.timeout_s):
+            await follower.idle.wait()
+    except TimeoutError:
+        follower.cut("timeout")
+        await _wait_for_stop(follower)
+
+
+async def _wait_for_stop(follower: Follower) -> None:
+    try:
+        async with asyncio.timeout(_STOP_S):
+            await follower.idle.wait()
+    except TimeoutError:
+        return
+
+
+def _open_session(
+    options: Options, session_id: SessionId, backend: Backend, follower: Follower
+) -> None:
+    """Continue the session under its own settings, but for what the command line says."""
+    engine, known = backend.engine, follower.sessions.get(session_id)
+    workspace = Workspace(str(options.workspace))
+    if known is None:
+        mode = options.mode or "ask"
+        model, base = options.model, options.api_base
+        engine.new_session(session_id, workspace, model=model, api_base=base, mode=mode)
+        return
+    if known.workspace.root != workspace.root:
+        engine.set_workspace(session_id, workspace)
+    engine.set_mode(session_id, options.mode or _unattended(known))
+    if options.model:
+        engine.set_model(session_id, options.model, options.api_base)
+    engine.open_session(session_id)
+
+
+def _unattended(known: SessionInfo) -> Mode:
+    """Work without asking is never taken over from the window: a run has to say it."""
+    return "look" if known.mode == "look" else "ask"
+
+
+def _listen_for_signals(follower: Follower) -> None:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        try:
+            loop.add_signal_handler(number, follower.cut, "interrupted")
+        except NotImplementedError:  # Windows: its loop has no signals of its own
+            signal.signal(
+                number,
+                lambda *_: loop.call_soon_threadsafe(follower.cut, "interrupted"),
+            )
