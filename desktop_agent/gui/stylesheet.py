@@ -171,6 +171,10 @@ QFrame[frame="line"] { background: $line; border: none; }
 #sidebar { background: $window; border: none; border-right: ${edge}px solid $line; }
 #center { background: $canvas; }
 #header { background: $canvas; border: none; border-bottom: ${edge}px solid $line; }
+#findBar { background: $canvas; border-bottom: ${edge}px solid $line; }
+#noticeBar { background: $errSoft; border: none; border-bottom: ${edge}px solid $line; }
+#noticeBar[tone="warn"] { background: $warnSoft; border-bottom-color: $warnLine; }
+#noticeBar[tone="info"] { background: $accentSoft; }
 #workspaceButton { background: $raised; border: ${edge}px solid $line; border-radius: 10px; }
 #workspaceButton:hover { border-color: $line3; }
 #workspaceButton:focus { border: 2px solid $accent; }

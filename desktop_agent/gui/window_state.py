@@ -1,0 +1,76 @@
+"""What the window remembers of itself: its place, its sidebar, the session shown last."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QByteArray, QEvent, QObject, QRect, QSettings, QTimer
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QWidget
+
+from desktop_agent import paths
+
+_SAVE_MS = 600
+_VISIBLE = 80  # pixels of the window that must lie on a screen, both ways
+
+
+class WindowState(QObject):
+    """Saves a moment after each change, not only when the window is closed."""
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self._window = window
+        self._file = QSettings(
+            str(paths.config_dir() / "window.ini"), QSettings.Format.IniFormat, self
+        )
+        self._delay = QTimer(self)
+        self._delay.setSingleShot(True)
+        self._delay.setInterval(_SAVE_MS)
+        self._delay.timeout.connect(self.save)
+        window.installEventFilter(self)
+
+    def restore(self, width: int, height: int) -> None:
+        """Put the window where it was, if that still lies on a screen."""
+        self._window.resize(width, height)
+        saved = self._file.value("geometry")
+        if isinstance(saved, QByteArray):
+            self._window.restoreGeometry(saved)
+        if not is_on_screen(self._window.geometry()):
+            screen = QGuiApplication.primaryScreen().availableGeometry()
+            self._window.resize(min(width, screen.width()), min(height, screen.height()))
+            self._window.move(screen.center() - self._window.rect().center())
+
+    def save(self) -> None:
+        """Write the window's place."""
+        self._file.setValue("geometry", self._window.saveGeometry())
+
+    @property
+    def session(self) -> str:
+        """The session shown last."""
+        return str(self._file.value("session", ""))
+
+    @session.setter
+    def session(self, session_id: str) -> None:
+        self._file.setValue("session", session_id)
+
+    @property
+    def has_sidebar(self) -> bool:
+        """Whether the person wants the sidebar."""
+        return self._file.value("sidebar", "true") == "true"
+
+    @has_sidebar.setter
+    def has_sidebar(self, is_wanted: bool) -> None:
+        self._file.setValue("sidebar", "true" if is_wanted else "false")
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Notice moves and new sizes."""
+        if event.type() in (QEvent.Type.Move, QEvent.Type.Resize):
+            self._delay.start()
+        return False
+
+
+def is_on_screen(rect: QRect) -> bool:
+    """Whether enough of the rectangle lies on one of the screens to be seen and dragged."""
+    for screen in QGuiApplication.screens():
+        common = screen.availableGeometry().intersected(rect)
+        if common.width() >= _VISIBLE and common.height() >= _VISIBLE:
+            return True
+    return False
