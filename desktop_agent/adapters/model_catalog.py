@@ -254,7 +254,7 @@ def _client() -> Any:
     import httpx  # 0.1 s to import: not before someone asks
 
     # A proxy that the environment names can't reach this computer's own addresses.
-    direct = dict.fromkeys(("all://127.0.0.1", "all://localhost", "all://[::1]"))
+    direct: dict[str, Any] = dict.fromkeys(("all://127.0.0.1", "all://localhost", "all://[::1]"))
     limits = httpx.Timeout(_ANSWER_S, connect=_CONNECT_S)
     return httpx.AsyncClient(timeout=limits, follow_redirects=False, mounts=direct)
 

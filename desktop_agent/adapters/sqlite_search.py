@@ -8,6 +8,7 @@ import sqlite3
 from desktop_agent.core.ids import SessionId
 
 _WORD = re.compile(r"\w+")
+_SIGN = re.compile(r"[^\w\s]")
 _MAX_WORDS = 16
 
 # bm25 is smaller for better matches; a session counts by its best message.
@@ -59,15 +60,40 @@ def _by_title(connection: sqlite3.Connection, text: str) -> list[SessionId]:
 def _by_message(
     connection: sqlite3.Connection, text: str, limit: int, *, has_fts: bool
 ) -> list[SessionId]:
-    found: list[SessionId] = []
+    # The index knows no signs, so `c++` would find every word with a c.
+    ways = [_by_words, _by_pattern] if has_fts else [_by_pattern]
+    if _SIGN.search(text):
+        ways.reverse()
+    for way in ways:
+        found = way(connection, text, limit)
+        if found:
+            return found
+    return []
+
+
+def _by_words(connection: sqlite3.Connection, text: str, limit: int) -> list[SessionId]:
     words = _WORD.findall(text)[:_MAX_WORDS]
-    if has_fts and words:
-        # Quoted, so that no word is read as an operator; the last may be unfinished.
-        query = " ".join(f'"{word}"' for word in words) + "*"
-        found = [SessionId(row[0]) for row in connection.execute(_BY_WORDS, (query, limit))]
-    if not found:
-        # Signs (`c++`), and scripts without spaces, which the index holds as long words.
-        escaped = re.sub(r"([\\%_])", r"\\\1", text.strip())
-        rows = connection.execute(_BY_PATTERN, (f"%{escaped}%", limit))
-        found = [SessionId(row[0]) for row in rows]
-    return found
+    if not words:
+        return []
+    # Quoted, so that no word is read as an operator; the last may be unfinished.
+    query = " ".join(f'"{word}"' for word in words) + "*"
+    return [SessionId(row[0]) for row in connection.execute(_BY_WORDS, (query, limit))]
+
+
+def _by_pattern(connection: sqlite3.Connection, text: str, limit: int) -> list[SessionId]:
+    """Find signs, and parts of what the index holds as one word: scripts without spaces."""
+    escaped = re.sub(r"([\\%_])", r"\\\1", text.strip())
+    rows = connection.execute(_BY_PATTERN, (f"%{escaped}%", limit))
+    return [SessionId(row[0]) for row in rows]
+
+
+def forget(connection: sqlite3.Connection, session_id: SessionId, *, has_fts: bool) -> None:
+    """Take a session's words out of the index, for good."""
+    connection.execute(
+        "DELETE FROM words WHERE rowid IN (SELECT number FROM event"
+        " JOIN session ON session.key = event.session WHERE session.id = ?)",
+        (session_id,),
+    )
+    if has_fts:
+        # A deleted word stays in the index's file, marked as deleted, until it is merged.
+        connection.execute("INSERT INTO words (words) VALUES ('optimize')")

@@ -31,7 +31,7 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.sessions import SessionInfo
-from desktop_agent.engine.ports import AgentRecord, Page
+from desktop_agent.engine.ports import AgentRecord, Page, StoreError
 
 _log = logging.getLogger(__name__)
 
@@ -63,10 +63,6 @@ _INSERT_STREAMING = (
 )
 
 
-class StoreFailed(OSError):
-    """The database could not be written or read, such as for a full disk; nothing was changed."""
-
-
 class SqliteStore:
     """The port `Store` over one file. Opened, used and closed on one thread.
 
@@ -88,21 +84,27 @@ class SqliteStore:
         self._last_seq: dict[int, int] = {}
         self._deleted: set[SessionId] = set()
         self._is_forced: bool | None = None
+        self._is_closed = False
         self._has_fts = sqlite_search.has_full_text(self._connection)
         self._keep_remains()
 
     def close(self) -> None:
-        """Write what is pending and let the file go."""
-        self.flush_pending()
-        self._connection.close()
-        self._lock.release()
+        """Write what is pending and let the file go; once is enough, twice does no harm."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        try:
+            self.flush_pending()
+        finally:
+            self._connection.close()
+            self._lock.release()
 
     # Events
 
     def record(self, session_id: SessionId, event: Happening) -> None:
         """Put the event on disk before it returns; deltas and live output within 0.5 s.
 
-        Raises StoreFailed when that was impossible. Events of a deleted session are dropped.
+        Raises StoreError when that was impossible. Events of a deleted session are dropped.
         """
         if session_id in self._deleted:
             return
@@ -176,11 +178,7 @@ class SqliteStore:
         """Delete a session and all its events. Its id can't be used again."""
         self._pending.forget_session(session_id)
         with self._writing(is_forced=True):
-            self._connection.execute(
-                "DELETE FROM words WHERE rowid IN (SELECT number FROM event"
-                " JOIN session ON session.key = event.session WHERE session.id = ?)",
-                (session_id,),
-            )
+            sqlite_search.forget(self._connection, session_id, has_fts=self._has_fts)
             self._connection.execute("DELETE FROM session WHERE id = ?", (session_id,))
         self._deleted.add(session_id)
         self._last_seq.pop(self._keys.pop(session_id, -1), None)
@@ -343,7 +341,19 @@ def _failing() -> Generator[None]:
     except sqlite3.ProgrammingError:
         raise  # the wrong thread, or closed: a defect
     except sqlite3.Error as error:
-        raise StoreFailed(f"the session database failed: {error}") from error
+        raise StoreError(_in_words(error)) from error
+
+
+def _in_words(error: sqlite3.Error) -> str:
+    match error.sqlite_errorcode:
+        case sqlite3.SQLITE_FULL:
+            return "The disk is full, so nothing more can be saved."
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_CANTOPEN:
+            return "The file of your sessions can't be written. Check the folder's permissions."
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+            return "The file of your sessions is damaged. Restart the app: it keeps the file aside."
+        case _:
+            return f"The file of your sessions could not be used: {error}."
 
 
 def _fragments(rows: Iterable[Any]) -> list[Fragment]:
