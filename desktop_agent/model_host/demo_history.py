@@ -74,7 +74,8 @@ def listed_paths(text: str) -> tuple[str, ...]:
 
 
 def _is_remark(line: str) -> bool:
-    return line[0] in "([<…" or line.endswith((".)", ":", "…")) or line.startswith("No files")
+    is_bracketed = line[0] + line[-1] in {"()", "[]", "<>"}
+    return is_bracketed or line[0] == "…" or line.endswith(":") or line.startswith("No files")
 
 
 def file_lines(text: str) -> tuple[str, ...]:

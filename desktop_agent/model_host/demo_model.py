@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 
 from desktop_agent.core.messages import TextPart, ThinkingPart, ToolCall
 from desktop_agent.core.requests import Accepted, Answer, Delta, ModelRequest, StreamItem
@@ -15,12 +15,12 @@ from desktop_agent.model_host.demo_step import Step
 
 # Slow enough that streaming is seen, fast enough that nobody waits.
 _PAUSE_S = 0.015
-_WORDS_AT_ONCE = 4
+_WORDS_AT_ONCE = 3
 _MOST_PAUSES = 120
 _WORD = re.compile(r"\s*\S+\s*")
 
 
-async def stream(request: ModelRequest) -> AsyncIterator[StreamItem]:
+async def stream(request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
     """Answer as a provider would: accepted, deltas with pauses, then the whole answer."""
     step = plan(request)
     yield Accepted()

@@ -31,12 +31,11 @@ _REFUSAL_WORDS = re.compile(r"They said: (.+)", re.S)
 
 _INTRODUCTION = (
     "I'm the **demo model**: a script, not an AI. I can't understand you and I know nothing, "
-    "but what I do is real: real tools, on your real files, and nothing is changed before you "
-    "allow it.\n\n"
+    "but what I do is real: real tools, on your real files, within the mode you chose.\n\n"
     "This is my plan:\n\n"
     "1. Look which files there are.\n"
     "2. Read a few of them.\n"
-    "3. Ask you whether I may write what I found to `OVERVIEW.md`.\n\n"
+    "3. Write what I found to `OVERVIEW.md`, if that is allowed.\n\n"
     "You can send me a note while I work: “keep it short”, “don't write anything”, or the name "
     "of a file."
 )
@@ -175,8 +174,8 @@ def _propose(story: _Story, text: str) -> Step:
         return _end(
             story, shown, "I was given no tool to write files, so I stop here.", is_heard=True
         )
-    verb = "bring up to date" if story.target in story.paths else "write"
-    ask = f"Now I'd like to {verb} {code(story.target)}. You see the text before you allow it."
+    verb = "update" if story.target in story.paths else "write"
+    ask = f"Now I'd like to {verb} {code(story.target)}."
     return Step(joined(shown, ask), (_write(story, text),))
 
 
