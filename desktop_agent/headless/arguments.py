@@ -36,7 +36,7 @@ class UsageError(Exception):
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise UsageError(message)
+        raise UsageError(message.removeprefix("argument "))
 
 
 def parse(argv: Sequence[str]) -> Options:
@@ -49,12 +49,12 @@ def parse(argv: Sequence[str]) -> Options:
     return Options(
         prompt=given.prompt,
         workspace=given.workspace,
-        model=given.model,
-        api_base=given.api_base,
+        model=given.model or "",
+        api_base=given.api_base or "",
         mode=cast(Mode | None, given.mode),
         max_steps=given.max_steps,
         timeout_s=given.timeout,
-        session=given.session,
+        session=given.session or "",
         is_trusted=given.trust,
         output=given.output,
     )
@@ -71,12 +71,12 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("prompt", metavar="PROMPT", help="what to do")
     add("--workspace", metavar="DIR", type=_folder, required=True, help="the folder to work in")
-    add("--model", metavar="NAME", default="", type=_name, help="“demo”, or a name for litellm")
-    add("--api-base", metavar="URL", default="", type=_address, help="a server's address")
+    add("--model", metavar="NAME", type=_name, help="“demo”, or a name for litellm")
+    add("--api-base", metavar="URL", type=_address, help="a server's address")
     add("--mode", choices=("look", "ask", "free"), help="what is allowed; ask refuses (default)")
     add("--max-steps", metavar="N", type=_count, help="stop after this many model calls")
     add("--timeout", metavar="S", type=_seconds, help="stop after this many seconds")
-    add("--session", metavar="ID", default="", type=_session, help="continue or begin it")
+    add("--session", metavar="ID", type=_session, help="continue or begin it")
     add("--trust", action="store_true", help="trust what the folder itself sets up, for this run")
     add(
         "--output", choices=("text", "jsonl"), default="text", help="jsonl: every event, one a line"

@@ -24,7 +24,7 @@ from desktop_agent.core.usage import Usage
 from desktop_agent.engine.engine import Engine
 from desktop_agent.headless.output import EndReason, Printer
 
-_NO_ONE_ALLOWS = "Nobody is at the window to allow it. Go on without it, and say what is missing."
+_NO_ONE_ALLOWS = "Go on without it, and say what is left to do."
 _NO_ONE_ANSWERS = (
     "Nobody is here to answer. Decide by yourself what is most sensible, and say what you chose."
 )

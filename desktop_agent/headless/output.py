@@ -26,6 +26,12 @@ from desktop_agent.core.usage import Usage
 
 EndReason = Literal["finished", "error", "step_limit", "budget", "timeout", "interrupted"]
 
+_EARLY: dict[EndReason, str] = {
+    "step_limit": "Stopped: the limit of steps was reached.",
+    "budget": "Stopped: the budget was used up.",
+    "timeout": "Stopped: the time was up.",
+    "interrupted": "Stopped.",
+}
 _KEPT = {"\n", "\t"}
 _LINE = 160
 
@@ -103,7 +109,9 @@ class Text:
                 self._on_trouble(event)
 
     def end(self, ended: RunEnded) -> None:
-        """Close the last line."""
+        """Say why it ended early, if it did."""
+        if ended.reason in _EARLY:
+            self._line(self._errors, _EARLY[ended.reason])
         self._new_line()
         self._out.flush()
 
@@ -127,8 +135,6 @@ class Text:
                 self._line(self._errors, f"Trying again in {delay:.0f} s: {fault.message}")
             case TurnEnded(fault=Fault(message=message)):
                 self._line(self._errors, f"Error: {message}")
-            case TurnEnded(reason="step_limit"):
-                self._line(self._errors, "Stopped: the limit of steps was reached.")
             case EngineFailed(message=message):
                 self._line(self._errors, f"Error: {message}")
             case _:
