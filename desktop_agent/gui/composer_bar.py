@@ -9,6 +9,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QWidget
 
 from desktop_agent.gui.mode_menu import ModeButton
+from desktop_agent.gui.pick_button import PickButton
 from desktop_agent.gui.round_button import RoundButton
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import IconButton, PrimaryButton, TextButton, TextLabel
@@ -65,9 +66,8 @@ class ComposerBar(QWidget):
         self.mention = IconButton(theme, "at-sign", self.tr("Mention a file"))
         self.mention.setObjectName("mentionButton")
         self.mention.clicked.connect(self.mention_pressed)
-        self.model = TextButton(theme, "", "sparkles", kind="ghost")
+        self.model = PickButton(theme, "sparkles")
         self.model.setObjectName("modelButton")
-        self.model.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.model.clicked.connect(self.model_pressed)
         self.mode = ModeButton(theme)
 
@@ -199,7 +199,7 @@ class ComposerBar(QWidget):
             self.meter.set_role("subtle")
             return
         percent = round(100 * tokens / limit)
-        self.meter.setText(self.tr("{percent} % context").format(percent=percent))
+        self.meter.setText(self.tr("{percent}% context").format(percent=percent))
         words = self.tr("{tokens} of {limit} tokens in the last request")
         self.meter.setToolTip(
             words.format(tokens=locale.toString(tokens), limit=locale.toString(limit))
@@ -246,7 +246,7 @@ class ComposerBar(QWidget):
         return sum(widget.sizeHint().width() + _GAP for widget in shown)
 
     def _paint_menu(self) -> None:
-        self.cut.setIcon(self._theme.icon("octagon-x", "err"))
+        self.cut.setIcon(self._theme.icon("zap", "err"))
         self.halt.setIcon(self._theme.icon("square", "muted"))
 
 

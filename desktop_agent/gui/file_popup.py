@@ -84,7 +84,7 @@ class FilePopup(QFrame):
         self._list.setFixedHeight(high)
         wide = min(_WIDTH, window.width() - 24)
         self.resize(wide, high + 8 if count else self._empty.sizeHint().height() + 10)
-        corner = self._anchor.mapTo(window, QPoint(0, 0)) - QPoint(0, self.height() + 6)
+        corner = self._anchor.mapTo(window, QPoint(0, 0)) - QPoint(0, self.height() + 14)
         room = QRect(12, 4, max(1, window.width() - 24), window.height())
         corner.setX(max(room.left(), min(corner.x(), room.right() - wide)))
         corner.setY(max(room.top(), corner.y()))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QActionGroup
 from PySide6.QtWidgets import QMenu, QMessageBox, QWidget
 
 from desktop_agent.core.approvals import Mode
+from desktop_agent.gui.pick_button import PickButton
 from desktop_agent.gui.theme import Theme
-from desktop_agent.gui.widgets import TextButton, restyle
+from desktop_agent.gui.widgets import restyle
 
 _ICONS: dict[Mode, tuple[str, str]] = {
     "look": ("eye", "info"),
@@ -19,15 +20,14 @@ _ICONS: dict[Mode, tuple[str, str]] = {
 }
 
 
-class ModeButton(TextButton):
+class ModeButton(PickButton):
     """`mode_chosen(str)` after the person picked another mode, and confirmed a free one."""
 
     mode_chosen = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(theme, "", "shield-check", parent, kind="ghost", token="accent")
+        super().__init__(theme, "shield-check", parent, token="accent")
         self.setObjectName("modeButton")
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._mode: Mode = "ask"
         self._folder = ""
         self._confirmed: set[str] = set()
@@ -44,7 +44,7 @@ class ModeButton(TextButton):
             action.triggered.connect(partial(self._choose, mode))
             group.addAction(action)
             self._actions[mode] = action
-        self.setMenu(self._menu)
+        self.clicked.connect(self._open)
         theme.changed.connect(self._paint_menu)
         self._paint_menu()
         self.set_mode("ask")
@@ -69,6 +69,11 @@ class ModeButton(TextButton):
         if is_narrow != self._is_narrow:
             self._is_narrow = is_narrow
             self._show()
+
+    def _open(self) -> None:
+        high = self._menu.sizeHint().height()
+        self._menu.popup(self.mapToGlobal(QPoint(0, -high - 4)))
+        self._menu.setActiveAction(self._actions[self._mode])
 
     def _titles(self) -> dict[Mode, str]:
         return {

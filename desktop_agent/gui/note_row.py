@@ -79,7 +79,7 @@ class NoteRowView(QWidget):
         self._resend = TextButton(theme, self.tr("Send as new message"))
         self._retry = TextButton(theme, self.tr("Retry"))
         self._discard = GhostButton(theme, self.tr("Discard"))
-        self._interrupt = IconButton(theme, "octagon-x", self.tr("Stop and send this now"), size=14)
+        self._interrupt = IconButton(theme, "zap", self.tr("Stop and send this now"), size=14)
         self._edit = IconButton(theme, "pencil", self.tr("Edit this note"), size=14)
         self._withdraw = IconButton(theme, "x", self.tr("Withdraw this note"), size=14)
         for button, name, signal in (

@@ -1,0 +1,45 @@
+"""A flat button that opens a list: its chevron says so."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QStyle, QWidget
+
+from desktop_agent.gui.theme import Theme
+from desktop_agent.gui.widgets import TextButton
+
+_CHEVRON = 12
+_GAP = 4
+
+
+class PickButton(TextButton):
+    """Draws the chevron itself: a button menu's own arrow can't be placed by a style sheet."""
+
+    def __init__(
+        self, theme: Theme, icon: str, parent: QWidget | None = None, *, token: str = ""
+    ) -> None:
+        super().__init__(theme, "", icon, parent, kind="ghost", token=token)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+
+    def sizeHint(self) -> QSize:
+        """Leave room for the chevron."""
+        hint = super().sizeHint()
+        return QSize(hint.width() + _CHEVRON + _GAP, hint.height())
+
+    def minimumSizeHint(self) -> QSize:
+        """See sizeHint."""
+        return self.sizeHint()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the button, then the chevron at its far end."""
+        # The words stand in the middle of the room that is left of the chevron.
+        super().paintEvent(event)
+        painter = QPainter(self)
+        ratio = self.devicePixelRatioF()
+        pixmap = self._theme.pixmap("chevron-down", "subtle", _CHEVRON, ratio)
+        box = self.rect().adjusted(0, 0, -6, 0)
+        at = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        placed = QStyle.alignedRect(self.layoutDirection(), at, QSize(_CHEVRON, _CHEVRON), box)
+        painter.drawPixmap(placed.topLeft(), pixmap)
+        painter.end()
