@@ -60,6 +60,8 @@ class CommandPalette(Popover):
         window = self.window()
         wide = min(_WIDTH, window.width() - 2 * self._MARGIN)
         self._frame.setFixedWidth(max(wide, 200))
+        # The frame has to know its new height before the popover takes its size.
+        self.body.activate()
         self.adjustSize()
         self.move((window.width() - self.width()) // 2, min(_TOP, window.height() // 8))
 

@@ -58,6 +58,7 @@ class ModeButton(PickButton):
         """Show the session's mode."""
         self._mode = mode
         self._actions[mode].setChecked(True)
+        self._paint_menu()
         self._show()
 
     def set_folder(self, folder: str) -> None:
@@ -145,3 +146,4 @@ class ModeButton(PickButton):
     def _paint_menu(self) -> None:
         for mode, action in self._actions.items():
             action.setIcon(self._theme.icon(*_ICONS[mode]))
+            action.setFont(self._theme.font("ui", "semibold" if mode == self._mode else "regular"))

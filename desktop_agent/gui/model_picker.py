@@ -105,6 +105,8 @@ class ModelPicker(Popover):
         self._empty.setText(self._empty_words(query))
         self._empty.setVisible(not rows or self._is_loading)
         self._star.setEnabled(bool(rows))
+        # The frame has to know its new height before the popover takes its size.
+        self.body.activate()
         self.place()
 
     def _empty_words(self, query: str) -> str:

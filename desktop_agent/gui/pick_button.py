@@ -10,7 +10,8 @@ from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import TextButton
 
 _CHEVRON = 12
-_GAP = 4
+# An em space: the style sheet has no property for room on one side of the words.
+_ROOM = "\u2003"
 
 
 class PickButton(TextButton):
@@ -22,18 +23,13 @@ class PickButton(TextButton):
         super().__init__(theme, "", icon, parent, kind="ghost", token=token)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
 
-    def sizeHint(self) -> QSize:
-        """Leave room for the chevron."""
-        hint = super().sizeHint()
-        return QSize(hint.width() + _CHEVRON + _GAP, hint.height())
-
-    def minimumSizeHint(self) -> QSize:
-        """See sizeHint."""
-        return self.sizeHint()
+    def set_text(self, text: str) -> None:
+        """Show other words, with room for the chevron behind them."""
+        super().set_text(text)
+        self.setText(self.text() + _ROOM)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the button, then the chevron at its far end."""
-        # The words stand in the middle of the room that is left of the chevron.
         super().paintEvent(event)
         painter = QPainter(self)
         ratio = self.devicePixelRatioF()
