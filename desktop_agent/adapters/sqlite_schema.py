@@ -8,6 +8,7 @@ import os
 import sqlite3
 from pathlib import Path
 
+from desktop_agent.adapters import sqlite_tasks
 from desktop_agent.adapters.private_file import damaged_name
 
 _log = logging.getLogger(__name__)
@@ -51,7 +52,7 @@ _WORDS = "CREATE VIRTUAL TABLE words USING fts5(text, tokenize='unicode61 remove
 _WORDS_PLAIN = "CREATE TABLE words (rowid INTEGER PRIMARY KEY, text TEXT NOT NULL)"
 
 # The script at index n brings a database from version n to n + 1.
-_MIGRATIONS: tuple[str, ...] = (_TABLES,)
+_MIGRATIONS: tuple[str, ...] = (_TABLES, sqlite_tasks.TABLES)
 SCHEMA_VERSION = len(_MIGRATIONS)
 
 

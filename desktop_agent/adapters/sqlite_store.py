@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from desktop_agent.adapters import sqlite_search
+from desktop_agent.adapters import sqlite_search, sqlite_tasks
 from desktop_agent.adapters.file_lock import FileLock
 from desktop_agent.adapters.lenient import convert_leniently
 from desktop_agent.adapters.sqlite_history import FOLDED_KINDS, fold
@@ -23,14 +23,16 @@ from desktop_agent.adapters.sqlite_streaming import Fragment, Pending, item_of, 
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.events import (
     Happening,
+    ListChanged,
     MessageAdded,
     PartDelta,
     ToolEnded,
     ToolOutput,
     TurnEnded,
 )
-from desktop_agent.core.ids import SessionId
+from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.core.tasks import TaskState
 from desktop_agent.engine.ports import AgentRecord, Page, StoreError
 
 _log = logging.getLogger(__name__)
@@ -80,6 +82,7 @@ class SqliteStore:
             self._lock.release(is_clean=False)
             raise
         self._pending = Pending()
+        self._lists = sqlite_tasks.SavedLists()
         self._keys: dict[SessionId, int] = {}
         self._last_seq: dict[int, int] = {}
         self._deleted: set[SessionId] = set()
@@ -112,6 +115,8 @@ class SqliteStore:
             self.flush_pending()
         if isinstance(event, PartDelta | ToolOutput):
             self._pending.add(session_id, event)
+        elif isinstance(event, ListChanged):
+            self._save_list(session_id, event)
         else:
             self._append(session_id, event)
 
@@ -159,6 +164,11 @@ class SqliteStore:
             events = decode_all(rows)
             info = self._info(session_id)
         return fold(events, info.main_agent)
+
+    def task_states(self, session_id: SessionId) -> dict[AgentId, TaskState]:
+        """Return the task lists of the session's agents: what the last ListChanged said."""
+        with _failing():
+            return sqlite_tasks.load(self._connection, self._key(session_id))
 
     # Sessions and rules
 
@@ -232,6 +242,14 @@ class SqliteStore:
                     self._connection.execute("DELETE FROM streaming WHERE item = ?", (item,))
         for item in ended:
             del self._pending.items[item]
+
+    def _save_list(self, session_id: SessionId, event: ListChanged) -> None:
+        try:
+            with self._writing(is_forced=False):
+                self._lists.save(self._connection, self._key(session_id), event)
+        except StoreError:
+            self._lists.forget(self._keys.get(session_id, -1))
+            raise
 
     def _insert(self, key: int, event: Happening) -> int | None:
         seq = self._next_seq(key)

@@ -4,8 +4,8 @@ A turn is TurnStarted, steps, then exactly one TurnEnded. Within a step:
 StepStarted, MessageAdded(user)?, NoteDelivered*, MessageStarted, PartDelta*,
 MessageAdded(assistant), StepEnded, (ToolStarted, ToolOutput*, ToolEnded)*, MessageAdded(tool).
 
-Happenings are in the past tense and belong to one agent. `…Changed` are snapshots: each
-replaces the one before it.
+Happenings belong to one agent and are recorded. `…Changed` are snapshots: each replaces the
+one before it (a ListChanged is recorded too, as the agent's list).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from desktop_agent.core.messages import Message, ToolCall, ToolResult, Value
 from desktop_agent.core.notes import Note, ReturnReason
 from desktop_agent.core.questions import Question
 from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.core.tasks import Task
 from desktop_agent.core.usage import Usage
 
 
@@ -189,6 +190,15 @@ class NoteReturned(Value, frozen=True):
     why: ReturnReason
 
 
+class ListChanged(Value, frozen=True):
+    """All tasks of one agent, in the order shown; `revision` grows by one a change."""
+
+    agent_id: AgentId
+    revision: int
+    tasks: tuple[Task, ...]
+    next_id: int = 1
+
+
 class AgentsChanged(Value, frozen=True):
     """All agents of one session."""
 
@@ -230,6 +240,7 @@ Happening = (
     | NoteTaken
     | NoteDelivered
     | NoteReturned
+    | ListChanged
 )
 
 
@@ -237,13 +248,15 @@ class SessionOpened(Value, frozen=True):
     """A session's state for the window. `events` are the newest happenings, oldest first.
 
     `first_seq` is the number of the oldest event given: more can be asked for while it is
-    above 1. The events fold into the transcript just as live ones do.
+    above 1. The events fold into the transcript just as live ones do. `lists` are the agents'
+    task lists.
     """
 
     info: SessionInfo
     agents: tuple[AgentInfo, ...] = ()
     events: tuple[Happening, ...] = ()
     first_seq: int = 1
+    lists: tuple[ListChanged, ...] = ()
 
 
 Snapshot = AgentsChanged | SessionsChanged | SessionOpened | EngineFailed

@@ -7,7 +7,7 @@ from typing import Literal
 from desktop_agent.core.ids import NoteId
 from desktop_agent.core.messages import ImagePart, TextPart, Value
 
-NoteKind = Literal["message", "steer"]
+NoteKind = Literal["message", "steer", "task_edit"]
 
 # `turn`: read when the turn would end. `step`: read before the next model request.
 Delivery = Literal["turn", "step"]

@@ -80,7 +80,8 @@ class ToolContext:
     """What one call may use. Passed as a parameter; nothing ambient.
 
     `report` shows live output to the person. `ask_user` waits for the person's answer.
-    `spill_dir` takes the whole of an output that was cut for the model.
+    `spill_dir` takes the whole of an output that was cut for the model. `jobs` and `tasks`
+    are the agent's background commands and task list; the tools that use them know their kind.
     """
 
     agent_id: AgentId
@@ -91,6 +92,8 @@ class ToolContext:
     files: FileMemory
     spill_dir: Path
     jobs: Any = None
+    tasks: Any = None
+    agent_name: str = ""
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
 
 

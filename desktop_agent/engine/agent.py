@@ -18,10 +18,6 @@ from desktop_agent.core.agents import AgentInfo, AgentStatus, StopReason
 from desktop_agent.core.events import (
     EngineFailed,
     MessageAdded,
-    NoteDelivered,
-    NoteQueued,
-    NoteReturned,
-    NoteTaken,
     StepEnded,
     StepStarted,
     StopReport,
@@ -29,20 +25,23 @@ from desktop_agent.core.events import (
     TurnStarted,
 )
 from desktop_agent.core.faults import Fault, ModelError
-from desktop_agent.core.ids import AgentId, NoteId, new_note_id
+from desktop_agent.core.ids import AgentId, new_note_id
 from desktop_agent.core.messages import Message, ToolCall, owes_reply
 from desktop_agent.core.notes import Note
 from desktop_agent.core.requests import Answer, ModelRequest, ToolSpec
 from desktop_agent.core.settings import Settings
+from desktop_agent.core.tasks import TaskEdit, TaskState
 from desktop_agent.core.usage import Usage
 from desktop_agent.engine.batch import CUT_OFF, ToolBatch
 from desktop_agent.engine.dispatch import Dispatch
 from desktop_agent.engine.files_seen import FilesSeen
-from desktop_agent.engine.inbox import Inbox, as_message
+from desktop_agent.engine.inbox import Inbox
 from desktop_agent.engine.ports import AgentRecord, Model, StoreError
 from desktop_agent.engine.prompt import Prompt
 from desktop_agent.engine.session import Session
 from desktop_agent.engine.stream import AnswerStream, cut_off, withheld
+from desktop_agent.engine.task_edits import apply_edit
+from desktop_agent.engine.tasks import TaskList
 
 _log = logging.getLogger(__name__)
 
@@ -62,6 +61,7 @@ class AgentSetup:
     prompt: Prompt
     settings: Callable[[], Settings]
     failed: Callable[[EngineFailed], None]
+    check_thread: Callable[[], None]
 
 
 class Agent:
@@ -78,16 +78,20 @@ class Agent:
         setup: AgentSetup,
         *,
         changed: Callable[[], None],
+        tasks: TaskState,
         jobs: Any = None,
     ) -> None:
         self.session = session
+        self.name = "main"
         self.files = FilesSeen()
         self.jobs = jobs
         self.id: AgentId = record.agent_id
+        self.tasks = TaskList(self.id, tasks, session.emit, check=setup.check_thread)
         self._history = list(record.history)
-        self._inbox = Inbox(record.inbox)
+        self.inbox = Inbox(
+            self.id, session.emit, notes=record.inbox, unconfirmed=record.unconfirmed
+        )
         self._step = record.step
-        self._undelivered: list[NoteId] = [note.id for note in record.unconfirmed]
         self._model = setup.model
         self._dispatch = setup.dispatch
         self._prompt = setup.prompt
@@ -168,20 +172,17 @@ class Agent:
 
     def deliver(self, note: Note) -> None:
         """Queue a note and wake up. Raises StoreError, and then nothing is queued."""
-        self.session.emit(NoteQueued(self.id, note))
-        self._inbox.put(note)
+        self.inbox.put(note)
         self.wake()
 
-    def edit_note(self, note_id: NoteId, text: str) -> None:
-        """Change a note that still waits; one that was taken is left alone."""
-        note = self._inbox.edit(note_id, text)
-        if note is not None:
-            self.session.emit(NoteQueued(self.id, note))
+    def edit_tasks(self, edit: TaskEdit) -> None:
+        """Change the list by the person's hand; the agent hears of it in one note, once.
 
-    def withdraw_note(self, note_id: NoteId) -> None:
-        """Take back a note that still waits."""
-        if self._inbox.withdraw(note_id) is not None:
-            self.session.emit(NoteReturned(self.id, note_id, "withdrawn"))
+        An idle agent is not woken. Raises TaskError.
+        """
+        line = apply_edit(edit, self.tasks)
+        if line:
+            self.inbox.put_edit(line, self.tasks.tasks)
 
     # -- turns ---------------------------------------------------------------------------
 
@@ -201,8 +202,7 @@ class Agent:
         if self.is_running:
             return
         if not self._has_work():
-            self.session.emit(NoteQueued(self.id, note := Note(new_note_id(), CONTINUE)))
-            self._inbox.put(note)
+            self.inbox.put(Note(new_note_id(), CONTINUE, created_at=time.time()))
         self.wake()
 
     def stop(self) -> None:
@@ -251,6 +251,8 @@ class Agent:
         ended = TurnEnded(self.id, reason, self._turn_usage, fault, report, at=time.time())
         try:
             self.session.emit(ended)
+            if not self.inbox.is_waking:
+                self.tasks.clear_if_done()
         except StoreError as error:
             self._failed(EngineFailed("store", str(error), self.id))
 
@@ -258,7 +260,7 @@ class Agent:
         self._is_stopping = False
         self._job = None
         self._busy.clear()
-        if self._starts_again and len(self._inbox):
+        if self._starts_again and self.inbox.is_waking:
             self.wake()
         self._changed()
         if not job.cancelled() and (error := job.exception()) is not None:
@@ -276,14 +278,19 @@ class Agent:
             _raise_for_finish(answer)
 
     def _has_work(self) -> bool:
-        return len(self._inbox) > 0 or owes_reply(self._history)
+        return len(self.inbox) > 0 or owes_reply(self._history)
 
     async def _take_step(self, *, is_first: bool) -> tuple[Message, Answer]:
         """Make one model call, streamed, and append its message."""
         self._step += 1
         self.session.emit(StepStarted(self.id, self._step))
-        self._take_inbox(in_turn=not is_first and owes_reply(self._history))
-        stream = AnswerStream(self.id, self.session.emit, self._note_delivery)
+        # The only drain of the inbox.
+        said = self.inbox.take(in_turn=not is_first and owes_reply(self._history))
+        if said is not None:
+            self._append(said)
+        stream = AnswerStream(
+            self.id, self.session.emit, on_accepted=lambda: self.inbox.confirm(self._step)
+        )
         try:
             answer = await stream.read(self._model, self._request())
         except (ModelError, asyncio.CancelledError) as ended:
@@ -293,22 +300,6 @@ class Agent:
         self._append(message)
         self._count(answer.usage)
         return message, answer
-
-    def _take_inbox(self, *, in_turn: bool) -> None:
-        """The only drain: what was queued becomes one user message."""
-        notes = self._inbox.take(in_turn=in_turn)
-        if not notes:
-            return
-        message = as_message(notes)
-        for note in notes:
-            self.session.emit(NoteTaken(self.id, note.id, message.id))
-        self._append(message)
-        self._undelivered.extend(message.note_ids)
-
-    def _note_delivery(self) -> None:
-        for note_id in self._undelivered:
-            self.session.emit(NoteDelivered(self.id, note_id, self._step, at=time.time()))
-        self._undelivered.clear()
 
     def _request(self) -> ModelRequest:
         info = self.session.info

@@ -25,11 +25,15 @@ from desktop_agent.engine import policy
 from desktop_agent.engine.approvals import Approvals
 from desktop_agent.engine.questions import Questions
 from desktop_agent.engine.session import Session
+from desktop_agent.engine.tasks import TaskList
 
 _log = logging.getLogger(__name__)
 
 # Live output is for the eye; the result holds what matters. In characters, per call.
 _LIVE_OUTPUT_LIMIT = 400_000
+
+# What models send when a tool takes no arguments.
+_NO_ARGUMENTS = {"", '""', "null", "{}"}
 
 Outcome = Literal["ok", "failed", "denied", "cancelled", "unknown"]
 
@@ -55,6 +59,16 @@ class Caller(Protocol):
     @property
     def jobs(self) -> Any:
         """Its background commands."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """Its name, as owner of a task."""
+        ...
+
+    @property
+    def tasks(self) -> TaskList:
+        """Its task list."""
         ...
 
     def is_repeated(self, call: ToolCall) -> bool:
@@ -160,8 +174,10 @@ class Dispatch:
         if tool is None:
             known = ", ".join(sorted(self._tools))
             raise ToolError(f"there is no tool {call.name!r}. The tools are: {known}.")
-        if call.raw:
-            raise ToolError(f"the arguments are not a JSON object: {call.raw[:200]}")
+        if call.raw and call.raw.strip() not in _NO_ARGUMENTS:
+            raise ToolError(
+                f"invalid tool input: the arguments are not a JSON object: {call.raw[:200]}"
+            )
         arguments = tool.parse(call.arguments)
         return _Prepared(call, tool, arguments, await self._preview(tool, arguments, call, caller))
 
@@ -267,6 +283,8 @@ class Dispatch:
             files=caller.files,
             spill_dir=self._spill_dir,
             jobs=caller.jobs,
+            tasks=caller.tasks,
+            agent_name=caller.name,
         )
 
     def _defect(self, call: ToolCall, caller: Caller, error: Exception) -> ToolResult:

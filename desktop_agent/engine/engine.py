@@ -23,6 +23,7 @@ from desktop_agent.core.models import DEMO_MODEL
 from desktop_agent.core.notes import Note
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.settings import Settings
+from desktop_agent.core.tasks import TaskEdit, TaskState
 from desktop_agent.core.tool import Tool
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.agent import Agent, AgentSetup
@@ -34,6 +35,7 @@ from desktop_agent.engine.prompt import Prompt
 from desktop_agent.engine.questions import Questions
 from desktop_agent.engine.session import Session
 from desktop_agent.engine.sessions import UNTITLED, Sessions
+from desktop_agent.engine.tasks import TaskError
 
 
 class Engine:
@@ -184,11 +186,18 @@ class Engine:
 
     def edit_note(self, agent_id: AgentId, note_id: NoteId, text: str) -> None:
         """Change a note that still waits."""
-        self._agent(agent_id).edit_note(note_id, text)
+        self._agent(agent_id).inbox.edit(note_id, text)
 
     def withdraw_note(self, agent_id: AgentId, note_id: NoteId) -> None:
         """Take back a note that still waits."""
-        self._agent(agent_id).withdraw_note(note_id)
+        self._agent(agent_id).inbox.withdraw(note_id)
+
+    def edit_tasks(self, agent_id: AgentId, edit: TaskEdit) -> None:
+        """Change an agent's task list by the person's hand; what is refused is said."""
+        try:
+            self._agent(agent_id).edit_tasks(edit)
+        except (TaskError, StoreError) as error:
+            self._emit(EngineFailed("tasks", str(error), agent_id))
 
     def stop(self, agent_id: AgentId) -> None:
         """Cancel the agent's turn."""
@@ -254,7 +263,7 @@ class Engine:
         self._check_thread()
         return self._sessions.agent(agent_id)
 
-    def _new_agent(self, session: Session, record: AgentRecord) -> Agent:
+    def _new_agent(self, session: Session, record: AgentRecord, tasks: TaskState) -> Agent:
         return Agent(
             record,
             session,
@@ -264,7 +273,9 @@ class Engine:
                 prompt=self._prompt,
                 settings=lambda: self._settings,
                 failed=self._emit,
+                check_thread=self._check_thread,
             ),
+            tasks=tasks,
             changed=lambda: self._sessions.on_agent_changed(session.info.id),
             jobs=self._new_jobs() if self._new_jobs is not None else None,
         )

@@ -1,69 +1,111 @@
-"""An agent's inbox: notes that wait for the top of a step."""
+"""An agent's inbox: notes that wait for the top of a step, and what became of them."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from desktop_agent.core.ids import NoteId, new_message_id
+from desktop_agent.core.events import (
+    Happening,
+    NoteDelivered,
+    NoteQueued,
+    NoteReturned,
+    NoteTaken,
+)
+from desktop_agent.core.ids import AgentId, NoteId, new_message_id, new_note_id
 from desktop_agent.core.messages import ImagePart, Message, TextPart
 from desktop_agent.core.notes import Note
+from desktop_agent.core.tasks import Task
+from desktop_agent.engine.task_edits import note_text
 
 
 class Inbox:
-    """Notes in the order they came. Reordering never happens; edits keep the place."""
+    """Notes in the order they came; edits keep the place.
 
-    def __init__(self, notes: Iterable[Note] = ()) -> None:
+    `emit` puts each change on disk first: it raises StoreError, and then nothing changed.
+    `unconfirmed` were taken into a message before the app ended, but not delivered.
+    """
+
+    def __init__(
+        self,
+        agent_id: AgentId,
+        emit: Callable[[Happening], None],
+        *,
+        notes: Iterable[Note] = (),
+        unconfirmed: Iterable[Note] = (),
+    ) -> None:
+        self._agent_id = agent_id
+        self._emit = emit
         self._notes: list[Note] = list(notes)
+        self._undelivered: list[NoteId] = [note.id for note in unconfirmed]
 
     def __len__(self) -> int:
         return len(self._notes)
 
     @property
-    def notes(self) -> tuple[Note, ...]:
-        """What waits, oldest first."""
-        return tuple(self._notes)
-
-    def has_for_step(self) -> bool:
-        """Whether a note wants to be read before the turn ends."""
-        return any(note.delivery == "step" for note in self._notes)
+    def is_waking(self) -> bool:
+        """Whether a note starts a turn of its own; an edit of the task list waits for one."""
+        return any(note.kind != "task_edit" for note in self._notes)
 
     def put(self, note: Note) -> None:
         """Queue a note; one with the same id is replaced where it stands."""
+        self._emit(NoteQueued(self._agent_id, note))
         for place, waiting in enumerate(self._notes):
             if waiting.id == note.id:
                 self._notes[place] = note
                 return
         self._notes.append(note)
 
-    def edit(self, note_id: NoteId, text: str) -> Note | None:
-        """Change the text of a waiting note; None when it has left the inbox."""
-        for place, note in enumerate(self._notes):
-            if note.id == note_id:
-                self._notes[place] = msgspec.structs.replace(note, text=text)
-                return self._notes[place]
-        return None
+    def put_edit(self, line: str, tasks: Sequence[Task]) -> None:
+        """Tell of an edit of the task list, in the one note of edits that waits."""
+        waiting = next((note for note in self._notes if note.kind == "task_edit"), None)
+        text = note_text(waiting.text if waiting is not None else "", line, tasks)
+        note_id = waiting.id if waiting is not None else new_note_id()
+        self.put(Note(note_id, text, kind="task_edit", created_at=time.time()))
 
-    def withdraw(self, note_id: NoteId) -> Note | None:
-        """Take a waiting note back out; None when it has left the inbox."""
-        for note in self._notes:
-            if note.id == note_id:
-                self._notes.remove(note)
-                return note
-        return None
+    def edit(self, note_id: NoteId, text: str) -> None:
+        """Change a note that still waits; one that was taken is left alone."""
+        note = self._find(note_id)
+        if note is not None:
+            self.put(msgspec.structs.replace(note, text=text))
 
-    def take(self, *, in_turn: bool) -> tuple[Note, ...]:
-        """Drain the inbox; in the middle of a turn, only of the notes that want the next step."""
-        taken = tuple(n for n in self._notes if not in_turn or n.delivery == "step")
+    def withdraw(self, note_id: NoteId) -> None:
+        """Take back a note that still waits."""
+        note = self._find(note_id)
+        if note is not None:
+            self._emit(NoteReturned(self._agent_id, note_id, "withdrawn"))
+            self._notes.remove(note)
+
+    def take(self, *, in_turn: bool) -> Message | None:
+        """Drain the inbox into one user message; None when nothing is to be read now.
+
+        In the middle of a turn only the notes that want the next step are taken.
+        """
+        taken = [note for note in self._notes if not in_turn or note.delivery == "step"]
+        if not taken:
+            return None
+        message = _as_message(taken)
+        for note in taken:
+            self._emit(NoteTaken(self._agent_id, note.id, message.id))
         self._notes = [note for note in self._notes if note not in taken]
-        return taken
+        self._undelivered.extend(message.note_ids)
+        return message
+
+    def confirm(self, step: int) -> None:
+        """The provider accepted the request that held what was taken."""
+        for note_id in self._undelivered:
+            self._emit(NoteDelivered(self._agent_id, note_id, step, at=time.time()))
+        self._undelivered.clear()
+
+    def _find(self, note_id: NoteId) -> Note | None:
+        return next((note for note in self._notes if note.id == note_id), None)
 
 
-def as_message(notes: Iterable[Note]) -> Message:
+def _as_message(notes: Iterable[Note]) -> Message:
     """Join notes into one user message, the person's last: a model weighs the end most."""
-    ordered = sorted(notes, key=lambda note: note.sender == "user")
+    ordered = sorted(notes, key=_weight)
     parts: list[TextPart | ImagePart] = []
     for note in ordered:
         if note.text:
@@ -77,3 +119,7 @@ def as_message(notes: Iterable[Note]) -> Message:
         note_ids=tuple(note.id for note in ordered),
         created_at=time.time(),
     )
+
+
+def _weight(note: Note) -> int:
+    return 2 if note.sender == "user" and note.kind != "task_edit" else 1

@@ -13,6 +13,7 @@ from desktop_agent.core.messages import Message
 from desktop_agent.core.notes import Note
 from desktop_agent.core.requests import ModelRequest, StreamItem
 from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.core.tasks import TaskState
 
 
 class Model(Protocol):
@@ -86,6 +87,10 @@ class Store(Protocol):
 
     def load_agents(self, session_id: SessionId) -> tuple[AgentRecord, ...]:
         """Return every agent of the session, with its whole history."""
+        ...
+
+    def task_states(self, session_id: SessionId) -> dict[AgentId, TaskState]:
+        """Return the task lists of the session's agents: what the last ListChanged said."""
         ...
 
     def search(self, text: str, limit: int) -> tuple[SessionId, ...]:

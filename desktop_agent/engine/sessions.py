@@ -11,6 +11,7 @@ from desktop_agent.core.events import (
     AgentsChanged,
     EngineFailed,
     Event,
+    ListChanged,
     PartDelta,
     SessionOpened,
     SessionsChanged,
@@ -19,6 +20,7 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.sessions import SessionInfo, SessionStatus
+from desktop_agent.core.tasks import TaskState, restored
 from desktop_agent.engine.agent import Agent
 from desktop_agent.engine.ports import AgentRecord, Store, StoreError
 from desktop_agent.engine.recovery import closing_events
@@ -40,7 +42,7 @@ class Sessions:
         self,
         store: Store,
         listener: Callable[[Event], None],
-        new_agent: Callable[[Session, AgentRecord], Agent],
+        new_agent: Callable[[Session, AgentRecord, TaskState], Agent],
     ) -> None:
         self._store = store
         self._listener = listener
@@ -90,7 +92,8 @@ class Sessions:
         self._store.flush_pending()
         page = self._store.page(session_id, None, _PAGE)
         agents = self._agent_infos(session_id)
-        self.emit(SessionOpened(session.info, agents, page.events, page.first_seq))
+        lists = self._task_lists(session_id)
+        self.emit(SessionOpened(session.info, agents, page.events, page.first_seq, lists))
 
     def delete(self, session_id: SessionId) -> None:
         """Stop a session's agents, then delete all of it; an unknown id is ignored."""
@@ -145,7 +148,9 @@ class Sessions:
     def _load_agent(self, session: Session) -> Agent:
         agent_id = session.info.main_agent
         records = {r.agent_id: r for r in self._store.load_agents(session.info.id)}
-        agent = self._new_agent(session, records.get(agent_id, AgentRecord(agent_id)))
+        record = records.get(agent_id, AgentRecord(agent_id))
+        state = self._store.task_states(session.info.id).get(agent_id, TaskState())
+        agent = self._new_agent(session, record, restored(state))
         self._agents[agent_id] = agent
         return agent
 
@@ -155,6 +160,19 @@ class Sessions:
         if agent is not None:
             return (agent.info,)
         return (AgentInfo(info.main_agent, session_id, "Main"),)
+
+    def _task_lists(self, session_id: SessionId) -> tuple[ListChanged, ...]:
+        states = {
+            agent_id: restored(state)
+            for agent_id, state in self._store.task_states(session_id).items()
+        }
+        for agent_id in states:
+            if agent_id in self._agents:
+                states[agent_id] = self._agents[agent_id].tasks.state
+        return tuple(
+            ListChanged(agent_id, state.revision, state.tasks, state.next_id)
+            for agent_id, state in states.items()
+        )
 
     async def _delete_after(self, agent: Agent, session_id: SessionId) -> None:
         await agent.close()

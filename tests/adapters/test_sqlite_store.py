@@ -544,12 +544,12 @@ def test_a_migration_backs_the_file_up_first(
     store.close()
     scripts = (*sqlite_schema._MIGRATIONS, "ALTER TABLE session ADD COLUMN is_pinned INTEGER")
     monkeypatch.setattr(sqlite_schema, "_MIGRATIONS", scripts)
-    monkeypatch.setattr(sqlite_schema, "SCHEMA_VERSION", 2)
+    monkeypatch.setattr(sqlite_schema, "SCHEMA_VERSION", len(scripts))
     with closing(SqliteStore(path)) as again:
         assert again._connection.execute("SELECT is_pinned FROM session").fetchone() == (None,)
         assert again.sessions() == (info(),)
-    with closing(sqlite3.connect(path.with_name("sessions.version-1.sqlite"))) as backup:
-        assert backup.execute("PRAGMA user_version").fetchone() == (1,)
+    with closing(sqlite3.connect(path.with_name("sessions.version-2.sqlite"))) as backup:
+        assert backup.execute("PRAGMA user_version").fetchone() == (2,)
         assert backup.execute("SELECT COUNT(*) FROM event").fetchone()[0] > 10
 
 
@@ -560,7 +560,7 @@ def test_a_failed_migration_leaves_the_old_version(
     scripts = (*sqlite_schema._MIGRATIONS, "CREATE TABLE half (x);\nINSERT INTO nowhere VALUES (1)")
     with monkeypatch.context() as patched:
         patched.setattr(sqlite_schema, "_MIGRATIONS", scripts)
-        patched.setattr(sqlite_schema, "SCHEMA_VERSION", 2)
+        patched.setattr(sqlite_schema, "SCHEMA_VERSION", len(scripts))
         with pytest.raises(sqlite3.OperationalError):
             SqliteStore(path)
     with closing(SqliteStore(path)) as again:

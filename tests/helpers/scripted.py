@@ -10,6 +10,7 @@ from typing import Any
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.events import (
     Happening,
+    ListChanged,
     MessageAdded,
     NoteDelivered,
     NoteQueued,
@@ -25,6 +26,7 @@ from desktop_agent.core.messages import TextPart, ToolCall
 from desktop_agent.core.notes import Note
 from desktop_agent.core.requests import Accepted, Answer, Delta, ModelRequest, StreamItem
 from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.core.tasks import TaskState
 from desktop_agent.core.usage import Usage
 from desktop_agent.engine.ports import AgentRecord, Page
 
@@ -165,6 +167,13 @@ class MemoryStore:
             running,
             tuple(taken.values()),
         )
+
+    def task_states(self, session_id: SessionId) -> dict[AgentId, TaskState]:
+        return {
+            event.agent_id: TaskState(event.tasks, event.next_id, event.revision)
+            for event in self.events.get(session_id, [])
+            if isinstance(event, ListChanged)
+        }
 
     def search(self, text: str, limit: int) -> tuple[SessionId, ...]:
         return tuple(i.id for i in self.infos.values() if text in i.title)[:limit]

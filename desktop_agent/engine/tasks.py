@@ -1,0 +1,257 @@
+"""An agent's task list: every change is whole or not at all, and told exactly once."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from desktop_agent.core.events import ListChanged
+from desktop_agent.core.ids import AgentId
+from desktop_agent.core.tasks import STATUSES, Task, TaskChanges, TaskState, ids
+from desktop_agent.core.tool import ToolError
+from desktop_agent.engine.ports import StoreError
+from desktop_agent.engine.task_edges import Edge, Edges, rederived
+
+_log = logging.getLogger(__name__)
+
+Tasks = dict[int, Task]
+
+
+class TaskError(ToolError):
+    """A change that was refused; nothing was changed."""
+
+
+class TaskList:
+    """The tasks of one agent, in the order shown. `emit` gets one ListChanged a change.
+
+    Ids grow from 1 and are never given twice. `check` raises off the engine thread.
+    """
+
+    def __init__(
+        self,
+        agent_id: AgentId,
+        state: TaskState,
+        emit: Callable[[ListChanged], None],
+        *,
+        check: Callable[[], None] = lambda: None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._agent_id = agent_id
+        self._emit = emit
+        self._check = check
+        self._clock = clock
+        self._tasks: Tasks = {task.id: task for task in state.tasks}
+        self._edges: Edges = {(b, task.id) for task in state.tasks for b in task.blocked_by}
+        self._next_id = state.next_id
+        self._revision = state.revision
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """A snapshot, in the order shown; it never changes."""
+        return tuple(self._tasks.values())
+
+    @property
+    def state(self) -> TaskState:
+        """The whole of the list, as it is kept."""
+        return TaskState(self.tasks, self._next_id, self._revision)
+
+    def get(self, task_id: int) -> Task:
+        """Return a task; raises TaskError for one that is not, or no longer, there."""
+        task = self._tasks.get(task_id)
+        if task is None:
+            raise TaskError(f"task {task_id} not found")
+        return task
+
+    # -- changes ---------------------------------------------------------------------------
+
+    def create(
+        self,
+        subject: str,
+        *,
+        description: str = "",
+        active_form: str = "",
+        metadata: dict[str, Any] | None = None,
+        blocked_by: Iterable[int] = (),
+        blocks: Iterable[int] = (),
+        call_id: str = "",
+    ) -> Task:
+        """Add a task at the end. Raises TaskError: blank or duplicate subject, a bad blocker."""
+        self._check()
+        self._require_new_subject(subject)
+        now, task_id = self._clock(), self._next_id
+        task = Task(
+            id=task_id,
+            subject=subject.strip(),
+            description=description,
+            active_form=active_form,
+            metadata_json=_merged({}, metadata or {}),
+            created_at=now,
+            updated_at=now,
+            status_changed_at=now,
+            changed_call=call_id,
+        )
+        tasks = {**self._tasks, task_id: task}
+        edges = set(self._edges)
+        self._link(tasks, edges, [(b, task_id) for b in blocked_by])
+        self._link(tasks, edges, [(task_id, b) for b in blocks])
+        self._commit(tasks, edges, next_id=task_id + 1)
+        return self._tasks[task_id]
+
+    def update(
+        self, task_id: int, changes: TaskChanges, *, owner: str = "", call_id: str = ""
+    ) -> str:
+        """Change or delete a task; return a warning, or an empty text.
+
+        `owner` is set on a task that starts and has none. Raises TaskError.
+        """
+        self._check()
+        task = self.get(task_id)
+        if changes.is_empty:
+            raise TaskError("no updates specified")
+        if changes.status == "deleted":
+            self._delete(task_id, changes)
+            return ""
+        changed = self._changed(task, changes, owner)
+        edges = set(self._edges)
+        edges -= {(task_id, other) for other in self._known(changes.remove_blocks)}
+        edges -= {(other, task_id) for other in self._known(changes.remove_blocked_by)}
+        tasks = {**self._tasks, task_id: changed}
+        self._link(tasks, edges, [(task_id, other) for other in changes.add_blocks])
+        self._link(tasks, edges, [(other, task_id) for other in changes.add_blocked_by])
+        if changed == task and edges == self._edges:
+            return self._warning(task_id, changes)
+        stamped = msgspec.structs.replace(changed, updated_at=self._clock(), changed_call=call_id)
+        self._commit({**tasks, task_id: stamped}, edges)
+        return self._warning(task_id, changes)
+
+    def move(self, task_id: int, before: int = 0) -> None:
+        """Show a task in front of another (0: at the end); no id changes."""
+        self._check()
+        self.get(task_id)
+        if before:
+            self.get(before)
+        if before == task_id:
+            return
+        order = [number for number in self._tasks if number != task_id]
+        order.insert(order.index(before) if before else len(order), task_id)
+        if order != list(self._tasks):
+            self._commit({number: self._tasks[number] for number in order}, self._edges)
+
+    def clear_if_done(self) -> bool:
+        """Empty the list when all of it is completed; ids go on from where they were."""
+        self._check()
+        if not self._tasks or any(task.status != "completed" for task in self._tasks.values()):
+            return False
+        self._commit({}, set())
+        return True
+
+    # -- inside ----------------------------------------------------------------------------
+
+    def _require_new_subject(self, subject: str, *, but: int = 0) -> None:
+        wanted = subject.strip()
+        if not wanted:
+            raise TaskError("subject is required")
+        for task in self._tasks.values():
+            if task.id != but and task.subject == wanted:
+                raise TaskError(f"duplicate task: '{wanted}' already exists as #{task.id}")
+
+    def _delete(self, task_id: int, changes: TaskChanges) -> None:
+        if changes != TaskChanges(status="deleted"):
+            raise TaskError("status=deleted cannot be combined with other updates")
+        tasks = {number: task for number, task in self._tasks.items() if number != task_id}
+        self._commit(tasks, {edge for edge in self._edges if task_id not in edge})
+
+    def _changed(self, task: Task, changes: TaskChanges, owner: str) -> Task:
+        """Return the task with its own fields changed; its edges are the caller's."""
+        wanted: dict[str, Any] = {}
+        if changes.status is not None:
+            wanted |= self._new_status(task, changes.status, owner)
+        if changes.subject is not None:
+            self._require_new_subject(changes.subject, but=task.id)
+            wanted["subject"] = changes.subject.strip()
+        for name in ("description", "active_form", "owner"):
+            value = getattr(changes, name)
+            if value is not None:
+                wanted[name] = value
+        if changes.metadata is not None:
+            wanted["metadata_json"] = _merged(task.metadata, changes.metadata)
+        return msgspec.structs.replace(task, **wanted)
+
+    def _new_status(self, task: Task, status: str, owner: str) -> dict[str, Any]:
+        if status not in STATUSES:
+            raise TaskError(
+                f"invalid status: {status} (must be pending, in_progress, completed, or deleted)"
+            )
+        wanted: dict[str, Any] = {"status": status}
+        if status != task.status:
+            wanted["status_changed_at"] = self._clock()
+        if status == "in_progress" and not task.owner:
+            wanted["owner"] = owner
+        return wanted
+
+    def _known(self, numbers: Iterable[int]) -> tuple[int, ...]:
+        return tuple(self.get(number).id for number in numbers)
+
+    def _link(self, tasks: Tasks, edges: Edges, new: Sequence[Edge]) -> None:
+        """Add edges one by one, so that the error names the one that can't be."""
+        for blocker, blocked in new:
+            for number in (blocker, blocked):
+                if number not in tasks:
+                    raise TaskError(f"task {number} not found")
+            if blocker == blocked:
+                raise TaskError(f"task {blocker} cannot depend on itself")
+            if path := _path(edges, blocked, blocker):
+                shown = " -> ".join(f"#{number}" for number in [*path, blocked])
+                raise TaskError(f"dependency cycle: {shown}")
+            edges.add((blocker, blocked))
+
+    def _warning(self, task_id: int, changes: TaskChanges) -> str:
+        task = self._tasks[task_id]
+        if changes.status == "in_progress" and task.open_blockers:
+            return f"warning: #{task_id} is blocked by {ids(task.open_blockers)}"
+        return ""
+
+    def _commit(self, tasks: Tasks, edges: Edges, *, next_id: int | None = None) -> None:
+        """Take the new state, then tell it once; a disk that refuses undoes it."""
+        before = (self._tasks, self._edges, self._next_id, self._revision)
+        self._tasks = rederived(tasks, edges)
+        self._edges = edges
+        self._next_id = next_id or self._next_id
+        self._revision += 1
+        event = ListChanged(self._agent_id, self._revision, self.tasks, self._next_id)
+        try:
+            self._emit(event)
+        except StoreError:
+            self._tasks, self._edges, self._next_id, self._revision = before
+            raise
+        except Exception:  # noqa: BLE001 - a listener neither undoes a change nor hides it
+            _log.exception("a listener failed on a change of the task list")
+
+
+def _merged(old: dict[str, Any], new: dict[str, Any]) -> str:
+    """Merge key by key, None removes; return JSON."""
+    kept = {key: value for key, value in {**old, **new}.items() if value is not None}
+    return json.dumps(kept, ensure_ascii=False, sort_keys=True)
+
+
+def _path(edges: Edges, start: int, goal: int) -> list[int]:
+    """Return the tasks from `start` to `goal` along the edges, both included; empty if none."""
+    blocked_by: dict[int, list[int]] = {}
+    for blocker, blocked in sorted(edges):
+        blocked_by.setdefault(blocker, []).append(blocked)
+    paths = [[start]]
+    seen = {start}
+    while paths:
+        path = paths.pop()
+        if path[-1] == goal:
+            return path
+        for following in blocked_by.get(path[-1], []):
+            if following not in seen:
+                seen.add(following)
+                paths.append([*path, following])
+    return []
