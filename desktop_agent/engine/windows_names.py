@@ -1,0 +1,44 @@
+"""Windows spellings that reach a file by a second name, or reach no file at all."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PureWindowsPath
+
+_RESERVED = {"con", "prn", "aux", "nul", "conin$", "conout$", "clock$"} | {
+    f"{port}{digit}" for port in ("com", "lpt") for digit in "0123456789¹²³"
+}
+_SHORT_NAME = re.compile(r"~\d+(\.|$)")
+
+
+def refusal(path: str) -> str:
+    """Return why Windows must not be given this path, or nothing when it is plain."""
+    plain = path.replace("/", "\\")
+    if plain.startswith("\\\\"):
+        return "is a device or network path."
+    drive, _, rest = plain.partition(":")
+    if len(drive) == 1 and rest and not rest.startswith("\\"):
+        return "is relative to a drive; give the whole path."
+    if len(drive) == 1 and not rest and plain.endswith(":"):
+        return "is relative to a drive; give the whole path."
+    tail = rest if len(drive) == 1 and plain[1:2] == ":" else plain
+    for name in PureWindowsPath(tail).parts:
+        if reason := _name_refusal(name):
+            return reason
+    return ""
+
+
+def _name_refusal(name: str) -> str:
+    if name in {"\\", ".", ".."}:
+        return ""
+    if ":" in name:
+        return "names an alternate stream."
+    if name.endswith((".", " ")):
+        return "has a name that ends with a dot or a space."
+    if name.split(".")[0].rstrip().casefold() in _RESERVED:
+        return "is a reserved device name."
+    if _SHORT_NAME.search(name):
+        return "uses a short (8.3) name; give the whole name."
+    if any(character in '<>"|?*' or ord(character) < 32 for character in name):
+        return "holds a character that names can't have."
+    return ""
