@@ -1,0 +1,1 @@
+"""Measurements, run by `scripts/bench`; pytest does not collect them."""

@@ -1,0 +1,62 @@
+"""`python -m tests.bench [--list] [NAME...]`: each benchmark in a process of its own."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+
+BENCHMARKS = {
+    "start": "process start to the first paint of the window, and memory before any message",
+    "streams": "32 streams of 100 chunks a second for 20 s, with the text on screen",
+    "overhead": "end of a response to the next request, over 300 steps with a shell call each",
+    "growth": "a session of 10,000 messages: open, first paint, scroll",
+    "output": "a line of 1 MB and a command that prints 10 GB: gaps of the window, memory",
+    "store": "the sessions file: appending events, listing 10,000 sessions",
+}
+_TIMEOUT_S = 600
+
+
+def main() -> int:
+    arguments = _arguments()
+    if arguments.list:
+        sys.stdout.writelines(f"{name:10} {what}\n" for name, what in BENCHMARKS.items())
+        return 0
+    unknown = [name for name in arguments.names if name not in BENCHMARKS]
+    if unknown:
+        known = ", ".join(BENCHMARKS)
+        sys.stderr.write(f"There is no benchmark {unknown[0]}; there are: {known}\n")
+        return 2
+    # A benchmark that breaks is told, and the others still run.
+    broken = [name for name in arguments.names or BENCHMARKS if not _run(name)]
+    return 1 if broken else 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="scripts/bench", description="Measure the app.")
+    parser.add_argument("--list", action="store_true", help="name the benchmarks")
+    parser.add_argument("names", metavar="NAME", nargs="*", help="all of them without a name")
+    return parser.parse_args()
+
+
+def _run(name: str) -> bool:
+    with tempfile.TemporaryDirectory(prefix="bench-") as home:
+        environment = {**os.environ, "DESKTOP_AGENT_HOME": home, "HOME": home}
+        # Without this every start would compile the app anew, which no person's start does.
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        environment.setdefault("QT_QPA_PLATFORM", "offscreen")
+        command = [sys.executable, "-m", f"tests.bench.{name}"]
+        try:
+            done = subprocess.run(command, env=environment, timeout=_TIMEOUT_S, check=False)
+        except subprocess.TimeoutExpired:
+            sys.stderr.write(f"{name}: gave up after {_TIMEOUT_S} s\n")
+            return False
+    if done.returncode:
+        sys.stderr.write(f"{name}: broke with exit code {done.returncode}\n")
+    return done.returncode == 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,28 @@
+"""Memory of processes, as the system counts it (Linux)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def rss_mb(pid: int | str = "self") -> float:
+    """Return the resident memory of one process."""
+    for line in Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1024
+    return 0.0
+
+
+def children(pid: int) -> list[int]:
+    """Return the processes that `pid` started, and theirs."""
+    direct: list[int] = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            stat = (entry / "stat").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            continue
+        if int(stat.rpartition(")")[2].split()[1]) == pid:
+            direct.append(int(entry.name))
+    return direct + [deeper for child in direct for deeper in children(child)]

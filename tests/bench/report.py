@@ -1,0 +1,60 @@
+"""What a measurement prints, and the figures it is held against."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """`goal` is what we want, `gate` what a release needs, `floor` what a bare part costs."""
+
+    unit: str
+    goal: float | None = None
+    gate: float | None = None
+    floor: float | None = None
+
+
+MARKS: dict[str, Mark] = {
+    "start_first_paint": Mark("ms", 200, 350),
+    "start_rss_window": Mark("MB", 75, 90),
+    "start_rss_with_host": Mark("MB", 230, 280),
+    "streams_gap_p99": Mark("ms", 20, 25, 16.4),
+    "streams_gap_max": Mark("ms", 35, 60, 16.8),
+    "streams_chunks_per_s": Mark("chunks/s", 2900, 2700),
+    "streams_backlog": Mark("s", 0.5, None),
+    "streams_rss_window": Mark("MB", None, None),
+    "overhead_step_5": Mark("ms", 11, 16, 2.3),
+    "overhead_step_50": Mark("ms", 11, 16, 2.6),
+    "overhead_step_300": Mark("ms", 16, 25, 3.9),
+    "overhead_growth": Mark("ratio", 1.3, 2.0, 1.7),
+    "first_request": Mark("ms", 2500, 3000, 160),
+    "session_open": Mark("ms", 50, 100),
+    "session_scroll_frame_max": Mark("ms", 16, 50),
+    "session_rss_growth": Mark("MB", None, None),
+    "line_gap_max": Mark("ms", 50, 100, 16.8),
+    "line_rss_growth": Mark("MB", 16, 32),
+    "output_gap_max": Mark("ms", 50, 100, 16.8),
+    "output_rss_growth": Mark("MB", 16, 32),
+    "output_seconds": Mark("s", None, None),
+    "store_append_forced": Mark("ms", 1.0, 5.0),
+    "store_append": Mark("ms", 0.1, 0.5, 0.014),
+    "store_list_10k": Mark("ms", 30, 80),
+}
+
+
+def report(name: str, value: float, *, floor: float | None = None) -> None:
+    """Print one result; `floor` is for floors measured in the same run."""
+    mark = MARKS[name]
+    line = {
+        "name": name,
+        "value": round(value, 3),
+        "unit": mark.unit,
+        "goal": mark.goal,
+        "gate": mark.gate,
+        "floor": mark.floor if floor is None else round(floor, 3),
+    }
+    sys.stdout.write(json.dumps(line) + "\n")
+    sys.stdout.flush()

@@ -1,0 +1,129 @@
+"""What the repository promises: budgets, layers, a clean lock, links that lead somewhere."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scripts.check_budgets import over_budget
+from scripts.check_dependencies import hook_findings, lock_findings
+
+ROOT = Path(__file__).parent.parent
+SOURCES = sorted((ROOT / "desktop_agent").rglob("*.py"))
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)|(?:src|href)=\"([^\"#]+)\"")
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_file_stays_short_enough_to_read_in_one_go(path: Path) -> None:
+    assert list(over_budget(path)) == []
+
+
+def test_imports_point_one_way() -> None:
+    checked = subprocess.run(
+        [sys.executable, "-c", "from importlinter.cli import lint_imports_command as c; c()"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_the_engine_and_the_headless_command_load_without_qt_or_litellm() -> None:
+    names = sorted(
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        for path in SOURCES
+        if path.parent.name != "desktop_agent"
+        and path.relative_to(ROOT).parts[1] in {"core", "engine", "tools", "adapters", "headless"}
+    )
+    program = (
+        "import importlib, sys\n"
+        "for name in ('PySide6', 'qasync', 'litellm'): sys.modules[name] = None\n"
+        f"for name in {names!r}: importlib.import_module(name)\n"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert loaded.returncode == 0, loaded.stderr
+
+
+def test_nothing_but_the_command_line_prints() -> None:
+    """A print in the window's process would go nowhere, or into somebody's terminal."""
+    printing = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in SOURCES
+        if path.relative_to(ROOT).parts[1] not in {"headless", "app.py"}
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "print"
+    ]
+    assert printing == []
+
+
+def test_the_lock_names_no_host_and_has_a_hash_for_everything() -> None:
+    assert list(lock_findings((ROOT / "requirements.lock").read_text(encoding="utf-8"))) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("--index-url https://registry.example/simple", "host"),
+        ("litellm==1.82.7 \\\n    --hash=sha256:00", "compromised"),
+        ("litellm==1.82.8 \\\n    --hash=sha256:00", "compromised"),
+        ("qasync==0.28.0", "no hash"),
+        ("-e .", "neither"),
+    ],
+)
+def test_a_spoilt_lock_is_told(line: str, word: str) -> None:
+    assert any(word in finding for finding in lock_findings(line + "\n"))
+
+
+def test_a_start_up_hook_that_nobody_vetted_is_told(tmp_path: Path) -> None:
+    (tmp_path / "desktop_agent.pth").write_text("somewhere", encoding="utf-8")
+    assert list(hook_findings(tmp_path)) == []
+    (tmp_path / "stolen_init.pth").write_text("import os", encoding="utf-8")
+    assert len(list(hook_findings(tmp_path))) == 1
+
+
+@pytest.mark.parametrize("name", ["README.md", "desktop_agent/ARCHITECTURE.md", "CHANGELOG.md"])
+def test_a_link_in_the_documents_leads_somewhere(name: str) -> None:
+    document = ROOT / name
+    targets = [a or b for a, b in LINK.findall(document.read_text(encoding="utf-8"))]
+    local = [target for target in targets if not re.match(r"[a-z]+:", target)]
+    gone = [target for target in local if not (document.parent / target).exists()]
+    assert gone == []
+
+
+def test_the_readme_names_only_scripts_that_exist() -> None:
+    named = set(re.findall(r"scripts/(\w+)", (ROOT / "README.md").read_text(encoding="utf-8")))
+    assert {"run", "test"} <= named
+    assert {name for name in named if not (ROOT / "scripts" / name).is_file()} == set()
+
+
+def test_the_architecture_fits_on_a_few_pages() -> None:
+    lines = (ROOT / "desktop_agent/ARCHITECTURE.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 150
+
+
+def test_the_architecture_names_only_files_that_exist() -> None:
+    text = (ROOT / "desktop_agent/ARCHITECTURE.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:[a-z_]+/)+[a-z_]+\.py)`", text))
+    places = (ROOT, ROOT / "desktop_agent")
+    gone = {name for name in named if not any((place / name).is_file() for place in places)}
+    assert gone == set()
+    assert named
+
+
+def test_pictures_in_the_repository_stay_small() -> None:
+    heavy = [
+        str(path.relative_to(ROOT))
+        for path in (ROOT / "resources" / "screenshots").glob("*.png")
+        if path.stat().st_size > 300_000
+    ]
+    assert heavy == []
