@@ -16,6 +16,8 @@ from desktop_agent import paths
 from desktop_agent.adapters import settings_file
 from desktop_agent.adapters.file_lock import StoreLocked
 from desktop_agent.adapters.log_file import start_logging
+from desktop_agent.adapters.providers import key_owner
+from desktop_agent.adapters.secrets import Secrets
 from desktop_agent.compose import Backend, compose
 from desktop_agent.core.approvals import Mode
 from desktop_agent.core.events import EngineFailed
@@ -80,6 +82,7 @@ async def _run(options: Options, printer: Printer) -> EndReason:
         return "error"
     try:
         follower.attach(backend.engine)
+        _lend_key(options, backend.secrets)
         await _work(options, session_id, backend, follower)
     except Exception as error:  # noqa: BLE001 - a script must get its last line, whatever happens
         _log.exception("the run failed")
@@ -172,6 +175,19 @@ def _open_session(
 def _unattended(known: SessionInfo) -> Mode:
     """Work without asking is never taken over from the window: a run has to say it."""
     return "look" if known.mode == "look" else "ask"
+
+
+def _lend_key(options: Options, secrets: Secrets) -> None:
+    """Give a server named on the command line the environment's key for the model's provider.
+
+    Both were put there for this run. A key from the keyring belongs to its provider alone.
+    """
+    if not options.api_base or secrets.key_for(options.api_base) is not None:
+        return
+    owner = key_owner(options.model)
+    key = secrets.key_for(owner)
+    if key and any(i.provider == owner and i.origin == "environment" for i in secrets.keys()):
+        secrets.set_key(options.api_base, key, "session")
 
 
 def _listen_for_signals(follower: Follower) -> None:

@@ -1,0 +1,419 @@
+"""`python -m desktop_agent run` as scripts see it: real processes, real files, real servers."""
+
+from __future__ import annotations
+
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from desktop_agent import paths
+from desktop_agent.adapters import settings_file
+from desktop_agent.adapters.sqlite_store import SqliteStore
+from desktop_agent.compose import SESSIONS_FILE
+from desktop_agent.core.approvals import Deny, Rule
+from desktop_agent.core.events import (
+    ApprovalRequested,
+    ApprovalResolved,
+    Event,
+    MessageAdded,
+    PartDelta,
+    QuestionAnswered,
+    SessionOpened,
+    ToolEnded,
+    ToolStarted,
+    TurnEnded,
+    TurnStarted,
+)
+from desktop_agent.core.settings import Settings
+from desktop_agent.headless.output import RunEnded
+from tests.helpers.providers import Calls, Fail, LoopbackProvider, Say, Stall
+
+COMMAND = [sys.executable, "-m", "desktop_agent", "run"]
+LINE = msgspec.json.Decoder(Event | RunEnded)
+SECONDS = 60
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A small folder to work in."""
+    made = tmp_path / "folder"
+    made.mkdir()
+    (made / "README.md").write_text("# Garden\n\nTwelve beds.\n")
+    (made / "water.py").write_text("def cans_for(size):\n    return size\n")
+    return made
+
+
+def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=SECONDS
+    )
+
+
+def lines_of(text: str) -> list[Event | RunEnded]:
+    """Decode every line; one that is no event, or cut, fails the test."""
+    assert text.endswith("\n")
+    return [LINE.decode(line) for line in text.splitlines()]
+
+
+def run_lines(*arguments: str | Path) -> tuple[int, list[Event | RunEnded], RunEnded]:
+    ended = run(*arguments, "--output", "jsonl")
+    lines = lines_of(ended.stdout)
+    assert isinstance(lines[-1], RunEnded)
+    assert ended.stderr == ""
+    return ended.returncode, lines, lines[-1]
+
+
+@contextmanager
+def started(*arguments: str | Path) -> Iterator[subprocess.Popen[str]]:
+    """A run that is under way; it is ended with the block, whatever happens."""
+    process = subprocess.Popen(
+        [*COMMAND, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def wait_for_line(process: subprocess.Popen[str], kind: type) -> list[Event | RunEnded]:
+    assert process.stdout is not None
+    seen: list[Event | RunEnded] = []
+    for line in process.stdout:
+        seen.append(LINE.decode(line))
+        if isinstance(seen[-1], kind):
+            return seen
+    pytest.fail(f"the run ended without {kind.__name__}")
+
+
+# -- the demo model ---------------------------------------------------------------------------
+
+
+def test_the_first_command_of_a_newcomer_works_and_changes_nothing(folder: Path) -> None:
+    ended = run("Look around", "--workspace", folder, "--model", "demo")
+    assert ended.returncode == 0, ended.stderr
+    assert "a script, not an AI" in ended.stdout
+    assert "| Kind of file | Files |" in ended.stdout
+    assert "nobody is here to approve it" in ended.stdout
+    assert ended.stderr == ""
+    assert not (folder / "OVERVIEW.md").exists()
+
+
+def test_without_a_chosen_model_the_demo_runs(folder: Path) -> None:
+    ended = run("Look around", "--workspace", folder)
+    assert ended.returncode == 0
+    assert "demo model" in ended.stdout
+
+
+def test_what_would_be_asked_is_refused_and_on_record(folder: Path) -> None:
+    code, lines, ended = run_lines("Look around", "--workspace", folder, "--mode", "ask")
+    resolved = [line for line in lines if isinstance(line, ApprovalResolved)]
+    assert [type(line.decision) for line in resolved] == [Deny]
+    assert isinstance(resolved[0].decision, Deny)
+    assert resolved[0].decision.by == "unattended"
+    refused = [e for e in lines if isinstance(e, ToolEnded) and e.outcome == "denied"]
+    assert len(refused) == 1
+    assert (code, ended.reason) == (0, "finished")
+
+
+def test_in_the_free_mode_the_overview_is_written(folder: Path) -> None:
+    code, lines, ended = run_lines("Look around", "--workspace", folder, "--mode", "free")
+    assert (code, ended.reason) == (0, "finished")
+    text = (folder / "OVERVIEW.md").read_text()
+    assert "2 files in 1 folder." in text
+    assert "Twelve beds." in text
+    assert "`cans_for`" in text
+    assert "could not be read" not in text.lower()
+    assert not [line for line in lines if isinstance(line, ApprovalRequested)]
+    assert "OVERVIEW.md" in ended.text
+
+
+def test_in_the_mode_that_only_looks_nothing_is_even_asked(folder: Path) -> None:
+    code, lines, _ = run_lines("Look around", "--workspace", folder, "--mode", "look")
+    assert code == 0
+    assert not [line for line in lines if isinstance(line, ApprovalRequested)]
+    assert not (folder / "OVERVIEW.md").exists()
+
+
+def test_every_event_is_a_line_and_the_end_is_the_last(folder: Path) -> None:
+    _, lines, ended = run_lines("Look around", "--workspace", folder)
+    kinds = [type(line) for line in lines]
+    assert kinds.count(TurnStarted) == kinds.count(TurnEnded) == kinds.count(RunEnded) == 1
+    calls = [line.call.id for line in lines if isinstance(line, ToolStarted)]
+    results = [line.result.call_id for line in lines if isinstance(line, ToolEnded)]
+    assert set(calls) <= set(results)
+    assert len(results) == len(set(results))
+    answers = [e.message for e in lines if isinstance(e, MessageAdded) and e.message.text]
+    streamed = "".join(e.text for e in lines if isinstance(e, PartDelta) and e.kind == "text")
+    assert streamed == "".join(m.text for m in answers if m.role == "assistant")
+    assert ended.text == answers[-1].text
+    assert ended.usage.cost == 0
+
+
+def test_a_session_is_begun_and_continued_by_its_id(folder: Path) -> None:
+    run_lines("Look around", "--workspace", folder, "--session", "garden-1")
+    _, lines, ended = run_lines("list files", "--workspace", folder, "--session", "garden-1")
+    opened = next(line for line in lines if isinstance(line, SessionOpened))
+    assert opened.info.id == "garden-1"
+    assert any(isinstance(event, TurnEnded) for event in opened.events)
+    assert "a script, not an AI" not in ended.text
+    assert "water.py" in ended.text
+
+
+def test_a_later_run_does_not_inherit_the_right_to_work_without_asking(folder: Path) -> None:
+    run_lines("list files", "--workspace", folder, "--session", "s", "--mode", "free")
+    _, lines, _ = run_lines("look around", "--workspace", folder, "--session", "s")
+    assert [line for line in lines if isinstance(line, ApprovalRequested)]
+    assert not (folder / "OVERVIEW.md").exists()
+
+
+def test_sessions_stay_private_to_the_user(folder: Path) -> None:
+    run("list files", "--workspace", folder)
+    mode = stat.S_IMODE(paths.data_dir().stat().st_mode)
+    assert mode == 0o700
+
+
+# -- limits and stops -------------------------------------------------------------------------
+
+
+def test_the_limit_of_steps_ends_the_run_with_3(folder: Path) -> None:
+    code, _, ended = run_lines("Look around", "--workspace", folder, "--max-steps", "1")
+    assert (code, ended.reason) == (3, "step_limit")
+
+
+def test_the_time_limit_ends_the_run_with_3(folder: Path) -> None:
+    with LoopbackProvider("openai", [Stall("Let me think")]) as provider:
+        code, _, ended = run_lines(
+            "Hello", "--workspace", folder, "--timeout", "6",
+            "--model", provider.model, "--api-base", provider.api_base,
+        )  # fmt: skip
+        assert (code, ended.reason) == (3, "timeout")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_the_run_with_130_and_its_last_line(
+    folder: Path, number: signal.Signals
+) -> None:
+    with started("Look around", "--workspace", folder, "--output", "jsonl") as process:
+        wait_for_line(process, PartDelta)
+        process.send_signal(number)
+        out, errors = process.communicate(timeout=SECONDS)
+        last = lines_of(out)[-1]
+        assert isinstance(last, RunEnded)
+        assert (process.returncode, last.reason, errors) == (130, "interrupted", "")
+
+
+def test_an_interrupt_leaves_no_command_running(folder: Path) -> None:
+    allow_everywhere("sleep")
+    call = Calls(("shell", {"command": "sleep 300"}))
+    with LoopbackProvider("openai", [call]) as provider:
+        options = ("--model", provider.model, "--api-base", provider.api_base)
+        arguments = ("Sleep", "--workspace", folder, *options, "--output", "jsonl")
+        with started(*arguments) as process:
+            wait_for_line(process, ToolStarted)
+            process.send_signal(signal.SIGINT)
+            out, _ = process.communicate(timeout=SECONDS)
+            assert process.returncode == 130
+            ended = [line for line in lines_of(out) if isinstance(line, ToolEnded)]
+            assert [line.outcome for line in ended] == ["cancelled"]
+    assert not commands_in(folder)
+
+
+def test_a_reader_that_goes_away_ends_the_run_quietly(folder: Path) -> None:
+    with started("Look around", "--workspace", folder, "--output", "jsonl") as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait(SECONDS) == 1
+
+
+# -- usage ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        ([], "PROMPT"),
+        (["hi"], "--workspace"),
+        (["hi", "--workspace", "nowhere"], "nowhere"),
+        (["hi", "--workspace", __file__], "not a folder"),
+        (["  ", "--workspace", "."], "empty"),
+        (["hi", "--workspace", ".", "--mode", "yolo"], "yolo"),
+        (["hi", "--workspace", ".", "--max-steps", "0"], "0"),
+        (["hi", "--workspace", ".", "--timeout", "soon"], "soon"),
+        (["hi", "--workspace", ".", "--timeout", "nan"], "nan"),
+        (["hi", "--workspace", ".", "--output", "xml"], "xml"),
+        (["hi", "--workspace", ".", "--session", "../x"], "id"),
+        (["hi", "--workspace", ".", "--api-base", "http://x/v1"], "--model"),
+        (["hi", "--workspace", ".", "--model", "m", "--api-base", "ftp://x"], "ftp"),
+        (["hi", "there", "--workspace", "."], "there"),
+        (["hi", "--workspace", ".", "--api-key", "sk-1"], "--api-key"),
+    ],
+)
+def test_a_mistake_on_the_command_line_is_one_sentence_and_2(
+    arguments: list[str], word: str
+) -> None:
+    ended = run(*arguments)
+    assert ended.returncode == 2
+    assert ended.stdout == ""
+    assert len(ended.stderr.splitlines()) == 1
+    assert word in ended.stderr
+
+
+def test_help_is_help(folder: Path) -> None:
+    ended = run("--help")
+    assert ended.returncode == 0
+    assert "--max-steps" in ended.stdout
+
+
+def test_it_runs_where_no_qt_is_installed(folder: Path) -> None:
+    code = (
+        "import sys; sys.modules['PySide6'] = None; sys.modules['qasync'] = None\n"
+        "from desktop_agent.headless import main\n"
+        "raise SystemExit(main(sys.argv[1:]))"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code, "list files", "--workspace", str(folder)],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "README.md" in ended.stdout
+
+
+# -- real models ------------------------------------------------------------------------------
+
+
+def test_a_model_reads_a_file_and_answers(folder: Path) -> None:
+    script = [
+        Calls(("read", {"path": "README.md"})),
+        lambda request: Say(f"It says {'Twelve beds' in request.results[-1]}."),
+    ]
+    with LoopbackProvider("openai", script) as provider:
+        code, _, ended = run_lines(
+            "Read it", "--workspace", folder,
+            "--model", provider.model, "--api-base", provider.api_base,
+        )  # fmt: skip
+        assert (code, ended.reason, ended.text) == (0, "finished", "It says True.")
+        assert ended.usage.input_tokens
+        system = provider.requests[0].system
+    assert str(folder) in system
+    assert "{{" not in system
+
+
+def test_a_question_is_answered_with_the_truth_that_nobody_is_here(folder: Path) -> None:
+    script = [
+        Calls(("ask_user", {"question": "Which colour?"})),
+        lambda request: Say(request.results[-1]),
+    ]
+    with LoopbackProvider("openai", script) as provider:
+        code, lines, ended = run_lines(
+            "Ask", "--workspace", folder,
+            "--model", provider.model, "--api-base", provider.api_base,
+        )  # fmt: skip
+    assert code == 0
+    assert "Nobody is here to answer" in ended.text
+    assert [line for line in lines if isinstance(line, QuestionAnswered)]
+
+
+def test_a_models_failure_is_1_with_the_providers_words(folder: Path) -> None:
+    refusal = Fail(401, message="This key is not known here.")
+    with LoopbackProvider("openai", otherwise=refusal) as provider:
+        options = ("--model", provider.model, "--api-base", provider.api_base)
+        ended = run("Hello", "--workspace", folder, *options)
+    assert ended.returncode == 1
+    assert "This key is not known here." in ended.stderr
+    assert len(ended.stderr.splitlines()) == 1
+
+
+def test_a_failure_in_lines_ends_with_the_reason_error(folder: Path) -> None:
+    with LoopbackProvider("openai", otherwise=Fail(401)) as provider:
+        options = ("--model", provider.model, "--api-base", provider.api_base)
+        code, lines, ended = run_lines("Hello", "--workspace", folder, *options)
+    assert (code, ended.reason) == (1, "error")
+    turn = next(line for line in lines if isinstance(line, TurnEnded))
+    assert turn.fault is not None
+    assert turn.fault.kind == "auth"
+
+
+def test_the_model_chosen_in_the_window_is_used(folder: Path) -> None:
+    with LoopbackProvider("openai", otherwise=Say("From the settings.")) as provider:
+        chosen = Settings(model=provider.model, api_base=provider.api_base)
+        settings_file.save(paths.config_dir() / "settings.json", chosen)
+        code, _, ended = run_lines("Hello", "--workspace", folder)
+    assert (code, ended.text) == (0, "From the settings.")
+
+
+def test_a_key_in_the_environment_goes_to_the_server_that_was_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "sk-only-for-this-run-0123456789"
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with LoopbackProvider("openai", otherwise=Say("Let in."), key=key) as provider:
+        options = ("--model", provider.model, "--api-base", provider.api_base)
+        ended = run("Hello", "--workspace", folder, *options, "--output", "jsonl")
+    assert ended.returncode == 0, ended.stdout
+    assert key not in ended.stdout
+    for path in paths.data_dir().parent.rglob("*"):
+        assert not path.is_file() or key.encode() not in path.read_bytes()
+
+
+# -- beside the window ------------------------------------------------------------------------
+
+
+def test_while_the_app_is_open_a_run_keeps_its_session_apart(folder: Path) -> None:
+    store = SqliteStore(paths.data_dir() / SESSIONS_FILE)
+    try:
+        ended = run("list files", "--workspace", folder)
+    finally:
+        store.close()
+    assert ended.returncode == 0
+    assert "README.md" in ended.stdout
+    assert "The app is open" in ended.stderr
+    kept = list((paths.data_dir() / "runs").glob("*.db"))
+    assert len(kept) == 1
+    again = run("list files", "--workspace", folder, "--session", kept[0].stem)
+    assert again.returncode == 0
+    assert "The app is open" not in again.stderr
+
+
+def test_while_the_app_is_open_its_sessions_are_left_alone(folder: Path) -> None:
+    store = SqliteStore(paths.data_dir() / SESSIONS_FILE)
+    try:
+        ended = run("list files", "--workspace", folder, "--session", "mine")
+    finally:
+        store.close()
+    assert ended.returncode == 1
+    assert "another copy of the app" in ended.stderr
+    assert len(ended.stderr.splitlines()) == 1
+
+
+def allow_everywhere(command: str) -> None:
+    store = SqliteStore(paths.data_dir() / SESSIONS_FILE)
+    store.save_rules([Rule("shell", command, scope="everywhere")])
+    store.close()
+
+
+def commands_in(folder: Path) -> list[str]:
+    """Return the commands of all processes whose working directory is the folder."""
+    found: list[str] = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if (process / "cwd").readlink() == folder:
+                found.append((process / "cmdline").read_text())
+        except OSError:
+            continue
+    return found

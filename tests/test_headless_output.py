@@ -1,0 +1,129 @@
+"""What a headless run prints as text: readable, one line a tool, harmless to a terminal."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from desktop_agent.core.events import (
+    EngineFailed,
+    Event,
+    MessageAdded,
+    PartDelta,
+    RetryScheduled,
+    ToolEnded,
+    ToolStarted,
+    TurnEnded,
+)
+from desktop_agent.core.faults import Fault
+from desktop_agent.core.ids import AgentId, MessageId
+from desktop_agent.core.messages import (
+    FilesDisplay,
+    Message,
+    OutputDisplay,
+    TextPart,
+    ToolCall,
+    ToolResult,
+)
+from desktop_agent.core.usage import Usage
+from desktop_agent.headless.output import EndReason, RunEnded, Text, one_line, visible
+
+AGENT, MESSAGE = AgentId("ag_1"), MessageId("me_1")
+CALL = ToolCall("c1", "read", {"path": "a.txt"})
+
+
+def printed(*events: Event, reason: EndReason = "finished") -> tuple[str, str]:
+    out, errors = io.StringIO(), io.StringIO()
+    text = Text(out, errors)
+    for event in events:
+        text.show(event)
+    text.end(RunEnded(reason, "", Usage()))
+    return out.getvalue(), errors.getvalue()
+
+
+def said(text: str, *calls: ToolCall) -> MessageAdded:
+    return MessageAdded(AGENT, Message(MESSAGE, "assistant", (TextPart(text), *calls)))
+
+
+def delta(text: str) -> PartDelta:
+    return PartDelta(AGENT, MESSAGE, "text", text)
+
+
+def ended(result: ToolResult) -> ToolEnded:
+    return ToolEnded(AGENT, result, "failed" if result.is_error else "ok")
+
+
+def test_streamed_text_is_printed_once_and_ends_with_a_line_break() -> None:
+    assert printed(delta("Hel"), delta("lo"), said("Hello")) == ("Hello\n", "")
+
+
+def test_an_answer_that_was_not_streamed_is_printed_too() -> None:
+    assert printed(said("Hello")) == ("Hello\n", "")
+
+
+def test_thinking_is_not_printed() -> None:
+    assert printed(PartDelta(AGENT, MESSAGE, "thinking", "hm"), said("Hello")) == ("Hello\n", "")
+
+
+def test_a_tool_is_one_line_with_its_result() -> None:
+    result = ToolResult("c1", "1\tx", display=FilesDisplay(("a.txt",), "1 line"))
+    out, _ = printed(said("", CALL), ToolStarted(AGENT, CALL, "reading a.txt"), ended(result))
+    assert out == "• reading a.txt: 1 line\n"
+
+
+def test_a_command_shows_its_exit_code_and_its_last_line() -> None:
+    shown = OutputDisplay("a\n3 failed\n", exit_code=1, seconds=2.04)
+    out, _ = printed(said("", CALL), ended(ToolResult("c1", "…", display=shown)))
+    assert out == "• read a.txt: exit code 1, 2.0 s, 3 failed\n"
+
+
+def test_a_call_that_never_started_is_named_by_what_it_was_to_do() -> None:
+    refused = ToolResult("c1", "Error: read was refused by the mode.", is_error=True)
+    out, _ = printed(said("", CALL), ended(refused))
+    assert out == "✗ read a.txt: read was refused by the mode.\n"
+
+
+def test_a_tool_line_begins_on_a_line_of_its_own() -> None:
+    out, _ = printed(delta("Let me see"), ended(ToolResult("c9", "ok")))
+    assert out == "Let me see\n• a tool: ok\n"
+
+
+def test_trouble_goes_to_the_other_stream() -> None:
+    fault = Fault("rate_limit", "Too many requests.")
+    out, errors = printed(
+        RetryScheduled(AGENT, 1, 2.0, fault),
+        TurnEnded(AGENT, "error", fault=fault),
+        EngineFailed("store", "The disk is full."),
+    )
+    assert out == ""
+    assert errors.splitlines() == [
+        "Trying again in 2 s: Too many requests.",
+        "Error: Too many requests.",
+        "Error: The disk is full.",
+    ]
+
+
+@pytest.mark.parametrize("reason", ["step_limit", "timeout", "budget", "interrupted"])
+def test_an_early_end_is_said(reason: EndReason) -> None:
+    _, errors = printed(delta("half a sen"), reason=reason)
+    assert errors.startswith("Stopped")
+
+
+def test_nothing_that_is_printed_can_command_the_terminal() -> None:
+    hostile = "\x1b]0;owned\x07\x1b[2J\rgone\u202etxt.exe\x9b31m"
+    out, errors = printed(
+        delta(hostile),
+        said(hostile, ToolCall("c1", hostile, {"path": hostile})),
+        ended(ToolResult("c1", hostile)),
+        EngineFailed("x", hostile),
+    )
+    for text in (out, errors):
+        assert not set(text) & {"\x1b", "\x07", "\r", "\u202e", "\x9b"}
+
+
+def test_long_or_many_lined_text_stays_on_one_line() -> None:
+    line = one_line("a\nb " * 10_000, 80)
+    assert len(line) == 80
+    assert "\n" not in line
+    assert visible("a\tb\nc") == "a\tb\nc"
