@@ -7,7 +7,6 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -28,7 +27,7 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.core.usage import Usage
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.ports import StoreError
-from desktop_agent.headless.arguments import Options, UsageError, parse
+from desktop_agent.headless.arguments import Options
 from desktop_agent.headless.follow import Follower
 from desktop_agent.headless.output import EndReason, Printer, RunEnded, printer_for
 
@@ -42,18 +41,12 @@ _EXIT_CODES: dict[EndReason, int] = {
     "timeout": 3,
     "interrupted": 130,
 }
-_USAGE = 2
 # A stopped tool gets 2 s to end; what takes longer than this is left to the end of the process.
 _STOP_S = 8.0
 
 
-def main(argv: Sequence[str]) -> int:
-    """Run with the arguments behind `run`; return the exit code."""
-    try:
-        options = parse(argv)
-    except UsageError as error:
-        print(f"desktop-agent run: {error}. See desktop-agent run --help.", file=sys.stderr)
-        return _USAGE
+def run(options: Options) -> int:
+    """Carry out what the command line says; return the exit code."""
     for stream in (sys.stdout, sys.stderr):
         # A terminal of another encoding must not end the run.
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]
@@ -186,7 +179,8 @@ def _lend_key(options: Options, secrets: Secrets) -> None:
         return
     owner = key_owner(options.model)
     key = secrets.key_for(owner)
-    if key and any(i.provider == owner and i.origin == "environment" for i in secrets.keys()):
+    found = secrets.keys()
+    if key and any(info.provider == owner and info.origin == "environment" for info in found):
         secrets.set_key(options.api_base, key, "session")
 
 
