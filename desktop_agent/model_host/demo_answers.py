@@ -14,7 +14,7 @@ from desktop_agent.model_host.demo_history import (
     user_texts,
 )
 from desktop_agent.model_host.demo_markdown import code, counted, fence, language_of, quote
-from desktop_agent.model_host.demo_orders import Order, order_in
+from desktop_agent.model_host.demo_orders import Order, named_files, order_in
 from desktop_agent.model_host.demo_step import Step, Want, joined
 
 _MOST_ORDERS = 3
@@ -38,8 +38,7 @@ def next_step(messages: Sequence[Message], tools: frozenset[str]) -> Step:
     texts: list[str] = []
     wants: list[Want] = []
     for text in user_texts(fresh)[:_MOST_ORDERS]:
-        order = order_in(text)
-        said, want = _carry_out(order, tools)
+        said, want = _carry_out(_order_or_file(text, messages), tools)
         texts.append(said)
         wants.extend([want] if want else [])
     if not shown and not texts:
@@ -47,10 +46,21 @@ def next_step(messages: Sequence[Message], tools: frozenset[str]) -> Step:
     return Step(joined(*shown[:10], *dict.fromkeys(texts)), tuple(wants))
 
 
+def _order_or_file(text: str, messages: Sequence[Message]) -> Order:
+    """Return the order in a text, or that to read a listed file which the text names."""
+    order = order_in(text)
+    if order.kind:
+        return order
+    listings = [done for done in done_calls(messages) if done.call.name == "glob"]
+    paths = listed_paths(listings[-1].result.text) if listings else ()
+    files, _ = named_files(text, paths)
+    return Order("show", files[0]) if files else order
+
+
 def _carry_out(order: Order, tools: frozenset[str]) -> tuple[str, Want | None]:
-    if order.kind not in _ABILITIES or order.kind == "survey":
+    if order.kind not in _ABILITIES and order.kind != "show":
         return _abilities(tools), None
-    tool = _ABILITIES[order.kind][0]
+    tool = _ABILITIES["read" if order.kind == "show" else order.kind][0]
     if tool not in tools:
         return f"I was given no tool named {code(tool)}, so I can't do that.", None
     about = order.about
@@ -59,6 +69,9 @@ def _carry_out(order: Order, tools: frozenset[str]) -> tuple[str, Want | None]:
             return "I'll list the files.", Want(tool, {"pattern": "**/*"})
         case "read":
             return f"I'll read {code(about)}.", Want(tool, {"path": about})
+        case "show":
+            said = f"I'm a script and can't answer that, but I can show you {code(about)}."
+            return said, Want(tool, {"path": about})
         case "search":
             return f"I'll search for {code(about)}.", Want(tool, {"pattern": about})
         case "run":

@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from desktop_agent.model_host.demo_step import TARGETS
+
 _MOST_FILES = 3
 _LONGEST = 2_000
 
@@ -92,7 +94,7 @@ _LOOKS_LIKE_A_FILE = re.compile(r"[\w\-./]*[\w\-]\.[A-Za-z][A-Za-z0-9]{0,5}")
 def wishes(opening: str, notes: Sequence[str], paths: Sequence[str]) -> Wishes:
     """Read the opening message and the notes; `paths` are the files of the folder."""
     everything = "\n".join((opening, *notes))
-    files, missing = _named_files(everything, paths)
+    files, missing = named_files(everything, paths)
     return Wishes(
         is_short=bool(_SHORT.search(everything)),
         is_dry=bool(_DRY.search(everything)) or any(_STOP.search(note) for note in notes),
@@ -112,11 +114,12 @@ def _is_understood(note: str, paths: Sequence[str]) -> bool:
     return (
         is_onward(note)
         or any(pattern.search(note) for pattern in patterns)
-        or bool(_named_files(note, paths)[0])
+        or bool(named_files(note, paths)[0])
     )
 
 
-def _named_files(text: str, paths: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def named_files(text: str, paths: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return which of the paths a text names, and which names in it belong to no path."""
     known = {path.lower(): path for path in reversed(paths)}
     by_name = {path.rsplit("/", 1)[-1].lower(): path for path in reversed(paths)}
     files: dict[str, None] = {}
@@ -126,6 +129,6 @@ def _named_files(text: str, paths: Sequence[str]) -> tuple[tuple[str, ...], tupl
         path = known.get(word.lower().removeprefix("./")) or by_name.get(word.lower())
         if path and ("." in word or "/" in word):
             files[path] = None
-        elif _LOOKS_LIKE_A_FILE.fullmatch(word):
+        elif _LOOKS_LIKE_A_FILE.fullmatch(word) and word not in TARGETS:
             missing[word] = None
     return tuple(files)[:_MOST_FILES], tuple(missing)[:_MOST_FILES]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-SURVEY_TOOLS = ("glob", "grep", "read", "write")
+# What the survey may write, in this order; the second name is for folders whose first is taken.
+TARGETS = ("OVERVIEW.md", "OVERVIEW-demo.md")
 
 # A survey is over once an answer ends with this; one that was stopped on the way does not.
 CLOSING = (

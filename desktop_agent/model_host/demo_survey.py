@@ -22,9 +22,8 @@ from desktop_agent.model_host.demo_history import (
 from desktop_agent.model_host.demo_markdown import code, counted, plain, quote
 from desktop_agent.model_host.demo_orders import Wishes, is_onward, wishes
 from desktop_agent.model_host.demo_overview import SIGNATURE, Reading, Survey, overview, summary
-from desktop_agent.model_host.demo_step import CLOSING, Step, Want, joined
+from desktop_agent.model_host.demo_step import CLOSING, TARGETS, Step, Want, joined
 
-TARGETS = ("OVERVIEW.md", "OVERVIEW-demo.md")
 _SEARCH = r"^#{1,3} |^\s*(async )?def |^class |\bTODO\b|\bFIXME\b|^\s*[-*] \[ \]"
 _MOST_TRIES = 4
 _REFUSAL_WORDS = re.compile(r"They said: (.+)", re.S)

@@ -1,0 +1,107 @@
+"""What goes over the pipe between the app and its model host: length-prefixed msgpack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from desktop_agent.core.faults import Fault
+from desktop_agent.core.messages import Value
+from desktop_agent.core.requests import ModelRequest, StreamItem
+
+_LENGTH_BYTES = 4
+
+
+class StreamStarted(Value, frozen=True):
+    """Begin a model request.
+
+    `request.messages` holds only what is new; the first `kept` messages are those that the
+    host has of this agent's last request. The key is used for this request and not kept.
+    """
+
+    id: int
+    request: ModelRequest
+    kept: int = 0
+    key: str = ""
+
+
+class StreamCancelled(Value, frozen=True):
+    """Close the provider's answer; nothing more is wanted of this stream."""
+
+    id: int
+
+
+class CallMade(Value, frozen=True):
+    """A query with one answer."""
+
+    id: int
+    method: str
+    arguments: dict[str, Any]
+
+
+class StreamAdvanced(Value, frozen=True):
+    """The next items of a stream; after an Answer there are none."""
+
+    id: int
+    items: tuple[StreamItem, ...]
+
+
+class StreamFailed(Value, frozen=True):
+    """The stream failed for good."""
+
+    id: int
+    fault: Fault
+
+
+class StreamForgotten(Value, frozen=True):
+    """The host does not have the `kept` messages any more: send the whole request again."""
+
+    id: int
+
+
+class CallAnswered(Value, frozen=True):
+    """The answer to a query, still encoded: the caller knows its type."""
+
+    id: int
+    value: msgspec.Raw
+
+
+class CallFailed(Value, frozen=True):
+    """The query failed."""
+
+    id: int
+    fault: Fault
+
+
+ToHost = StreamStarted | StreamCancelled | CallMade
+FromHost = StreamAdvanced | StreamFailed | StreamForgotten | CallAnswered | CallFailed
+
+_encoder = msgspec.msgpack.Encoder()
+
+
+def frame(value: ToHost | FromHost) -> bytes:
+    """Encode one value with its length before it."""
+    body = _encoder.encode(value)
+    return len(body).to_bytes(_LENGTH_BYTES, "big") + body
+
+
+class FrameBuffer:
+    """Cuts what comes out of the pipe, in pieces of any size, into values' bytes."""
+
+    def __init__(self) -> None:
+        self._pending = bytearray()
+
+    def feed(self, piece: bytes) -> Iterator[bytes]:
+        """Add a piece and yield each value that is now whole."""
+        self._pending += piece
+        start = 0
+        while len(self._pending) - start >= _LENGTH_BYTES:
+            body = start + _LENGTH_BYTES
+            end = body + int.from_bytes(self._pending[start:body], "big")
+            if len(self._pending) < end:
+                break
+            yield bytes(self._pending[body:end])
+            start = end
+        del self._pending[:start]

@@ -1,0 +1,59 @@
+"""What one attempt put on and took off the wire, noted below litellm, which loses some of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+from desktop_agent.core.requests import Limits
+
+_PATIENCE = 5
+
+
+@dataclass
+class Exchange:
+    """The true status, headers, error body and end of an answer; the transport fills it in.
+
+    litellm swaps statuses, wraps errors in other errors and takes a stream that broke off
+    for a finished one, so faults are told from here first.
+    """
+
+    limits: Limits
+    clock: asyncio.Timeout
+    status: int | None = None
+    headers: dict[str, str] = field(default_factory=dict[str, str])
+    error_body: bytes = b""
+    stream_error: dict[str, Any] | None = None
+    broken: Exception | None = None
+    redirected_to: str = ""
+    is_accepted: bool = False
+    has_end: bool = False
+    has_usage: bool = False
+    is_stream: bool = False
+    close: Callable[[], Awaitable[None]] | None = None
+    content_at: float = 0.0
+    clock_started_at: float = field(default_factory=lambda: asyncio.get_running_loop().time())
+
+    def note_bytes(self) -> None:
+        """The provider is alive: it may be silent for `idle_s` from now.
+
+        Signs of life without content, such as pings, are believed for a while only.
+        """
+        now = asyncio.get_running_loop().time()
+        latest = max(self.content_at, self.clock_started_at) + _PATIENCE * self.limits.idle_s
+        self._give_time_until(min(now + self.limits.idle_s, latest))
+
+    def note_content(self) -> None:
+        """Something of the answer has come."""
+        self.content_at = asyncio.get_running_loop().time()
+        self._give_time_until(self.content_at + self.limits.idle_s)
+
+    def _give_time_until(self, moment: float) -> None:
+        if not self.clock.expired():
+            self.clock.reschedule(moment)
+
+
+CURRENT: ContextVar[Exchange | None] = ContextVar("exchange", default=None)

@@ -1,0 +1,248 @@
+"""The host's side of the pipe: streams and queries, many at once, on one loop."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import socket
+import sys
+from collections import OrderedDict
+from collections.abc import Coroutine
+from contextlib import aclosing
+from importlib import import_module
+from typing import Any
+
+import msgspec
+
+from desktop_agent.core.faults import Fault, ModelError
+from desktop_agent.core.host_pipe import (
+    CallAnswered,
+    CallFailed,
+    CallMade,
+    FrameBuffer,
+    FromHost,
+    StreamAdvanced,
+    StreamCancelled,
+    StreamFailed,
+    StreamForgotten,
+    StreamStarted,
+    ToHost,
+    frame,
+)
+from desktop_agent.core.models import DEMO_MODEL
+from desktop_agent.core.requests import Delta, ModelRequest, StreamItem
+from desktop_agent.model_host import catalog
+from desktop_agent.model_host.conversation import Conversation
+
+_JOIN_S = 0.033
+_READ_SIZE = 256 * 1024
+_MOST_CONVERSATIONS = 256
+
+_decoder = msgspec.msgpack.Decoder(ToHost)
+
+
+class Host:
+    """Answers what comes out of the pipe until the other side has gone."""
+
+    def __init__(self, pipe: socket.socket) -> None:
+        self._pipe = pipe
+        self._conversations: OrderedDict[str, Conversation] = OrderedDict()
+        self._streams: dict[int, asyncio.Task[None]] = {}
+        self._jobs: set[asyncio.Task[None]] = set()
+        self._litellm: asyncio.Future[Any] | None = None
+
+    async def run(self) -> None:
+        """Serve until the app ends, by itself or not."""
+        reader, self._writer = await asyncio.open_connection(sock=self._pipe)
+        loop = asyncio.get_running_loop()
+        self._litellm = loop.run_in_executor(None, _import_litellm)
+        frames = FrameBuffer()
+        while piece := await _read(reader):
+            for body in frames.feed(piece):
+                self._take(_decoder.decode(body))
+
+    def _take(self, wanted: ToHost) -> None:
+        match wanted:
+            case StreamStarted():
+                self._start(wanted)
+            case StreamCancelled(id_):
+                stream = self._streams.pop(id_, None)
+                if stream is not None:
+                    stream.cancel()
+            case CallMade():
+                self._spawn(self._call(wanted))
+
+    def _start(self, wanted: StreamStarted) -> None:
+        request = wanted.request
+        conversation = self._conversations.get(request.agent_id)
+        if conversation is None:
+            conversation = Conversation(request.model)
+        if not conversation.has(request.model, wanted.kept):
+            self.send(StreamForgotten(wanted.id))
+            return
+        # Here, not in the stream's job: what comes next over the pipe builds on it.
+        conversation.advance(request, wanted.kept)
+        self._conversations[request.agent_id] = conversation
+        self._conversations.move_to_end(request.agent_id)
+        if len(self._conversations) > _MOST_CONVERSATIONS:
+            self._conversations.popitem(last=False)
+        outlet = Outlet(self, wanted.id)
+        if request.model == DEMO_MODEL:
+            whole = msgspec.structs.replace(request, messages=conversation.history())
+            work = self._demo(whole, outlet)
+        else:
+            work = self._ask(request, conversation, wanted.key, outlet)
+        self._streams[wanted.id] = self._spawn(self._finish(wanted.id, work, outlet))
+
+    async def _finish(self, id_: int, work: Coroutine[Any, Any, None], outlet: Outlet) -> None:
+        try:
+            await work
+            outlet.flush()
+        except ModelError as error:
+            outlet.flush()
+            self.send(StreamFailed(id_, error.fault))
+        except asyncio.CancelledError:
+            outlet.drop()
+            raise
+        except Exception as error:  # noqa: BLE001  (a stream must end with something)
+            outlet.flush()
+            self.send(StreamFailed(id_, _defect(error)))
+        finally:
+            self._streams.pop(id_, None)
+
+    async def _demo(self, request: ModelRequest, outlet: Outlet) -> None:
+        # Here, so that a request to a provider does not pay for the demo.
+        demo_model = import_module("desktop_agent.model_host.demo_model")
+        async with aclosing(demo_model.stream(request)) as items:
+            async for item in items:
+                outlet.put(item)
+
+    async def _ask(
+        self, request: ModelRequest, conversation: Conversation, key: str, outlet: Outlet
+    ) -> None:
+        # Importing it takes as much time as litellm's own parts need here: httpx.
+        litellm_model = import_module("desktop_agent.model_host.litellm_model")
+        asked = litellm_model.asked(request, conversation, key)
+        await litellm_model.answer(await self.litellm(), asked, outlet.put)
+
+    async def litellm(self) -> Any:
+        """Return litellm as soon as it is imported."""
+        if self._litellm is None:
+            raise RuntimeError("the host does not run")
+        return await asyncio.shield(self._litellm)
+
+    async def _call(self, call: CallMade) -> None:
+        try:
+            value = await self._called(call)
+            encoded = msgspec.Raw(msgspec.msgpack.encode(value))
+            self.send(CallAnswered(call.id, encoded))
+        except Exception as error:  # noqa: BLE001  (a query must have an answer)
+            self.send(CallFailed(call.id, _defect(error)))
+
+    async def _called(self, call: CallMade) -> Any:
+        match call.method:
+            case "models":
+                return catalog.models()
+            case "price_map":
+                return {info.name: info for info in catalog.models()}
+            case "model_info":
+                return catalog.model_info(**call.arguments)
+            case "check_key" | "token_count":
+                queries = import_module("desktop_agent.model_host.queries")
+                query = getattr(queries, call.method)
+                return await query(await self.litellm(), **call.arguments)
+            case _:
+                raise ValueError(f"no such query: {call.method}")
+
+    def send(self, value: FromHost) -> None:
+        """Put a value into the pipe."""
+        if not self._writer.is_closing():
+            self._writer.write(frame(value))
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        job = asyncio.create_task(work)
+        self._jobs.add(job)
+        job.add_done_callback(self._jobs.discard)
+        return job
+
+
+class Outlet:
+    """One stream's way into the pipe: deltas are joined for 33 ms, the rest goes at once."""
+
+    def __init__(self, host: Host, id_: int) -> None:
+        self._host = host
+        self._id = id_
+        self._loop = asyncio.get_running_loop()
+        self._held: list[Delta] = []
+        self._flushed_at = float("-inf")
+        self._timer: asyncio.TimerHandle | None = None
+
+    def put(self, item: StreamItem) -> None:
+        """Send an item, soon."""
+        if not isinstance(item, Delta):
+            self.flush(item)
+            return
+        self._held.append(item)
+        due = self._flushed_at + _JOIN_S
+        if self._loop.time() >= due:
+            self.flush()
+        elif self._timer is None:
+            self._timer = self._loop.call_at(due, self.flush)
+
+    def flush(self, *last: StreamItem) -> None:
+        """Send what is held, and these items after it."""
+        self._stop_timer()
+        items = (*_joined(self._held), *last)
+        self._held = []
+        if items:
+            self._flushed_at = self._loop.time()
+            self._host.send(StreamAdvanced(self._id, items))
+
+    def drop(self) -> None:
+        """Forget what is held."""
+        self._stop_timer()
+        self._held = []
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def _joined(deltas: list[Delta]) -> list[Delta]:
+    joined: list[Delta] = []
+    pieces: list[str] = []
+    for position, delta in enumerate(deltas):
+        pieces.append(delta.text)
+        is_last = position + 1 == len(deltas)
+        if is_last or deltas[position + 1].kind != delta.kind:
+            joined.append(Delta(delta.kind, "".join(pieces)))
+            pieces = []
+    return joined
+
+
+async def _read(reader: asyncio.StreamReader) -> bytes:
+    try:
+        return await reader.read(_READ_SIZE)
+    except ConnectionError:
+        return b""
+
+
+def _import_litellm() -> Any:
+    litellm = import_module("desktop_agent.model_host.litellm_setup").load()
+    gc.collect()
+    # litellm's 2,600 modules are never garbage: the collector need not look at them again.
+    gc.freeze()
+    return litellm
+
+
+def _defect(error: Exception) -> Fault:
+    redact = import_module("desktop_agent.model_host.redaction").redact
+    where = ""
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        where = f"{code.co_name}, line {trace.tb_lineno}"
+        trace = trace.tb_next
+    details = redact(f"{type(error).__name__}: {error}\n{where}\nPython {sys.version.split()[0]}")
+    return Fault("internal", "The app could not make the request.", "retry", details)

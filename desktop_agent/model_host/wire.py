@@ -1,0 +1,247 @@
+"""Reads a provider's event stream before litellm does: joins text, notes its end and errors.
+
+litellm spends 0.2 to 0.3 ms on every chunk; thirty chunks a second look the same to a person
+as a hundred. What is not plain text of the answer passes unchanged, and at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+JOIN_S = 0.033
+
+_decode = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder().encode
+
+# Which part of an event holds its text: equal keys may be joined. (key, container, field)
+Slot = tuple[tuple[Any, ...], dict[str, Any], str]
+
+_END_TYPES = frozenset(
+    {"message_stop", "response.completed", "response.incomplete", "response.failed"}
+)
+_TEXT_FIELDS = ("content", "reasoning_content", "reasoning")
+
+
+class EventJoiner:
+    """Cuts bytes into events and joins neighbouring text deltas of one kind.
+
+    `feed` and `flush` return what is to be passed on now. `waits_until` is when `flush` is
+    due, or None when nothing is held. The first text is never held.
+    """
+
+    def __init__(self, *, is_lines: bool = False) -> None:
+        self.has_end = False
+        self.has_usage = False
+        self.error: dict[str, Any] | None = None
+        self.waits_until: float | None = None
+        self._is_lines = is_lines
+        self._tail = b""
+        self._held: dict[str, Any] | None = None
+        self._head = b""
+        self._slot: Slot | None = None
+        self._texts: list[str] = []
+        self._flushed_at = float("-inf")
+
+    def feed(self, block: bytes, now: float) -> bytes:
+        """Take more bytes."""
+        out: list[bytes] = []
+        for raw in self._cut(block):
+            self._take(raw, now, out)
+        return b"".join(out)
+
+    def flush(self, now: float) -> bytes:
+        """Give out the text that is held, as one event."""
+        if self._held is None or self._slot is None:
+            return b""
+        _, container, name = self._slot
+        container[name] = "".join(self._texts)
+        joined = self._head + _encode(self._held) + self._end
+        self._held = self._slot = self.waits_until = None
+        self._texts = []
+        self._flushed_at = now
+        return joined
+
+    def finish(self, now: float) -> bytes:
+        """Give out all that is left: the stream has ended, in the middle of an event or not."""
+        tail, self._tail = self._tail, b""
+        out = [self.flush(now)]
+        if tail.strip():
+            self._take(tail, now, out)
+            out.append(self.flush(now))
+        return b"".join(out)
+
+    @property
+    def _end(self) -> bytes:
+        return b"\n" if self._is_lines else b"\n\n"
+
+    def _cut(self, block: bytes) -> list[bytes]:
+        whole = self._tail + block
+        if not self._is_lines and b"\r\n" in whole:
+            # A pair may be split between two blocks: the last byte waits for the next.
+            held = whole[-1:] if whole.endswith(b"\r") else b""
+            whole = whole[: len(whole) - len(held)].replace(b"\r\n", b"\n") + held
+        *events, self._tail = whole.split(self._end)
+        return [event + self._end for event in events if event.strip()]
+
+    def _take(self, raw: bytes, now: float, out: list[bytes]) -> None:
+        head, body = (b"", raw) if self._is_lines else _payload(raw)
+        event = _parse(body)
+        if event is None:
+            if body.strip() == b"[DONE]":
+                self.has_end = True
+            out += [self.flush(now), raw]
+            return
+        self._note(event)
+        is_changed = _clean(event)
+        if is_changed and not event.get("choices"):
+            return
+        slot = text_slot(event)
+        if slot is None:
+            # Encoded again only when it was changed: what need not be touched is not.
+            out += [self.flush(now), head + _encode(event) + self._end if is_changed else raw]
+            return
+        self._join(event, slot, head, now, out)
+
+    def _join(
+        self, event: dict[str, Any], slot: Slot, head: bytes, now: float, out: list[bytes]
+    ) -> None:
+        key, container, name = slot
+        if self._slot is not None and self._slot[0] != key:
+            out.append(self.flush(now))
+        if self._held is None:
+            self._held, self._slot, self._head = event, slot, head
+            self.waits_until = self._flushed_at + JOIN_S
+        elif "usageMetadata" in event:
+            self._held["usageMetadata"] = event["usageMetadata"]
+        self._texts.append(container[name])
+        if self.waits_until is not None and now >= self.waits_until:
+            out.append(self.flush(now))
+
+    def _note(self, event: dict[str, Any]) -> None:
+        kind = event.get("type")
+        if kind in _END_TYPES or event.get("done") is True or _finish_of(event):
+            self.has_end = True
+        self.has_usage = self.has_usage or _has_usage(event)
+        error = event.get("error")
+        if kind == "response.failed":
+            error = (event.get("response") or {}).get("error")
+        elif kind == "error" and not error:
+            error = event
+        if error:
+            self.error = error if isinstance(error, dict) else {"message": str(error)}
+
+
+def _payload(raw: bytes) -> tuple[bytes, bytes]:
+    """Split an event of one data line into what stands before its JSON, and the JSON."""
+    start = 0 if raw.startswith(b"data:") else raw.find(b"\ndata:") + 1
+    if start == 0 and not raw.startswith(b"data:"):
+        return b"", b""
+    body = raw[start + 5 :]
+    if b"\ndata:" in body:
+        return b"", b""
+    return raw[:start] + b"data: ", body
+
+
+def _parse(body: bytes) -> dict[str, Any] | None:
+    try:
+        event = _decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return event if isinstance(event, dict) else None
+
+
+def _finish_of(event: dict[str, Any]) -> bool:
+    for name, key in (("choices", "finish_reason"), ("candidates", "finishReason")):
+        for choice in event.get(name) or ():
+            if isinstance(choice, dict) and choice.get(key):
+                return True
+    return False
+
+
+def _has_usage(event: dict[str, Any]) -> bool:
+    inner = event.get("response") or event.get("message")
+    places = [event, inner] if isinstance(inner, dict) else [event]
+    if any(place.get("usage") or place.get("usageMetadata") for place in places):
+        return True
+    return "eval_count" in event or "prompt_eval_count" in event
+
+
+def _clean(event: dict[str, Any]) -> bool:
+    """Put right, in place, what litellm stumbles over in chat chunks; True when changed."""
+    choices = event.get("choices")
+    if not isinstance(choices, list) or not choices:
+        return False
+    first = [c for c in choices if isinstance(c, dict) and c.get("index", 0) in (0, None)]
+    is_changed = len(first) != len(choices)
+    event["choices"] = first
+    for choice in first:
+        if choice.get("finish_reason") == "":
+            choice["finish_reason"] = None
+            is_changed = True
+        delta = choice.get("delta")
+        if not isinstance(delta, dict):
+            continue
+        refusal = delta.get("refusal")
+        if isinstance(refusal, str) and refusal and not delta.get("content"):
+            # litellm drops the refusal, and the answer would be empty.
+            delta["content"] = delta.pop("refusal")
+            is_changed = True
+    return is_changed
+
+
+def text_slot(event: dict[str, Any]) -> Slot | None:
+    """Find the text of an event that holds nothing else; None for any other event."""
+    if "choices" in event:
+        return _chat_slot(event)
+    if "candidates" in event:
+        return _gemini_slot(event)
+    kind = event.get("type")
+    if kind == "content_block_delta":
+        delta = event.get("delta") or {}
+        name = {"text_delta": "text", "thinking_delta": "thinking"}.get(str(delta.get("type")))
+        return _slot((name, event.get("index")), delta, name) if name else None
+    if isinstance(kind, str) and kind.startswith("response.") and kind.endswith("text.delta"):
+        places = ("item_id", "output_index", "content_index", "summary_index")
+        return _slot((kind, *(event.get(place) for place in places)), event, "delta")
+    if isinstance(event.get("message"), dict) and event.get("done") is False:
+        message = event["message"]
+        return _only_text("ollama", message, ("content", "thinking"))
+    return None
+
+
+def _slot(key: tuple[Any, ...], container: dict[str, Any], name: str) -> Slot | None:
+    return (key, container, name) if isinstance(container.get(name), str) else None
+
+
+def _only_text(kind: str, container: dict[str, Any], names: tuple[str, ...]) -> Slot | None:
+    filled = [name for name, value in container.items() if value and name != "role"]
+    if len(filled) != 1 or filled[0] not in names:
+        return None
+    return _slot((kind, filled[0]), container, filled[0])
+
+
+def _chat_slot(event: dict[str, Any]) -> Slot | None:
+    choices = event["choices"]
+    if not isinstance(choices, list) or len(choices) != 1 or event.get("usage"):
+        return None
+    choice = choices[0]
+    delta = choice.get("delta")
+    if not isinstance(delta, dict) or choice.get("finish_reason") or choice.get("logprobs"):
+        return None
+    return _only_text("chat", delta, _TEXT_FIELDS)
+
+
+def _gemini_slot(event: dict[str, Any]) -> Slot | None:
+    candidates = event["candidates"]
+    if not isinstance(candidates, list) or len(candidates) != 1:
+        return None
+    candidate = candidates[0]
+    parts = (candidate.get("content") or {}).get("parts")
+    if candidate.get("finishReason") or not isinstance(parts, list) or len(parts) != 1:
+        return None
+    part = parts[0]
+    if not isinstance(part, dict) or set(part) - {"text", "thought"}:
+        return None
+    return _slot(("gemini", bool(part.get("thought"))), part, "text")
