@@ -29,6 +29,9 @@ _ABILITIES: dict[str, tuple[str, str]] = {
     "survey": ("glob", "“look around” surveys the folder and offers to write `OVERVIEW.md`"),
 }
 
+_TOOL_FOR = {kind: tool for kind, (tool, _) in _ABILITIES.items() if kind != "survey"}
+_TOOL_FOR["show"] = "read"
+
 
 def next_step(messages: Sequence[Message], tools: frozenset[str]) -> Step:
     """Return the answer to what came last: results are shown, orders are carried out."""
@@ -58,9 +61,9 @@ def _order_or_file(text: str, messages: Sequence[Message]) -> Order:
 
 
 def _carry_out(order: Order, tools: frozenset[str]) -> tuple[str, Want | None]:
-    if order.kind not in _ABILITIES and order.kind != "show":
+    tool = _TOOL_FOR.get(order.kind, "")
+    if not tool:
         return _abilities(tools), None
-    tool = _ABILITIES["read" if order.kind == "show" else order.kind][0]
     if tool not in tools:
         return f"I was given no tool named {code(tool)}, so I can't do that.", None
     about = order.about

@@ -486,6 +486,13 @@ def test_what_it_can_not_do_is_answered_with_what_it_can(toured: Play, text: str
     assert "“read README.md”" in step.text
 
 
+def test_a_question_about_a_file_is_declined_and_the_file_is_shown(toured: Play) -> None:
+    toured.say("How much did we harvest? It is in harvest.csv")
+    last = toured.finish()
+    assert "can't answer that" in toured.history[-3].text
+    assert "2026-06-14,1.2" in last.text
+
+
 def test_look_around_begins_a_second_survey(toured: Play) -> None:
     (toured.folder / "new.txt").write_text("x\n")
     toured.say("look around again")
