@@ -7,8 +7,22 @@ from pathlib import Path
 
 def rss_mb(pid: int | str = "self") -> float:
     """Return the resident memory of one process."""
+    return _status_mb(pid, "VmRSS:")
+
+
+def peak_rss_mb() -> float:
+    """Return the most resident memory of this process since `forget_peak`."""
+    return _status_mb("self", "VmHWM:")
+
+
+def forget_peak() -> None:
+    """Begin a new measurement of the peak."""
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+
+
+def _status_mb(pid: int | str, field: str) -> float:
     for line in Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines():
-        if line.startswith("VmRSS:"):
+        if line.startswith(field):
             return int(line.split()[1]) / 1024
     return 0.0
 

@@ -1,0 +1,130 @@
+"""The real window over the real engine, in this process, and a meter of how it keeps up."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+import qasync
+from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtWidgets import QApplication
+
+from desktop_agent.compose import Backend, compose
+from desktop_agent.core.events import Event, SessionOpened
+from desktop_agent.core.ids import AgentId, SessionId, new_note_id, new_session_id
+from desktop_agent.core.notes import Note
+from desktop_agent.core.settings import Settings
+from desktop_agent.core.workspace import Workspace
+from desktop_agent.gui.bridge import Bridge
+from desktop_agent.gui.garbage import GarbageClock
+from desktop_agent.gui.main_window import MainWindow
+from desktop_agent.gui.theme import Theme
+
+_TICK_MS = 16
+
+
+class GapMeter(QObject):
+    """Ticks each 16 ms; what lies between two ticks is how long the window could not paint."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gaps_ms: list[float] = []
+        self._last = 0.0
+        self._timer = QTimer(self)
+        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._timer.setInterval(_TICK_MS)
+        self._timer.timeout.connect(self._on_tick)
+
+    def start(self) -> None:
+        """Forget what was measured and begin anew."""
+        self.gaps_ms = []
+        self._last = time.perf_counter()
+        self._timer.start()
+
+    def stop(self) -> None:
+        """End the measurement."""
+        self._timer.stop()
+
+    def percentile(self, share: float) -> float:
+        """Return the gap that this share of gaps stays below."""
+        ordered = sorted(self.gaps_ms)
+        return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
+
+    def _on_tick(self) -> None:
+        now = time.perf_counter()
+        self.gaps_ms.append((now - self._last) * 1000)
+        self._last = now
+
+
+class Stage:
+    """A window with its engine. Hears all events; `agents` maps a session to its main agent."""
+
+    def __init__(self, settings: Settings) -> None:
+        home = Path(os.environ["DESKTOP_AGENT_HOME"])
+        self.folder = home / "folder"
+        self.folder.mkdir(parents=True)
+        (home / "config").mkdir()
+        self._home = home
+        self.agents: dict[SessionId, AgentId] = {}
+        self.heard: list[Callable[[Event], None]] = []
+        self.meter = GapMeter()
+        self.bridge = Bridge()
+        self.theme = Theme(QApplication.instance())
+        self._arrived = asyncio.Event()
+        self.bridge.received.connect(self._on_received)
+        self.bridge.received.connect(GarbageClock(self.meter).check)
+        self.bridge.start(self._compose)
+        self.window = MainWindow(self.theme, self.bridge, settings, str(self.folder))
+        self.window.show()
+
+    async def _compose(self, emit: Callable[[Event], None]) -> Backend:
+        data, config = self._home / "data", self._home / "config"
+        return await compose(emit, data_dir=data, config_dir=config)
+
+    async def new_session(self, model: str, api_base: str = "") -> AgentId:
+        """Begin a session in the stage's folder; return its agent."""
+        session = new_session_id()
+        where = Workspace(str(self.folder.resolve()))
+        self.bridge.post("new_session", session, where, model=model, api_base=api_base)
+        await self.until(lambda: session in self.agents)
+        return self.agents[session]
+
+    def send(self, agent: AgentId, text: str) -> None:
+        """Say something to an agent."""
+        self.bridge.post("send", agent, Note(new_note_id(), text))
+
+    async def until(self, holds: Callable[[], bool], timeout_s: float = 120) -> None:
+        """Wait, from one batch of events to the next, until something holds."""
+        async with asyncio.timeout(timeout_s):
+            while not holds():
+                self._arrived.clear()
+                await self._arrived.wait()
+
+    def _on_received(self, batch: Sequence[Event]) -> None:
+        for event in batch:
+            if isinstance(event, SessionOpened):
+                self.agents[event.info.id] = event.info.main_agent
+            for hear in self.heard:
+                hear(event)
+        self._arrived.set()
+
+
+def run(play: Callable[[Stage], Awaitable[None]], settings: Settings | None = None) -> None:
+    """Open the window, play, and close it."""
+    app = QApplication([])
+    loop = qasync.QEventLoop(app)
+    asyncio.set_event_loop(loop)
+
+    async def whole() -> None:
+        stage = Stage(settings or Settings())
+        try:
+            await play(stage)
+        finally:
+            stage.window.quit_now()
+            stage.bridge.close()
+
+    with loop:
+        loop.run_until_complete(whole())

@@ -1,0 +1,89 @@
+"""From the start of the process to the first paint of the window, and memory before any message."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from tests.bench.processes import children, rss_mb
+from tests.bench.report import report
+
+_STARTS = 7
+_FLOOR = """
+import sys, time
+from PySide6.QtWidgets import QApplication, QMainWindow
+class Window(QMainWindow):
+    def paintEvent(self, event):
+        super().paintEvent(event)
+        sys.stdout.write(f"{time.perf_counter()}\\n"); sys.stdout.flush()
+app = QApplication([])
+window = Window(); window.resize(1180, 800); window.show()
+app.exec()
+"""
+_APP = "import sys; from tests.bench.first_paint import main; sys.exit(main())"
+
+
+def _start(program: str) -> tuple[subprocess.Popen[str], float]:
+    """Start a program that prints the moment of its first paint; return it and the delay."""
+    home = tempfile.mkdtemp(dir=os.environ["DESKTOP_AGENT_HOME"])
+    environment = {**os.environ, "DESKTOP_AGENT_HOME": home}
+    started = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=environment
+    )
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    return process, (json.loads(line) - started) * 1000
+
+
+def _median_start(program: str) -> float:
+    delays: list[float] = []
+    for _ in range(_STARTS):
+        process, delay = _start(program)
+        process.kill()
+        process.wait()
+        delays.append(delay)
+    return statistics.median(delays)
+
+
+def _settled(pids: list[int]) -> list[float]:
+    """Return the memory of processes once it has stopped growing."""
+    before = [0.0]
+    for _ in range(60):
+        now = [rss_mb(pid) for pid in pids]
+        if abs(sum(now) - sum(before)) < 0.5:
+            return now
+        before = now
+        time.sleep(1)
+    return before
+
+
+def _memory(program: str) -> tuple[float, float]:
+    """Return the memory of the window's process, and of it and all it started."""
+    process, _ = _start(program)
+    try:
+        time.sleep(3)  # the host is started right after the first paint
+        pids = [process.pid, *children(process.pid)]
+        memory = _settled(pids)
+        return memory[0], sum(memory)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def main() -> None:
+    _start(_APP)[0].kill()  # compiles, and warms the disk's cache
+    report("start_first_paint", _median_start(_APP), floor=_median_start(_FLOOR))
+    floor, _ = _memory(_FLOOR)
+    window, all_of_it = _memory(_APP)
+    report("start_rss_window", window, floor=floor)
+    report("start_rss_with_host", all_of_it, floor=floor)
+
+
+if __name__ == "__main__":
+    main()
