@@ -71,13 +71,13 @@ class SessionPages(QObject):
         shares: dict[SessionId, list[Event]] = {}
         for event in events:
             session_id = self.owner(event)
-            if session_id in self._pages and not isinstance(event, SessionOpened):
+            if session_id is not None and session_id in self._pages:
                 shares.setdefault(session_id, []).append(event)
         for session_id, share in shares.items():
             self._pages[session_id].apply(share)
 
-    def open(self, opened: SessionOpened) -> TranscriptView:
-        """Return the session's transcript; one that was kept is up to date already."""
+    def show(self, opened: SessionOpened) -> None:
+        """Bring the session's transcript to the front; one that was kept is up to date."""
         session_id = opened.info.id
         view = self._pages.get(session_id)
         if view is None:
@@ -90,11 +90,7 @@ class SessionPages(QObject):
         self._pages.move_to_end(session_id)
         while len(self._pages) > _KEPT:
             self.drop(next(iter(self._pages)))
-        return view
-
-    def has(self, session_id: SessionId) -> bool:
-        """Whether the session's transcript is kept."""
-        return session_id in self._pages
+        self._stack.setCurrentWidget(view)
 
     def page(self, session_id: SessionId | None) -> TranscriptView | None:
         """Return the session's transcript, if it is kept."""

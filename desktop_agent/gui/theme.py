@@ -119,6 +119,11 @@ class Theme(QObject):
             return round(pixels * self._text_scale / 100)
         return pixels
 
+    def window_default(self) -> tuple[int, int]:
+        """Return the size of a window that was never resized."""
+        width, height = self._tokens["size"]["window_default"]
+        return int(width), int(height)
+
     def duration(self, name: str) -> int:
         """Return a duration in milliseconds (`fast_ms`, `expand_ms`); 0 when motion is off."""
         return 0 if self._reduced_motion else int(self._tokens["motion"][name])

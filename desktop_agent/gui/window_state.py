@@ -56,8 +56,8 @@ class WindowState(QObject):
         """Whether the person wants the sidebar."""
         return self._file.value("sidebar", "true") == "true"
 
-    @has_sidebar.setter
-    def has_sidebar(self, is_wanted: bool) -> None:
+    def remember_sidebar(self, is_wanted: bool) -> None:
+        """Keep whether the person wants the sidebar."""
         self._file.setValue("sidebar", "true" if is_wanted else "false")
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

@@ -1,0 +1,128 @@
+"""The command: the window, `run` without one, or one of the private starts."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from desktop_agent import __version__, paths
+from desktop_agent.core.events import Event
+from desktop_agent.core.settings import Settings
+
+_USAGE = """usage: desktop-agent [FOLDER]
+       desktop-agent run "PROMPT" --workspace DIR [options]   (see desktop-agent run --help)
+       desktop-agent --demo [FOLDER]
+       desktop-agent --version"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Start what the arguments ask for. Qt is imported for the window alone."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    first, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
+    starts: dict[str, Callable[[list[str]], int]] = {
+        "run": _headless,
+        "--model-host": _model_host,
+        "--demo": _demo,
+        "--demo-run": _demo_run,
+        "--version": lambda _: _print(f"desktop-agent {__version__}"),
+        "--help": lambda _: _print(_USAGE),
+    }
+    if first in starts:
+        return starts[first](rest)
+    if first.startswith("-") or rest:
+        print(_USAGE, file=sys.stderr)
+        return 2
+    return _window(first)
+
+
+# Each start imports what only it needs: none waits for another's parts.
+
+
+def _headless(arguments: list[str]) -> int:
+    from desktop_agent import headless
+
+    return headless.main(arguments)
+
+
+def _model_host(arguments: list[str]) -> int:
+    from desktop_agent.model_host.__main__ import serve
+
+    return serve(int(arguments[0]))
+
+
+def _window(folder: str, settings: Settings | None = None) -> int:
+    from desktop_agent.gui.display import display_problem
+
+    problem = display_problem()
+    if problem:
+        print(f"desktop-agent: {problem}", file=sys.stderr)
+        return 1
+    from desktop_agent.adapters import settings_file
+    from desktop_agent.adapters.log_file import start_logging
+
+    start_logging(paths.log_dir())
+    wanted = settings or settings_file.load(paths.config_dir() / "settings.json")
+    try:
+        from desktop_agent.gui.shell import run_window
+    except ImportError as error:
+        print(f"desktop-agent: a system library is missing: {error}", file=sys.stderr)
+        return 1
+    # An empty name means no folder was given; a relative one is meant from here.
+    return run_window(_compose, wanted, str(Path(folder).resolve()) if folder else "")
+
+
+def _demo(arguments: list[str]) -> int:
+    """Open the window with the demo model, leaving no trace in the person's own settings."""
+    if "DESKTOP_AGENT_HOME" in os.environ:
+        return _window(arguments[0] if arguments else _demo_folder(), Settings(model="demo"))
+    with tempfile.TemporaryDirectory(prefix="desktop-agent-", ignore_cleanup_errors=True) as home:
+        os.environ["DESKTOP_AGENT_HOME"] = home
+        folder = arguments[0] if arguments else _demo_folder()
+        return _window(folder, Settings(model="demo"))
+
+
+def _demo_folder() -> str:
+    """Return a copy of the demo folder, free to be changed."""
+    import shutil
+
+    place = Path(tempfile.mkdtemp(prefix="desktop-agent-demo-")) / "garden"
+    shutil.copytree(paths.resource("demo"), place)
+    return str(place)
+
+
+def _demo_run(arguments: list[str]) -> int:
+    """Do the demo's job in the real window without a display, and say what happens."""
+    import argparse
+
+    parser = argparse.ArgumentParser(prog="desktop-agent --demo-run")
+    parser.add_argument("folder", metavar="FOLDER", type=Path)
+    parser.add_argument("--screenshot", metavar="FILE", type=Path)
+    given = parser.parse_args(arguments)
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    with tempfile.TemporaryDirectory(prefix="desktop-agent-", ignore_cleanup_errors=True) as home:
+        os.environ["DESKTOP_AGENT_HOME"] = home
+        from desktop_agent.adapters.log_file import start_logging
+        from desktop_agent.gui.demo_run import run_demo
+
+        start_logging(paths.log_dir())
+        return run_demo(_compose, given.folder.resolve(), given.screenshot, _say)
+
+
+async def _compose(emit: Callable[[Event], None]) -> Any:
+    # Runs on the engine thread, behind the first paint.
+    from desktop_agent.compose import compose
+
+    return await compose(emit, data_dir=paths.data_dir(), config_dir=paths.config_dir())
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)
+
+
+def _print(text: str) -> int:
+    print(text)
+    return 0

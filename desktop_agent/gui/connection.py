@@ -1,0 +1,51 @@
+"""The word at the foot of the sidebar: which provider answers, and whether it did."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject
+
+from desktop_agent.core.events import Event, NoteDelivered, RetryScheduled, StepEnded, TurnEnded
+from desktop_agent.core.models import DEMO_MODEL
+from desktop_agent.gui.sidebar import Sidebar
+
+
+class Connection(QObject):
+    """Follows the session that is shown."""
+
+    def __init__(self, sidebar: Sidebar) -> None:
+        super().__init__(sidebar)
+        self._sidebar = sidebar
+        self._provider = ""
+        self._show(self.tr("No model chosen yet"), "circle", "subtle")
+
+    def set_model(self, model: str) -> None:
+        """Start anew for a model."""
+        self._provider = model.partition("/")[0] if "/" in model else model
+        if model == DEMO_MODEL:
+            self._show(self.tr("Demo model · works offline"), "circle-check", "ok")
+        elif model:
+            self._show(self._provider, "circle", "subtle")
+
+    def apply(self, event: Event) -> None:
+        """Remember how the last request went."""
+        if self._provider in ("", DEMO_MODEL):
+            return
+        if isinstance(event, NoteDelivered | StepEnded):
+            self._say(self.tr("{provider} · connected"), "circle-check", "ok")
+        elif isinstance(event, RetryScheduled):
+            self._say(self.tr("{provider} · trying again"), "refresh-cw", "warn")
+        elif isinstance(event, TurnEnded) and event.fault is not None:
+            words = {
+                "auth": self.tr("{provider} · key refused"),
+                "refused": self.tr("{provider} · can’t be reached"),
+                "timeout": self.tr("{provider} · no answer"),
+                "billing": self.tr("{provider} · account needs attention"),
+            }
+            text = words.get(event.fault.kind, self.tr("{provider} · last request failed"))
+            self._say(text, "circle-x", "err")
+
+    def _say(self, text: str, icon: str, token: str) -> None:
+        self._show(text.format(provider=self._provider), icon, token)
+
+    def _show(self, text: str, icon: str, token: str) -> None:
+        self._sidebar.set_connection(text, icon, token)

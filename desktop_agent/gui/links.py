@@ -1,0 +1,47 @@
+"""Opening what the person asked to open, and reading what they dropped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QMimeData, QUrl
+from PySide6.QtGui import QDesktopServices
+
+from desktop_agent.core.workspace import Workspace
+
+_SCHEMES = ("http", "https", "mailto")
+
+
+def open_link(address: str) -> None:
+    """Open a web or mail address in the person's browser; other kinds are ignored."""
+    url = QUrl(address)
+    if url.scheme() in _SCHEMES:
+        QDesktopServices.openUrl(url)
+
+
+def open_path(path: str, workspace: Workspace | None) -> None:
+    """Open a file or folder with the person's program; only below the session's folders."""
+    if workspace is None:
+        return
+    real = (
+        Path(workspace.root) / path.rpartition(":")[0]
+        if _has_line(path)
+        else Path(workspace.root) / path
+    ).resolve()
+    is_inside = any(real.is_relative_to(root) for root in workspace.read_roots)
+    if is_inside and real.exists():
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(real)))
+
+
+def dropped_folder(mime: QMimeData) -> str:
+    """Return the folder in what is dragged, or nothing."""
+    for url in mime.urls():
+        if url.isLocalFile() and Path(url.toLocalFile()).is_dir():
+            return url.toLocalFile()
+    return ""
+
+
+def _has_line(path: str) -> bool:
+    """Whether the path ends with a line number, as in `src/app.py:12`."""
+    head, colon, line = path.rpartition(":")
+    return bool(head and colon and line.isdecimal())

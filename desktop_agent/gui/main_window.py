@@ -1,0 +1,375 @@
+"""The window: puts the panels together and joins their wishes to the engine's commands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
+from PySide6.QtWidgets import QApplication, QMainWindow
+
+from desktop_agent.core.events import Event, SessionOpened, SessionsChanged, TurnEnded
+from desktop_agent.core.ids import SessionId
+from desktop_agent.core.settings import Settings
+from desktop_agent.gui.actions import WindowActions
+from desktop_agent.gui.attention import Attention
+from desktop_agent.gui.bridge import Bridge
+from desktop_agent.gui.closing import ask_before_closing
+from desktop_agent.gui.connection import Connection
+from desktop_agent.gui.folders import git_branch
+from desktop_agent.gui.links import dropped_folder, open_link, open_path
+from desktop_agent.gui.notices import Notice
+from desktop_agent.gui.popups import Popups
+from desktop_agent.gui.queries import Queries
+from desktop_agent.gui.regions import focus_neighbour
+from desktop_agent.gui.session_flow import SessionFlow
+from desktop_agent.gui.session_pages import SessionPages
+from desktop_agent.gui.theme import Theme
+from desktop_agent.gui.transcript.view import TranscriptView
+from desktop_agent.gui.window_frame import WindowFrame
+from desktop_agent.gui.window_state import WindowState
+
+_EARLIER = 200
+_TEXT_SCALES = (80, 90, 100, 110, 125, 150, 175, 200)
+
+
+class MainWindow(QMainWindow):
+    """Shows one session at a time. `painted` comes once, after the first paint."""
+
+    painted = Signal()
+
+    def __init__(
+        self, theme: Theme, bridge: Bridge, settings: Settings, folder: str | None = None
+    ) -> None:
+        super().__init__()
+        self._theme = theme
+        self._bridge = bridge
+        self._is_quitting = False
+        self._was_painted = False
+        self.setObjectName("mainWindow")
+        self.setWindowTitle(self.tr("Desktop Agent"))
+        self.setAcceptDrops(True)
+        self.setMinimumSize(420, 400)
+        self.frame = frame = WindowFrame(theme, self)
+        self.setCentralWidget(frame)
+        self.pages = SessionPages(frame.stack, lambda: TranscriptView(theme, frame.stack))
+        self._state = WindowState(self)
+        self.flow = SessionFlow(bridge, self.pages, self._state, settings, folder)
+        self.commands = WindowActions(theme, self)
+        self.queries = Queries(bridge, self)
+        self.popups = Popups(theme, self, self.queries, self.flow)
+        self.attention = Attention(theme, self)
+        self._connection = Connection(frame.sidebar)
+        self.menuBar().setVisible(self.menuBar().isNativeMenuBar())
+        self._state.restore(*theme.window_default())
+        frame.set_sidebar(self._state.has_sidebar)
+        frame.composer.set_settings(settings)
+        frame.sidebar.workspace.set_workspace(self.flow.workspace)
+        frame.set_conversing(bool(settings.model))
+        self._connect()
+
+    # -- the app's behaviour: one line for each wish -----------------------------------------
+
+    def _connect(self) -> None:
+        self._bridge.received.connect(self._on_received)
+        self.flow.shown.connect(self._on_shown)
+        self.flow.setup_needed.connect(self._on_setup_needed)
+        self.flow.settings_changed.connect(self._on_settings_changed)
+        self.flow.workspace_changed.connect(self.frame.sidebar.workspace.set_workspace)
+        self.flow.failed.connect(lambda text: self._say("folder", text))
+        self.queries.failed.connect(lambda text: self._say("query", text))
+        self.pages.page_made.connect(self._connect_page)
+        self.attention.opened.connect(self._come_back)
+        self.attention.quit_requested.connect(self.quit_now)
+        self._connect_sidebar()
+        self._connect_composer()
+        self._connect_header()
+        self._connect_popups()
+        self._connect_keys()
+
+    def _connect_sidebar(self) -> None:
+        post, sidebar = self._bridge.post, self.frame.sidebar
+        sidebar.new_session.clicked.connect(self._begin_session)
+        sidebar.workspace.clicked.connect(self._open_picker)
+        sidebar.settings.clicked.connect(self.popups.open_settings)
+        sidebar.sessions.session_chosen.connect(self._show_session)
+        sidebar.sessions.renamed.connect(lambda i, title: post("rename_session", i, title))
+        sidebar.sessions.deleted.connect(lambda i: post("delete_session", i))
+        sidebar.sessions.searched.connect(self._on_searched)
+        self.frame.sidebar_toggled.connect(self._state.remember_sidebar)
+
+    def _connect_composer(self) -> None:
+        composer, tell = self.frame.composer, self.flow.tell
+        composer.submitted.connect(lambda note: tell("send", note))
+        composer.stop_requested.connect(lambda: tell("stop"))
+        composer.stop_and_send_requested.connect(lambda note: tell("stop_and_send", note))
+        composer.note_edited.connect(lambda note_id, text: tell("edit_note", note_id, text))
+        composer.note_withdrawn.connect(lambda note_id: tell("withdraw_note", note_id))
+        composer.resume_requested.connect(lambda: tell("resume"))
+        composer.mode_chosen.connect(lambda mode: self.flow.set("set_mode", mode))
+        composer.model_picker_requested.connect(self._open_models)
+        composer.path_completion_requested.connect(self._on_completion_requested)
+
+    def _connect_header(self) -> None:
+        frame = self.frame
+        frame.header.renamed.connect(lambda title: self.flow.set("rename_session", title))
+        frame.header.find_button.clicked.connect(frame.find_bar.enter)
+        frame.header.copy_button.clicked.connect(self._copy_answer)
+        frame.find_bar.searched.connect(self._on_find)
+        frame.find_bar.closed.connect(frame.composer.focus_text)
+        frame.approvals.review_requested.connect(self._review)
+        frame.notices.acted.connect(self.popups.act)
+
+    def _connect_popups(self) -> None:
+        popups, flow = self.popups, self.flow
+        popups.folder_chosen.connect(flow.open_folder)
+        popups.workspace_changed.connect(lambda where: flow.set("set_workspace", where))
+        popups.recent_removed.connect(flow.forget_folder)
+        popups.model_chosen.connect(flow.choose_model)
+        popups.session_chosen.connect(self._show_session)
+        popups.settings_changed.connect(flow.apply_settings)
+        popups.rule_deleted.connect(lambda rule: self._bridge.post("delete_rule", rule))
+        popups.retry_requested.connect(lambda: flow.tell("resume"))
+        popups.model_titled.connect(self.frame.composer.set_model)
+
+    def _connect_page(self, view: TranscriptView, session_id: str) -> None:
+        post = self._bridge.post
+        view.decided.connect(lambda request_id, decision: post("decide", request_id, decision))
+        view.answered.connect(lambda question_id, text: post("answer", question_id, text))
+        view.resume_requested.connect(lambda: self.flow.tell("resume"))
+        view.fault_action.connect(self.popups.act)
+        view.edit_requested.connect(self.frame.composer.set_text)
+        view.open_path_requested.connect(lambda path: open_path(path, self.flow.workspace))
+        view.open_link_requested.connect(open_link)
+        view.earlier_requested.connect(lambda: self._load_earlier(SessionId(session_id)))
+        view.waiting_changed.connect(self._show_waiting)
+
+    def _connect_keys(self) -> None:
+        keys, frame, popups = self.commands, self.frame, self.popups
+        keys.new.triggered.connect(self._begin_session)
+        keys.folder.triggered.connect(self._open_picker)
+        keys.switch.triggered.connect(lambda: popups.open_palette((), self.pages.sessions))
+        keys.palette.triggered.connect(lambda: popups.open_palette(keys.all, self.pages.sessions))
+        keys.rename.triggered.connect(frame.header.begin_rename)
+        keys.delete.triggered.connect(
+            lambda: frame.sidebar.sessions.delete(self.flow.current or "")
+        )
+        keys.settings.triggered.connect(popups.open_settings)
+        keys.quit.triggered.connect(self.close)
+        keys.find.triggered.connect(frame.find_bar.enter)
+        keys.find_next.triggered.connect(lambda: frame.find_bar.search())
+        keys.find_previous.triggered.connect(lambda: frame.find_bar.search(backward=True))
+        keys.copy_answer.triggered.connect(self._copy_answer)
+        keys.stop.triggered.connect(frame.composer.request_stop)
+        keys.approval.triggered.connect(self._review)
+        keys.composer.triggered.connect(frame.composer.focus_text)
+        keys.sidebar.triggered.connect(frame.toggle_sidebar)
+        keys.model.triggered.connect(self._open_models)
+        keys.larger.triggered.connect(lambda: self._scale_text(1))
+        keys.smaller.triggered.connect(lambda: self._scale_text(-1))
+        keys.normal.triggered.connect(lambda: self._scale_text(0))
+        keys.next_region.triggered.connect(lambda: focus_neighbour(frame.regions(), 1))
+        keys.previous_region.triggered.connect(lambda: focus_neighbour(frame.regions(), -1))
+
+    # -- events ------------------------------------------------------------------------------
+
+    def _on_received(self, batch: Sequence[Event]) -> None:
+        self.flow.take(batch)
+        for event in batch:
+            owner = self.pages.owner(event)
+            if owner is None or owner == self.flow.current:
+                self._follow_shown(event)
+            self.attention.apply(event)
+            if isinstance(event, SessionsChanged):
+                self.frame.sidebar.sessions.apply(event)
+                self._show_place()
+
+    def _follow_shown(self, event: Event) -> None:
+        self.frame.composer.apply(event)
+        self.frame.notices.apply(event, self.flow.agent)
+        self._connection.apply(event)
+        if isinstance(event, TurnEnded) and self.isActiveWindow():
+            self.flow.mark_read()
+
+    def _on_shown(self, opened: SessionOpened) -> None:
+        frame = self.frame
+        frame.set_conversing(True)
+        frame.notices.remove("retry")
+        frame.sidebar.sessions.set_current(opened.info.id)
+        self._connection.set_model(opened.info.model)
+        self.popups.name_model(opened.info.model, opened.info.api_base)
+        self._show_place()
+        self._show_waiting()
+        self.flow.mark_read()
+
+    def _on_setup_needed(self) -> None:
+        self.frame.set_conversing(False)
+        self.frame.sidebar.sessions.set_current(None)
+        self.frame.stack.setCurrentWidget(self.popups.welcome(self.frame.stack))
+        self._show_place()
+
+    def _on_settings_changed(self, settings: Settings) -> None:
+        self._theme.configure(settings.theme, settings.text_scale, settings.reduce_motion)
+        self.frame.composer.set_settings(settings)
+        self.popups.follow_settings(settings)
+        self.queries.ask(None, "settings", "save", settings)
+
+    def _show_place(self) -> None:
+        info, workspace = self.flow.info, self.flow.workspace
+        self.frame.sidebar.workspace.set_workspace(workspace)
+        if info is None:
+            self.frame.header.set_session("", "")
+            self.setWindowTitle(self.tr("Desktop Agent"))
+            return
+        branch = git_branch(info.workspace.root)
+        place = f"{info.workspace.name} / {branch}" if branch else info.workspace.name
+        self.frame.header.set_session(info.title, place)
+        self.frame.composer.set_mode(info.mode)
+        title = self.tr("{title} – {folder} – Desktop Agent")
+        self.setWindowTitle(title.format(title=info.title, folder=info.workspace.name))
+
+    def _show_waiting(self) -> None:
+        page = self.pages.page(self.flow.current)
+        self.frame.approvals.set_count(page.waiting_count() if page is not None else 0)
+
+    # -- wishes that need more than a command ------------------------------------------------
+
+    def _begin_session(self) -> None:
+        self.frame.close_drawer()
+        self.flow.begin_session()
+        self.frame.composer.focus_text()
+
+    def _show_session(self, session_id: str) -> None:
+        self.frame.close_drawer()
+        self.flow.show_session(session_id)
+        self.frame.composer.focus_text()
+
+    def _open_picker(self) -> None:
+        self.popups.open_picker(self.frame.sidebar.workspace, self.pages.running())
+
+    def _open_models(self) -> None:
+        self.popups.open_models(self.frame.composer.model_button)
+
+    def _on_searched(self, text: str) -> None:
+        matched = self.frame.sidebar.sessions.set_matches
+        self.queries.ask(lambda ids: matched(text, ids), "engine", "search_sessions", text)
+
+    def _on_completion_requested(self, prefix: str) -> None:
+        found = self.frame.composer.set_completions
+        if self.flow.current is not None:
+            self.queries.ask(
+                lambda names: found(prefix, names),
+                "engine",
+                "complete_path",
+                self.flow.current,
+                prefix,
+            )
+
+    def _load_earlier(self, session_id: SessionId) -> None:
+        first = self.pages.first_seq(session_id)
+        self.queries.ask(
+            lambda page: self.pages.prepend(session_id, page.events, page.first_seq),
+            "engine",
+            "earlier",
+            session_id,
+            first,
+            _EARLIER,
+        )
+
+    def _on_find(self, text: str, backward: bool) -> None:
+        page = self.pages.page(self.flow.current)
+        if page is not None:
+            self.frame.find_bar.set_count(page.find(text, backward))
+
+    def _copy_answer(self) -> None:
+        page = self.pages.page(self.flow.current)
+        if page is not None:
+            page.copy_last_answer()
+
+    def _review(self) -> None:
+        page = self.pages.page(self.flow.current)
+        if page is not None:
+            page.focus_oldest_approval()
+
+    def _scale_text(self, step: int) -> None:
+        settings = self.flow.settings
+        nearest = min(_TEXT_SCALES, key=lambda scale: abs(scale - settings.text_scale))
+        place = _TEXT_SCALES.index(nearest) + step
+        scale = 100 if step == 0 else _TEXT_SCALES[max(0, min(place, len(_TEXT_SCALES) - 1))]
+        self.flow.apply_settings(replace(settings, text_scale=scale))
+
+    def _say(self, key: str, text: str) -> None:
+        self.frame.notices.put(key, Notice(text))
+
+    # -- the window itself -------------------------------------------------------------------
+
+    def quit_now(self) -> None:
+        """Close without a question; what runs is stopped by the engine's end."""
+        self._is_quitting = True
+        self.close()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Ask first while agents work; otherwise leave things in order."""
+        running = len(self.pages.running())
+        if running and not self._is_quitting:
+            choice = ask_before_closing(self, running, has_tray=self.attention.has_tray)
+            if choice == "tray" and self.attention.enter_tray():
+                self.hide()
+                event.ignore()
+                return
+            if choice != "quit":
+                event.ignore()
+                return
+        self.frame.sidebar.sessions.finish_deletes()
+        self.queries.cancel()
+        self._state.save()
+        event.accept()
+        QApplication.quit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Esc, when nothing nearer to the focus wanted it: close the drawer, then stop."""
+        if event.key() != Qt.Key.Key_Escape:
+            super().keyPressEvent(event)
+        elif self.frame.close_drawer():
+            pass
+        elif self.frame.find_bar.isVisible():
+            self.frame.find_bar.leave()
+        elif self.pages.agent_status(self.flow.current) not in ("idle", "stopping"):
+            if self.frame.notices.is_hinting:
+                self.frame.notices.remove("hint")
+                self.frame.composer.request_stop()
+            else:
+                self.frame.notices.hint(self.tr("Press Esc again to stop the agent"))
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Take folders."""
+        if dropped_folder(event.mimeData()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Work in a folder that is dropped on the window."""
+        folder = dropped_folder(event.mimeData())
+        if folder:
+            event.acceptProposedAction()
+            self.popups.offer_folder(self.frame.sidebar.workspace, folder, self.pages.running())
+
+    def changeEvent(self, event: QEvent) -> None:
+        """See what changed on disk, and what ended, when the person comes back."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
+            self._show_place()
+            self.flow.mark_read()
+
+    def event(self, event: QEvent) -> bool:
+        """Tell of the first paint, once it is on the screen."""
+        if event.type() == QEvent.Type.Paint and not self._was_painted:
+            self._was_painted = True
+            QTimer.singleShot(0, self.painted.emit)
+        return super().event(event)
+
+    def _come_back(self) -> None:
+        self.attention.leave_tray()
+        self.showNormal()
+        self.raise_()
+        self.activateWindow()

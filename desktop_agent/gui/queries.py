@@ -1,0 +1,60 @@
+"""The window's questions to the engine's side; each answer goes to whoever showed the need."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+
+from desktop_agent.gui.bridge import Bridge, BridgeClosed
+
+_log = logging.getLogger(__name__)
+
+
+class Queries(QObject):
+    """Runs queries on the window's loop and keeps them alive until they are answered.
+
+    `failed` gives a sentence for the person.
+    """
+
+    failed = Signal(str)
+
+    def __init__(self, bridge: Bridge, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._jobs: set[asyncio.Task[None]] = set()
+
+    def ask(
+        self, then: Callable[[Any], None] | None, target: str, name: str, *args: object
+    ) -> None:
+        """Ask, and pass the answer to `then`."""
+
+        async def run() -> None:
+            answer = await self._bridge.ask(target, name, *args)
+            if then is not None:
+                then(answer)
+
+        self.run(run(), name)
+
+    def run(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        """Run some work on the window's loop; its failure is logged and told."""
+        job = asyncio.ensure_future(self._guard(work, name))
+        self._jobs.add(job)
+        job.add_done_callback(self._jobs.discard)
+
+    def cancel(self) -> None:
+        """Give up all that is not answered yet."""
+        for job in self._jobs:
+            job.cancel()
+
+    async def _guard(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        try:
+            await work
+        except BridgeClosed:
+            _log.info("%s was asked while the app was closing", name)
+        except Exception as error:  # noqa: BLE001 - a failed query must not take the window along
+            _log.exception("%s failed", name)
+            self.failed.emit(str(error) or type(error).__name__)

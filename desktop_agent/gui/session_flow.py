@@ -1,0 +1,210 @@
+"""Which session is shown, and what a wish means for it: one place that knows *the current one*."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec.structs import replace
+from PySide6.QtCore import QObject, Signal
+
+from desktop_agent.core.events import Event, SessionOpened, SessionsChanged
+from desktop_agent.core.ids import AgentId, SessionId, new_session_id
+from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.core.settings import Settings
+from desktop_agent.core.workspace import Workspace
+from desktop_agent.gui.bridge import Bridge
+from desktop_agent.gui.folders import real_folder
+from desktop_agent.gui.session_pages import SessionPages
+from desktop_agent.gui.window_state import WindowState
+
+_MAX_RECENT = 12
+
+
+class SessionFlow(QObject):
+    """Turns wishes into the engine's commands.
+
+    `shown` gives a session that is on screen now. `setup_needed` comes instead of a session
+    while a model or a folder is missing. `failed` is a sentence for the person.
+    """
+
+    shown = Signal(object)
+    setup_needed = Signal()
+    settings_changed = Signal(object)
+    workspace_changed = Signal(object)
+    failed = Signal(str)
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        pages: SessionPages,
+        state: WindowState,
+        settings: Settings,
+        folder: str | None,
+    ) -> None:
+        super().__init__(pages)
+        self._bridge = bridge
+        self._pages = pages
+        self._state = state
+        self._asked_folder = folder
+        self._folder = _first_folder(folder, *settings.recent_folders)
+        self._wanted: SessionId | None = None
+        self._has_begun = False
+        self.settings = settings
+        self.current: SessionId | None = None
+
+    # -- what is known -----------------------------------------------------------------------
+
+    @property
+    def info(self) -> SessionInfo | None:
+        """The session shown."""
+        return self._pages.sessions.get(self.current) if self.current else None
+
+    @property
+    def agent(self) -> AgentId | None:
+        """The agent that the composer talks to."""
+        return self.info.main_agent if self.info is not None else None
+
+    @property
+    def workspace(self) -> Workspace | None:
+        """The folders of the session shown, or those a new one would get."""
+        if self.info is not None:
+            return self.info.workspace
+        return Workspace(self._folder) if self._folder else None
+
+    # -- events ------------------------------------------------------------------------------
+
+    def take(self, batch: Sequence[Event]) -> None:
+        """Bring a batch to the pages; a session that was waited for is shown."""
+        share: list[Event] = []
+        for event in batch:
+            self._pages.follow(event)
+            if isinstance(event, SessionOpened):
+                # What came before belongs to the pages as they are; what follows, to this one.
+                self._pages.route(share)
+                share = []
+                self._on_opened(event)
+            else:
+                share.append(event)
+        self._pages.route(share)
+        for event in batch:
+            if isinstance(event, SessionsChanged):
+                self._on_sessions(event.sessions)
+
+    def _on_opened(self, opened: SessionOpened) -> None:
+        if opened.info.id == self._wanted:
+            self.current, self._wanted = opened.info.id, None
+            self._folder = opened.info.workspace.root
+            self._state.session = opened.info.id
+            self._pages.show(opened)
+            self.shown.emit(opened)
+
+    def _on_sessions(self, sessions: tuple[SessionInfo, ...]) -> None:
+        is_gone = self.current is not None and self.current not in self._pages.sessions
+        if is_gone:
+            self.current = None
+        if is_gone or not self._has_begun:
+            self._has_begun = True
+            self._begin(sessions)
+
+    def _begin(self, sessions: tuple[SessionInfo, ...]) -> None:
+        """Show what the person most likely wants: the folder asked for, or the last session."""
+        asked, self._asked_folder = self._asked_folder, None
+        known = {info.id for info in sessions}
+        last = SessionId(self._state.session)
+        if asked:
+            self.open_folder(asked)
+        elif sessions:
+            self.show_session(last if last in known else sessions[0].id)
+        else:
+            self.begin_session()
+
+    # -- wishes ------------------------------------------------------------------------------
+
+    def begin_session(self) -> None:
+        """Begin a session in the present folder; one that was never used is taken again."""
+        workspace = self.workspace
+        if workspace is None or not self.settings.model:
+            self.current = None
+            self.setup_needed.emit()
+            return
+        for info in self._pages.sessions.values():
+            if is_untouched(info) and info.workspace.root == workspace.root:
+                self.show_session(info.id)
+                return
+        self._wanted = new_session_id()
+        self._bridge.post("new_session", self._wanted, workspace)
+
+    def show_session(self, session_id: str) -> None:
+        """Show a session."""
+        if session_id != self.current:
+            self._wanted = SessionId(session_id)
+            self._bridge.post("open_session", self._wanted)
+
+    def open_folder(self, path: str) -> None:
+        """Work in this folder: in the present session if it is unused, else in a new one."""
+        real = real_folder(path)
+        if real is None:
+            self.failed.emit(self.tr("There is no folder “{path}”.").format(path=path))
+            return
+        others = tuple(one for one in self.settings.recent_folders if one != real)
+        recent = (real, *others)[:_MAX_RECENT]
+        self.apply_settings(replace(self.settings, recent_folders=recent))
+        info = self.info
+        if info is not None and info.workspace.root == real:
+            return
+        if info is not None and is_untouched(info):
+            self.set("set_workspace", Workspace(real))
+            return
+        self.current, self._folder = None, real
+        self.workspace_changed.emit(self.workspace)
+        self.begin_session()
+
+    def forget_folder(self, path: str) -> None:
+        """Take a folder off the list of recent ones."""
+        kept = tuple(one for one in self.settings.recent_folders if one != path)
+        self.apply_settings(replace(self.settings, recent_folders=kept))
+
+    def choose_model(self, name: str, api_base: str) -> None:
+        """Use this model here and for new sessions."""
+        self.apply_settings(replace(self.settings, model=name, api_base=api_base))
+        if self.current is not None:
+            self.set("set_model", name, api_base)
+        elif self.workspace is not None:
+            self.begin_session()
+
+    def apply_settings(self, settings: Settings) -> None:
+        """Use these settings from now on."""
+        if settings != self.settings:
+            self.settings = settings
+            self._bridge.post("apply_settings", settings)
+            self.settings_changed.emit(settings)
+
+    def mark_read(self) -> None:
+        """The person sees the session's end."""
+        if self.info is not None and self.info.is_unread:
+            self.set("mark_read")
+
+    def tell(self, command: str, *args: object) -> None:
+        """Give the agent that is shown a command."""
+        if self.agent is not None:
+            self._bridge.post(command, self.agent, *args)
+
+    def set(self, command: str, *args: object) -> None:
+        """Give a command about the session that is shown."""
+        if self.current is not None:
+            self._bridge.post(command, self.current, *args)
+
+
+def is_untouched(info: SessionInfo) -> bool:
+    """Whether nothing was ever said in the session."""
+    return info.status == "idle" and info.updated_at == info.created_at
+
+
+def _first_folder(*paths: str | None) -> str | None:
+    """Return the first that is there, as its real path."""
+    for path in paths:
+        real = real_folder(path) if path and Path(path).is_absolute() else None
+        if real is not None:
+            return real
+    return None

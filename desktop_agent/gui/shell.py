@@ -1,0 +1,152 @@
+"""Brings the window up, then the engine behind it, and takes both down again."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import signal
+import socket
+import sys
+import threading
+from types import FrameType, TracebackType
+
+from PySide6.QtCore import (
+    QElapsedTimer,
+    QEventLoop,
+    QMessageLogContext,
+    QObject,
+    QSocketNotifier,
+    QtMsgType,
+    Signal,
+    qInstallMessageHandler,
+)
+from PySide6.QtWidgets import QApplication
+
+from desktop_agent.core.settings import Settings
+from desktop_agent.gui.bridge import Bridge, Compose
+from desktop_agent.gui.garbage import GarbageClock
+from desktop_agent.gui.main_window import MainWindow
+from desktop_agent.gui.notices import Notice
+from desktop_agent.gui.theme import Theme
+
+_log = logging.getLogger(__name__)
+_PAINT_MS = 500
+_LEVELS = {
+    QtMsgType.QtWarningMsg: logging.WARNING,
+    QtMsgType.QtCriticalMsg: logging.ERROR,
+    QtMsgType.QtFatalMsg: logging.CRITICAL,
+}
+
+
+def make_application() -> QApplication:
+    """Return the application object, named for desktops and session files."""
+    app = QApplication(sys.argv[:1])
+    app.setApplicationName("desktop-agent")
+    app.setApplicationDisplayName("Desktop Agent")
+    app.setDesktopFileName("desktop-agent")
+    app.setQuitOnLastWindowClosed(False)
+    qInstallMessageHandler(_log_qt)
+    return app
+
+
+def run_window(compose: Compose, settings: Settings, folder: str = "") -> int:
+    """Show the window and run until it is closed."""
+    app = make_application()
+    theme = Theme(app)
+    theme.configure(settings.theme, settings.text_scale, settings.reduce_motion)
+    app.setWindowIcon(theme.icon("bot", "accent", 64))
+    bridge = Bridge(app)
+    window = MainWindow(theme, bridge, settings, folder or None)
+    show_defects(window)
+    window.show()
+    wait_for_paint(window)
+    return run_loop(app, window, bridge, compose)
+
+
+def wait_for_paint(window: MainWindow) -> None:
+    """Let the window appear before anything else is loaded."""
+    loop = QEventLoop()
+    clock = QElapsedTimer()
+    clock.start()
+    is_painted: list[bool] = []
+    window.painted.connect(lambda: is_painted.append(True))
+    while not is_painted and clock.elapsed() < _PAINT_MS:
+        loop.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 20)
+
+
+def run_loop(app: QApplication, window: MainWindow, bridge: Bridge, compose: Compose) -> int:
+    """Start the engine and run the window's loop; returns when the app quits."""
+    # Loaded behind the first paint: it brings asyncio's whole machinery.
+    import qasync
+
+    loop = qasync.QEventLoop(app)
+    asyncio.set_event_loop(loop)
+    clock = GarbageClock(app)
+    bridge.received.connect(clock.check)
+    bridge.started.connect(gc.freeze)
+    ender = SignalEnder(app)
+    ender.ended.connect(window.quit_now)
+    bridge.start(compose)
+    try:
+        with loop:
+            loop.run_forever()
+    finally:
+        window.hide()
+        bridge.close()
+        ender.close()
+    return 0
+
+
+def show_defects(window: MainWindow) -> None:
+    """Write what nobody caught into the log, and say so in the window; never die of it."""
+
+    def tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if issubclass(kind, KeyboardInterrupt):
+            window.quit_now()
+            return
+        _log.error("a defect in the window", exc_info=(kind, error, trace))
+        text = window.tr("Something went wrong in the window. The log has the details.")
+        window.frame.notices.put("defect", Notice(text))
+
+    sys.excepthook = tell
+    threading.excepthook = lambda given: _log.error(
+        "a defect in a thread", exc_info=given.exc_value
+    )
+
+
+class SignalEnder(QObject):
+    """Turns SIGTERM and Ctrl-C into `ended`, also while Qt waits and Python sleeps."""
+
+    ended = Signal()
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self._wake, self._woken = socket.socketpair()
+        for end in (self._wake, self._woken):
+            end.setblocking(False)
+        self._notifier = QSocketNotifier(self._woken.fileno(), QSocketNotifier.Type.Read, self)
+        self._notifier.activated.connect(self._on_woken)
+        self._before = signal.set_wakeup_fd(self._wake.fileno(), warn_on_full_buffer=False)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._on_signal)
+
+    def close(self) -> None:
+        """Give the signals back."""
+        self._notifier.setEnabled(False)
+        signal.set_wakeup_fd(self._before)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
+        self._wake.close()
+        self._woken.close()
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        self.ended.emit()
+
+    def _on_woken(self) -> None:
+        # Only to let Python run; its own handler does the rest.
+        self._woken.recv(64)
+
+
+def _log_qt(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
+    _log.log(_LEVELS.get(kind, logging.DEBUG), "Qt: %s", text)
