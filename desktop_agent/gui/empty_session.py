@@ -1,0 +1,102 @@
+"""What a session shows before its first message: three things to ask for in this folder."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import PurePath
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+
+from desktop_agent.gui.example_prompts import example_prompts, folder_names
+from desktop_agent.gui.theme import Theme
+from desktop_agent.gui.widgets import IconLabel, TextLabel
+
+_COLUMN = 520
+
+
+class PromptButton(QPushButton):
+    """One example; its text wraps."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("examplePrompt")
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.words = TextLabel("", "")
+        self.words.setWordWrap(True)
+        self.words.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        icon = IconLabel(theme, "arrow-right", "subtle", 14)
+        icon.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(14, 10, 12, 10)
+        layout.setSpacing(12)
+        layout.addWidget(self.words, 1)
+        layout.addWidget(icon)
+        self.setMinimumHeight(44)
+
+    def set_prompt(self, prompt: str) -> None:
+        """Show this prompt."""
+        self.words.setText(prompt)
+        self.setAccessibleName(prompt)
+
+
+class EmptySession(QWidget):
+    """`prompt_chosen(text)`: put it into the composer; it is not sent by itself."""
+
+    prompt_chosen = Signal(str)
+    _listed = Signal(str, object)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._folder = ""
+        self.setObjectName("emptySession")
+        self._title = TextLabel("", "h1")
+        self._title.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._title.setWordWrap(True)
+        about = TextLabel(self.tr("Ask for anything, or begin with one of these."), "muted")
+        about.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        about.setWordWrap(True)
+        self._buttons = tuple(PromptButton(theme, self) for _ in range(3))
+        column = QWidget()
+        column.setMaximumWidth(_COLUMN)
+        stack = QVBoxLayout(column)
+        stack.setContentsMargins(0, 0, 0, 0)
+        stack.setSpacing(8)
+        stack.addWidget(self._title)
+        stack.addWidget(about)
+        stack.addSpacing(12)
+        for button in self._buttons:
+            button.clicked.connect(
+                lambda _=False, one=button: self.prompt_chosen.emit(one.words.text())
+            )
+            stack.addWidget(button)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(24, 24, 24, 24)
+        layout.addStretch(1)
+        layout.addWidget(column, 1000, Qt.AlignmentFlag.AlignVCenter)
+        layout.addStretch(1)
+        self._listed.connect(self._on_listed, Qt.ConnectionType.QueuedConnection)
+        self._show(())
+
+    def set_folder(self, folder: str) -> None:
+        """Offer prompts for this folder's files; the folder is listed beside the window."""
+        self._folder = folder
+        words = self.tr("What should be done in {folder}?")
+        self._title.setText(words.format(folder=PurePath(folder).name or folder))
+        # A daemon: a network disk that hangs must not keep the app from ending.
+        threading.Thread(target=self._list, args=(folder,), daemon=True).start()
+
+    def _list(self, folder: str) -> None:
+        names = folder_names(folder)
+        try:
+            self._listed.emit(folder, names)
+        except RuntimeError:
+            return  # the window was closed meanwhile
+
+    def _on_listed(self, folder: str, names: tuple[str, ...]) -> None:
+        if folder == self._folder:
+            self._show(names)
+
+    def _show(self, names: tuple[str, ...]) -> None:
+        for button, prompt in zip(self._buttons, example_prompts(names), strict=True):
+            button.set_prompt(prompt)
