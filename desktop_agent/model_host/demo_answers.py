@@ -8,7 +8,7 @@ from desktop_agent.core.messages import Message
 from desktop_agent.model_host.demo_history import (
     Done,
     done_calls,
-    file_lines,
+    file_text,
     listed_paths,
     since_last_answer,
     user_texts,
@@ -116,9 +116,11 @@ def _shown_list(done: Done) -> str:
 
 
 def _shown_file(done: Done) -> str:
-    lines = file_lines(done.result.text)
-    about = f"{code(done.path)} has {counted(len(lines), 'line')}:"
-    return joined(about, fence(lines, language_of(done.path)))
+    text = file_text(done.result.text)
+    if not text.lines:
+        return quote(text.remark)
+    about = f"{code(done.path)} has {counted(text.total, 'line')}:"
+    return joined(about, fence(text.lines, language_of(done.path)))
 
 
 def _shown_search(done: Done) -> str:

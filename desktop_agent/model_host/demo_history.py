@@ -12,7 +12,8 @@ from desktop_agent.core.messages import Message, ToolCall, ToolResult
 _MAX_LINES = 20_000
 _LONGEST_HIT = 2_000
 _NOTE_MARK = "[Note from the user]"
-_NUMBERED = re.compile(r"^\s*(\d+)(?:\t|→|\s?\||: ?| {1,2})(.*)$")
+_NUMBERED = re.compile(r"^\s*(\d+)\t(.*)$")
+_CUT_FILE = re.compile(r"\[Lines \d+-\d+ of (\d{1,12})\b")
 _HIT = re.compile(r"^(?P<path>[^\n]+?):(?P<line>\d+)[:\-\t] ?(?P<text>.*)$")
 
 
@@ -78,14 +79,26 @@ def _is_remark(line: str) -> bool:
     return is_bracketed or line[0] == "…" or line.endswith(":") or line.startswith("No files")
 
 
-def file_lines(text: str) -> tuple[str, ...]:
-    """Return the lines of a `read` result without their numbers and without its remarks."""
+@dataclass(frozen=True, slots=True)
+class FileText:
+    """A file as `read` gave it. Without lines (empty, an image) `remark` is what it said."""
+
+    lines: tuple[str, ...] = ()
+    total: int = 0
+    remark: str = ""
+
+
+def file_text(text: str) -> FileText:
+    """Return the lines of a `read` result without their numbers, and how many the file has."""
     lines: list[str] = []
     for line in text.splitlines()[:_MAX_LINES]:
         match = _NUMBERED.match(line)
         if match and int(match.group(1)) == len(lines) + 1:
             lines.append(match.group(2))
-    return tuple(lines) if lines else tuple(text.splitlines()[:_MAX_LINES])
+    if not lines:
+        return FileText(remark=text)
+    cut = _CUT_FILE.search(text[-200:])
+    return FileText(tuple(lines), max(len(lines), int(cut.group(1)) if cut else 0))
 
 
 def hits(text: str) -> tuple[Hit, ...]:

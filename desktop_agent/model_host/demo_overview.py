@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from desktop_agent.model_host.demo_folder import kinds, top_level
-from desktop_agent.model_host.demo_history import Hit
+from desktop_agent.model_host.demo_history import FileText, Hit
 from desktop_agent.model_host.demo_markdown import code, counted, fence, plain, quote, table
+from desktop_agent.model_host.demo_step import joined
 
 SIGNATURE = (
     "*Made by the demo model of Desktop Agent, which is a script and not an AI: it counted "
@@ -21,10 +22,10 @@ _MARK = re.compile(r"\b(?:TODO|FIXME)\b|^\s*[-*] \[ \]")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A file that was read; `problem` is set instead of lines when that failed."""
+    """A file that was read; `problem` is set instead of `text` when that failed."""
 
     path: str
-    lines: tuple[str, ...] = ()
+    text: FileText = field(default_factory=FileText)
     problem: str = ""
 
 
@@ -104,25 +105,33 @@ def _tree(survey: Survey) -> list[str]:
 
 
 def _one_line(reading: Reading) -> str:
-    if reading.problem:
-        return f"{code(reading.path)}: could not be read ({plain(reading.problem, 80)})"
-    start = next((line for line in reading.lines if line.strip()), "")
+    name, text = code(reading.path), reading.text
+    if reading.problem or not text.lines:
+        return f"{name}: {_why_not(reading)}"
+    start = next((line for line in text.lines if line.strip()), "")
     heading = _HEADING.match(start)
     first = heading.group(1) if heading else start
     told = f", starts with {code(first, 70)}" if first else ""
-    return f"{code(reading.path)}: {counted(len(reading.lines), 'line')}{told}"
+    return f"{name}: {counted(text.total, 'line')}{told}"
 
 
 def _about(reading: Reading) -> str:
-    parts = [f"### {code(reading.path)}"]
-    if reading.problem:
-        return f"{parts[0]}\n\nCould not be read: {plain(reading.problem)}"
-    parts.append(f"{counted(len(reading.lines), 'line')}. It starts like this:")
-    parts.append(fence(_first_lines(reading.lines)))
-    named = _named(reading.lines)
+    title, text = f"### {code(reading.path)}", reading.text
+    if reading.problem or not text.lines:
+        why = _why_not(reading)
+        return joined(title, f"{why[0].upper()}{why[1:]}.")
+    parts = [title, f"{counted(text.total, 'line')}. It starts like this:"]
+    parts.append(fence(_first_lines(text.lines)))
+    named = _named(text.lines)
     if named:
         parts.append(f"It holds: {', '.join(code(name, 60) for name in named[:12])}.")
-    return "\n\n".join(parts)
+    return joined(*parts)
+
+
+def _why_not(reading: Reading) -> str:
+    if reading.problem:
+        return f"could not be read ({code(reading.problem, 90)})"
+    return f"no text to show ({code(reading.text.remark, 90)})"
 
 
 def _first_lines(lines: Sequence[str]) -> list[str]:

@@ -12,7 +12,7 @@ from desktop_agent.model_host.demo_folder import worth_reading
 from desktop_agent.model_host.demo_history import (
     Done,
     done_calls,
-    file_lines,
+    file_text,
     hits,
     is_cut,
     listed_paths,
@@ -92,7 +92,7 @@ class _Story:
 
     def is_ours(self, name: str) -> bool:
         reading = self.readings.get(name)
-        return reading is not None and SIGNATURE in reading.lines
+        return reading is not None and SIGNATURE in reading.text.lines
 
     def survey(self) -> Survey:
         ours = {name for name in TARGETS if self.is_ours(name)}
@@ -209,7 +209,7 @@ def _refused(last: Done) -> str:
     reason = plain(last.result.text.removeprefix("Error: "), 200)
     if "denied by the user" in reason:
         return f"You said no, and that is fine: {code(last.path)} was not written."
-    if "identical" in reason or "already" in reason:
+    if "exactly this content" in reason:
         return f"{code(last.path)} is there already and says exactly this: nothing to write."
     return f"{code(last.path)} was not written. This is what I was told:\n\n{quote(reason)}"
 
@@ -220,13 +220,13 @@ def _write(story: _Story, text: str) -> Want:
 
 def _is_there(story: _Story, text: str) -> bool:
     reading = story.readings.get(story.target)
-    return reading is not None and "\n".join(reading.lines).strip() == text.strip()
+    return reading is not None and "\n".join(reading.text.lines).strip() == text.strip()
 
 
 def _reading(done: Done) -> Reading:
     if done.result.is_error:
         return Reading(done.path, problem=done.result.text.removeprefix("Error: "))
-    return Reading(done.path, file_lines(done.result.text))
+    return Reading(done.path, file_text(done.result.text))
 
 
 def _results_in(messages: Sequence[Message], done: Sequence[Done]) -> list[Done]:

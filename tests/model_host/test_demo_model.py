@@ -288,7 +288,22 @@ def test_files_that_vanish_or_are_refused_are_reported_and_not_invented(garden: 
     play.overrides["read"] = lambda call: "Error: the file is gone"
     play.say("Look around")
     play.finish()
-    assert "Could not be read: the file is gone" in overview_of(garden)
+    assert "Could not be read (`the file is gone`)" in overview_of(garden)
+
+
+def test_the_length_of_a_file_is_its_own_not_that_of_what_was_shown(garden: Path) -> None:
+    play = Play(garden)
+    cut = "     1\tfirst\n     2\tsecond\n\n[Lines 1-2 of 5000; go on with offset=3.]"
+    play.overrides["read"] = lambda call: cut
+    play.say("Look around")
+    assert "`README.md`: 5,000 lines, starts with `first`" in play.until("write").text
+
+
+def test_an_empty_file_is_called_empty(garden: Path) -> None:
+    play = Play(garden)
+    play.overrides["read"] = lambda call: f"{call.arguments['path']} is empty."
+    play.say("Look around")
+    assert "(`README.md is empty.`)" in play.until("write").text
 
 
 def test_a_listing_that_fails_is_told_and_ends_the_survey(garden: Path) -> None:
