@@ -9,7 +9,6 @@ import os
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any, Protocol
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -120,7 +119,7 @@ class ModelCatalog:
         """
         provider = self._providers.get(providers.key_owner(model))
         if api_base:
-            title = urlsplit(api_base).netloc or api_base
+            title = providers.host_of(api_base) or api_base
             fault = await _check_server(CustomServer(title, api_base), key)
             if fault is None or fault.kind not in {"not_found", "protocol"}:
                 return fault
@@ -172,15 +171,18 @@ class ModelCatalog:
     async def _answer(self, request: ModelRequest) -> Answer | None:
         """Return the answer, or None when the server said that the model has no tools."""
         assert self._host is not None
+        answer: Answer | None = None
         try:
             async for item in self._host.stream(request):
                 if isinstance(item, Answer):
-                    return item
+                    answer = item
         except ModelError as error:
             if _denies_tools(error.fault):
                 return None
             raise
-        raise ModelError(Fault("protocol", "The answer had no end.", "retry"))
+        if answer is None:
+            raise ModelError(Fault("protocol", "The answer had no end.", "retry"))
+        return answer
 
     async def _typed(self, servers: Iterable[CustomServer]) -> list[ModelInfo]:
         async with _client() as client:
@@ -288,18 +290,21 @@ async def _answered(questions: Iterable[Any]) -> list[ModelInfo]:
 
 async def _price_map(host: Host) -> Mapping[str, ModelInfo]:
     try:
-        listed = msgspec.convert(await host.call("price_map"), list[ModelInfo])
+        return msgspec.convert(await host.call("price_map"), dict[str, ModelInfo])
     except ModelError as error:
         _log.warning("the models known offline can't be had: %s", error.fault.message)
         return {}
-    return {model.name: model for model in listed}
 
 
 def _completed(model: ModelInfo, offline: Mapping[str, ModelInfo]) -> ModelInfo:
     """Fill in what the provider did not say; what it said is newer than any table."""
     known = offline.get(model.name)
     if known is None:
-        return model
+        # Some models of OpenAI are reached over its other interface only.
+        known = offline.get(f"openai/responses/{model.name.removeprefix('openai/')}")
+        if known is None or model.provider != "openai":
+            return model
+        model = msgspec.structs.replace(model, name=known.name)
     gaps = {
         name: getattr(known, name)
         for name in ("context_limit", "has_tools", "has_images", "input_price", "output_price")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -19,7 +18,7 @@ from desktop_agent.adapters.json_fields import (
     truth,
 )
 from desktop_agent.adapters.log_file import redact
-from desktop_agent.adapters.providers import Provider
+from desktop_agent.adapters.providers import Provider, host_of
 from desktop_agent.core.faults import Fault, FaultAction, FaultKind, ModelError
 from desktop_agent.core.models import ModelInfo
 
@@ -120,9 +119,11 @@ async def fetch(client: Any, url: str, headers: dict[str, str], title: str) -> A
         raise ModelError(fault) from None
     except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
         words = redact(str(error)) or type(error).__name__
-        host = urlsplit(url).netloc
-        fault = Fault("refused", f"{title} can't be reached at {host}.", "retry", details=words)
-        raise ModelError(fault) from None
+        host = host_of(url)
+        told = f"Nothing answers at {host or url}."
+        if title not in {host, url}:
+            told = f"{title} can't be reached at {host or url}."
+        raise ModelError(Fault("refused", told, "retry", details=words)) from None
     if response.status_code != httpx.codes.OK:
         raise ModelError(_fault(response.status_code, bytes(body), title))
     try:

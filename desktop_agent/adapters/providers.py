@@ -140,7 +140,7 @@ PROVIDERS: tuple[Provider, ...] = (
 )
 
 _BY_NAME = {name: each for each in PROVIDERS for name in (each.name, *each.aliases)}
-_BY_HOST = {urlsplit(each.models_url).netloc: each for each in PROVIDERS if each.models_url}
+_BY_HOST = {urlsplit(each.models_url).hostname: each for each in PROVIDERS if each.models_url}
 # litellm takes these without a provider's name in front.
 _BARE_NAMES = (
     ("claude", "anthropic"),
@@ -158,6 +158,14 @@ def find_provider(name: str) -> Provider | None:
     return _BY_NAME.get(name)
 
 
+def host_of(address: str) -> str:
+    """Return an address's host and port, in small letters; empty for what is no address."""
+    try:
+        return urlsplit(address).netloc.rpartition("@")[2].lower()
+    except ValueError:
+        return ""
+
+
 def key_owner(name: str) -> str:
     """Return under which name a key is kept: a provider's, or the host of an address.
 
@@ -166,7 +174,7 @@ def key_owner(name: str) -> str:
     """
     name = name.strip()
     if "://" in name:
-        host = urlsplit(name).netloc.rpartition("@")[2].lower()
+        host = host_of(name)
         provider = _BY_HOST.get(host)
         return provider.name if provider and name.startswith("https://") else host
     start = name.split("/", 1)[0]
