@@ -62,4 +62,4 @@ async def _play(stage: Stage) -> None:
 
 
 if __name__ == "__main__":
-    run(_play, Settings(shell_timeout_s=290))
+    run(_play, Settings(model="demo", shell_timeout_s=290))

@@ -32,6 +32,7 @@ MARKS: dict[str, Mark] = {
     "overhead_growth": Mark("ratio", 1.3, 2.0, 1.7),
     "first_request": Mark("ms", 2500, 3000, 160),
     "session_open": Mark("ms", 50, 100),
+    "session_scroll_frame": Mark("ms", 8, None),
     "session_scroll_frame_max": Mark("ms", 16, 50),
     "session_rss_growth": Mark("MB", None, None),
     "line_gap_max": Mark("ms", 50, 100, 16.8),

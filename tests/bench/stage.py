@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -10,7 +11,6 @@ from pathlib import Path
 
 import qasync
 from PySide6.QtCore import QObject, Qt, QTimer
-from PySide6.QtWidgets import QApplication
 
 from desktop_agent.compose import Backend, compose
 from desktop_agent.core.events import Event, SessionOpened
@@ -21,6 +21,7 @@ from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.bridge import Bridge
 from desktop_agent.gui.garbage import GarbageClock
 from desktop_agent.gui.main_window import MainWindow
+from desktop_agent.gui.shell import make_application
 from desktop_agent.gui.theme import Theme
 
 _TICK_MS = 16
@@ -62,39 +63,47 @@ class GapMeter(QObject):
 class Stage:
     """A window with its engine. Hears all events; `agents` maps a session to its main agent."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, folder_name: str) -> None:
         home = Path(os.environ["DESKTOP_AGENT_HOME"])
-        self.folder = home / "folder"
-        self.folder.mkdir(parents=True)
+        self.folder = home / folder_name
+        self.folder.mkdir(parents=True, exist_ok=True)
         (home / "config").mkdir()
         self._home = home
         self.agents: dict[SessionId, AgentId] = {}
         self.heard: list[Callable[[Event], None]] = []
         self.meter = GapMeter()
         self.bridge = Bridge()
-        self.theme = Theme(QApplication.instance())
+        self.theme = Theme(self.bridge)
+        self.theme.configure(settings.theme, settings.text_scale, settings.reduce_motion)
+        self.window = MainWindow(self.theme, self.bridge, settings, str(self.folder))
         self._arrived = asyncio.Event()
         self.bridge.received.connect(self._on_received)
-        self.bridge.received.connect(GarbageClock(self.meter).check)
-        self.bridge.start(self._compose)
-        self.window = MainWindow(self.theme, self.bridge, settings, str(self.folder))
+        self.bridge.received.connect(GarbageClock(self.bridge).check)
+        self.bridge.started.connect(gc.freeze)
         self.window.show()
+        self.bridge.start(self._compose)
 
     async def _compose(self, emit: Callable[[Event], None]) -> Backend:
         data, config = self._home / "data", self._home / "config"
         return await compose(emit, data_dir=data, config_dir=config)
 
     async def new_session(self, model: str, api_base: str = "") -> AgentId:
-        """Begin a session in the stage's folder; return its agent."""
+        """Begin a session in the stage's folder, bring it on screen, return its agent."""
         session = new_session_id()
         where = Workspace(str(self.folder.resolve()))
         self.bridge.post("new_session", session, where, model=model, api_base=api_base)
         await self.until(lambda: session in self.agents)
+        self.window.flow.show_session(session)
+        await self.until(lambda: self.window.flow.current == session)
         return self.agents[session]
 
     def send(self, agent: AgentId, text: str) -> None:
         """Say something to an agent."""
         self.bridge.post("send", agent, Note(new_note_id(), text))
+
+    def wake(self) -> None:
+        """Let `until` look again."""
+        self._arrived.set()
 
     async def until(self, holds: Callable[[], bool], timeout_s: float = 120) -> None:
         """Wait, from one batch of events to the next, until something holds."""
@@ -109,17 +118,21 @@ class Stage:
                 self.agents[event.info.id] = event.info.main_agent
             for hear in self.heard:
                 hear(event)
-        self._arrived.set()
+        self.wake()
 
 
-def run(play: Callable[[Stage], Awaitable[None]], settings: Settings | None = None) -> None:
+def run(
+    play: Callable[[Stage], Awaitable[None]],
+    settings: Settings | None = None,
+    folder_name: str = "folder",
+) -> None:
     """Open the window, play, and close it."""
-    app = QApplication([])
+    app = make_application()
     loop = qasync.QEventLoop(app)
     asyncio.set_event_loop(loop)
 
     async def whole() -> None:
-        stage = Stage(settings or Settings())
+        stage = Stage(settings or Settings(), folder_name)
         try:
             await play(stage)
         finally:

@@ -25,7 +25,7 @@ app = QApplication([])
 window = Window(); window.resize(1180, 800); window.show()
 app.exec()
 """
-_APP = "import sys; from tests.bench.first_paint import main; sys.exit(main())"
+_APP = "from tests.bench.first_paint import main; main()"
 
 
 def _start(program: str) -> tuple[subprocess.Popen[str], float]:

@@ -8,6 +8,7 @@ import time
 
 from desktop_agent.core.events import Event, PartDelta, TurnEnded
 from desktop_agent.core.ids import AgentId
+from desktop_agent.core.settings import Settings
 from tests.bench.processes import rss_mb
 from tests.bench.provider import WORD_LENGTH, ProviderProcess
 from tests.bench.report import report
@@ -71,4 +72,4 @@ async def _measure(stage: Stage, counter: _Counter) -> None:
 
 
 if __name__ == "__main__":
-    run(_play)
+    run(_play, Settings(model="demo"))

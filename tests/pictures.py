@@ -1,0 +1,100 @@
+"""Takes the pictures of the documents: the real window, played through the demo."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from PySide6.QtCore import QBuffer, QIODevice
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QApplication, QWidget
+
+from desktop_agent.core.approvals import AllowOnce
+from desktop_agent.core.events import ApprovalRequested, Event, TurnEnded
+from desktop_agent.core.ids import RequestId
+from desktop_agent.core.settings import Settings
+from desktop_agent.paths import resource
+from tests.bench.stage import Stage, run
+
+_WIDTH, _HEIGHT = 1280, 832
+_FOLDER = "garden"
+_SETTLE_S = 0.4
+
+
+class _Story:
+    """What has happened so far."""
+
+    def __init__(self) -> None:
+        self.requests: list[RequestId] = []
+        self.is_over = False
+
+    def hear(self, event: Event) -> None:
+        if isinstance(event, ApprovalRequested):
+            self.requests.append(event.request.id)
+        elif isinstance(event, TurnEnded):
+            self.is_over = True
+
+
+class _Camera:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def take(self, widget: QWidget, name: str) -> None:
+        """Wait until layouts and fades have come to rest, then save the picture."""
+        await asyncio.sleep(_SETTLE_S)
+        image = widget.grab().toImage().convertToFormat(QImage.Format.Format_RGB888)
+        buffer = QBuffer()
+        buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+        image.save(buffer, "PNG", 0)
+        path = self._folder / f"{name}.png"
+        path.write_bytes(bytes(buffer.data().data()))
+        sys.stdout.write(f"{path}  {path.stat().st_size // 1024} kB\n")
+
+
+def _look(stage: Stage, theme: str) -> None:
+    stage.theme.configure(theme, 100, True)
+
+
+async def _play(stage: Stage, camera: _Camera) -> None:
+    story = _Story()
+    stage.heard.append(story.hear)
+    window = stage.window
+    window.resize(_WIDTH, _HEIGHT)
+    _look(stage, "light")
+    await camera.take(window, "welcome-light")
+    agent = await stage.new_session("demo")
+    stage.send(agent, "Have a look around and tell me what this folder is about.")
+    await stage.until(lambda: bool(story.requests))
+    await camera.take(window, "approval-light")
+    _look(stage, "dark")
+    await camera.take(window, "approval-dark")
+    stage.bridge.post("decide", story.requests[0], AllowOnce())
+    await stage.until(lambda: story.is_over)
+    await camera.take(window, "main-dark")
+    _look(stage, "light")
+    await camera.take(window, "main-light")
+    window.commands.settings.trigger()
+    await asyncio.sleep(_SETTLE_S)
+    dialog = QApplication.activeModalWidget() or QApplication.activeWindow()
+    if dialog is not None and dialog is not window:
+        await camera.take(dialog, "settings-light")
+        dialog.close()
+
+
+def main() -> int:
+    target = Path(sys.argv[1])
+    target.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as home:
+        os.environ["DESKTOP_AGENT_HOME"] = home
+        shutil.copytree(resource("demo"), Path(home) / _FOLDER)
+        camera = _Camera(target)
+        run(lambda stage: _play(stage, camera), Settings(theme="light"), _FOLDER)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
