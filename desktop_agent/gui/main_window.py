@@ -9,7 +9,16 @@ from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
 from PySide6.QtWidgets import QApplication, QMainWindow
 
-from desktop_agent.core.events import Event, SessionOpened, SessionsChanged, TurnEnded
+from desktop_agent.core.approvals import Rule
+from desktop_agent.core.events import (
+    Event,
+    MessageAdded,
+    NoteQueued,
+    SessionOpened,
+    SessionsChanged,
+    TurnEnded,
+    TurnStarted,
+)
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.settings import Settings
 from desktop_agent.gui.actions import WindowActions
@@ -17,14 +26,17 @@ from desktop_agent.gui.attention import Attention
 from desktop_agent.gui.bridge import Bridge
 from desktop_agent.gui.closing import ask_before_closing
 from desktop_agent.gui.connection import Connection
+from desktop_agent.gui.empty_session import EmptySession
+from desktop_agent.gui.first_run import FirstRun
 from desktop_agent.gui.folders import git_branch
 from desktop_agent.gui.links import dropped_folder, open_link, open_path
 from desktop_agent.gui.notices import Notice
 from desktop_agent.gui.popups import Popups
 from desktop_agent.gui.queries import Queries
 from desktop_agent.gui.regions import focus_neighbour
-from desktop_agent.gui.session_flow import SessionFlow
+from desktop_agent.gui.session_flow import SessionFlow, is_untouched
 from desktop_agent.gui.session_pages import SessionPages
+from desktop_agent.gui.settings_window import SettingsWindow
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.transcript.view import TranscriptView
 from desktop_agent.gui.window_frame import WindowFrame
@@ -58,7 +70,11 @@ class MainWindow(QMainWindow):
         self.flow = SessionFlow(bridge, self.pages, self._state, settings, folder)
         self.commands = WindowActions(theme, self)
         self.queries = Queries(bridge, self)
-        self.popups = Popups(theme, self, self.queries, self.flow)
+        self.settings_window = SettingsWindow(theme, self, self.queries, self.flow)
+        self.popups = Popups(theme, self, self.queries, self.flow, self.settings_window)
+        self.first_run = FirstRun(theme, frame.stack, self.queries, self.flow)
+        self._empty = EmptySession(theme, frame.stack)
+        frame.stack.addWidget(self._empty)
         self.attention = Attention(theme, self)
         self._connection = Connection(frame.sidebar)
         self.menuBar().setVisible(self.menuBar().isNativeMenuBar())
@@ -92,7 +108,7 @@ class MainWindow(QMainWindow):
         post, sidebar = self._bridge.post, self.frame.sidebar
         sidebar.new_session.clicked.connect(self._begin_session)
         sidebar.workspace.clicked.connect(self._open_picker)
-        sidebar.settings.clicked.connect(self.popups.open_settings)
+        sidebar.settings.clicked.connect(self.settings_window.open)
         sidebar.sessions.session_chosen.connect(self._show_session)
         sidebar.sessions.renamed.connect(lambda i, title: post("rename_session", i, title))
         sidebar.sessions.deleted.connect(lambda i: post("delete_session", i))
@@ -119,7 +135,7 @@ class MainWindow(QMainWindow):
         frame.find_bar.searched.connect(self._on_find)
         frame.find_bar.closed.connect(frame.composer.focus_text)
         frame.approvals.review_requested.connect(self._review)
-        frame.notices.acted.connect(self.popups.act)
+        frame.notices.acted.connect(self._act)
 
     def _connect_popups(self) -> None:
         popups, flow = self.popups, self.flow
@@ -128,9 +144,10 @@ class MainWindow(QMainWindow):
         popups.recent_removed.connect(flow.forget_folder)
         popups.model_chosen.connect(flow.choose_model)
         popups.session_chosen.connect(self._show_session)
-        popups.settings_changed.connect(flow.apply_settings)
-        popups.rule_deleted.connect(lambda rule: self._bridge.post("delete_rule", rule))
-        popups.retry_requested.connect(lambda: flow.tell("resume"))
+        popups.folder_found.connect(self._offer_folder)
+        self.first_run.browse_requested.connect(popups.browse)
+        self.settings_window.rule_deleted.connect(self._on_rule_deleted)
+        self._empty.prompt_chosen.connect(self.frame.composer.set_text)
         popups.model_titled.connect(self.frame.composer.set_model)
 
     def _connect_page(self, view: TranscriptView, session_id: str) -> None:
@@ -138,7 +155,7 @@ class MainWindow(QMainWindow):
         view.decided.connect(lambda request_id, decision: post("decide", request_id, decision))
         view.answered.connect(lambda question_id, text: post("answer", question_id, text))
         view.resume_requested.connect(lambda: self.flow.tell("resume"))
-        view.fault_action.connect(self.popups.act)
+        view.fault_action.connect(self._act)
         view.edit_requested.connect(self.frame.composer.set_text)
         view.open_path_requested.connect(lambda path: open_path(path, self.flow.workspace))
         view.open_link_requested.connect(open_link)
@@ -155,7 +172,7 @@ class MainWindow(QMainWindow):
         keys.delete.triggered.connect(
             lambda: frame.sidebar.sessions.delete(self.flow.current or "")
         )
-        keys.settings.triggered.connect(popups.open_settings)
+        keys.settings.triggered.connect(self.settings_window.open)
         keys.quit.triggered.connect(self.close)
         keys.find.triggered.connect(frame.find_bar.enter)
         keys.find_next.triggered.connect(lambda: frame.find_bar.search())
@@ -186,6 +203,8 @@ class MainWindow(QMainWindow):
                 self._show_place()
 
     def _follow_shown(self, event: Event) -> None:
+        if isinstance(event, NoteQueued | MessageAdded | TurnStarted):
+            self.pages.bring(self.flow.current)
         self.frame.composer.apply(event)
         self.frame.notices.apply(event, self.flow.agent)
         self._connection.apply(event)
@@ -197,6 +216,9 @@ class MainWindow(QMainWindow):
         frame.set_conversing(True)
         frame.notices.remove("retry")
         frame.sidebar.sessions.set_current(opened.info.id)
+        if is_untouched(opened.info) and not opened.events:
+            self._empty.set_folder(opened.info.workspace.root)
+            frame.stack.setCurrentWidget(self._empty)
         self._connection.set_model(opened.info.model)
         self.popups.name_model(opened.info.model, opened.info.api_base)
         self._show_place()
@@ -206,13 +228,13 @@ class MainWindow(QMainWindow):
     def _on_setup_needed(self) -> None:
         self.frame.set_conversing(False)
         self.frame.sidebar.sessions.set_current(None)
-        self.frame.stack.setCurrentWidget(self.popups.welcome(self.frame.stack))
+        self.first_run.show()
         self._show_place()
 
     def _on_settings_changed(self, settings: Settings) -> None:
         self._theme.configure(settings.theme, settings.text_scale, settings.reduce_motion)
         self.frame.composer.set_settings(settings)
-        self.popups.follow_settings(settings)
+        self.settings_window.follow(settings)
         self.queries.ask(None, "settings", "save", settings)
 
     def _show_place(self) -> None:
@@ -222,6 +244,8 @@ class MainWindow(QMainWindow):
             self.frame.header.set_session("", "")
             self.setWindowTitle(self.tr("Desktop Agent"))
             return
+        if self.frame.stack.currentWidget() is self._empty:
+            self._empty.set_folder(info.workspace.root)
         branch = git_branch(info.workspace.root)
         place = f"{info.workspace.name} / {branch}" if branch else info.workspace.name
         self.frame.header.set_session(info.title, place)
@@ -250,6 +274,30 @@ class MainWindow(QMainWindow):
 
     def _open_models(self) -> None:
         self.popups.open_models(self.frame.composer.model_button)
+
+    def _offer_folder(self, path: str) -> None:
+        if not self.first_run.take_folder(path):
+            anchor = self.frame.sidebar.workspace
+            self.popups.offer_folder(anchor, path, self.pages.running())
+
+    def _act(self, action: str) -> None:
+        """Do what a fault's one button says."""
+        if action == "edit_key":
+            model = self.flow.info.model if self.flow.info else self.flow.settings.model
+            self.settings_window.open_keys(model.partition("/")[0])
+        elif action == "switch_model":
+            self._open_models()
+        elif action == "settings":
+            self.settings_window.open()
+        else:
+            self.flow.tell("resume")
+
+    def _delete_session(self) -> None:
+        if self.flow.current is not None:
+            self.frame.sidebar.sessions.delete(self.flow.current)
+
+    def _on_rule_deleted(self, rule: Rule) -> None:
+        self._bridge.post("delete_rule", rule)
 
     def _on_searched(self, text: str) -> None:
         matched = self.frame.sidebar.sessions.set_matches
@@ -352,7 +400,7 @@ class MainWindow(QMainWindow):
         folder = dropped_folder(event.mimeData())
         if folder:
             event.acceptProposedAction()
-            self.popups.offer_folder(self.frame.sidebar.workspace, folder, self.pages.running())
+            self._offer_folder(folder)
 
     def changeEvent(self, event: QEvent) -> None:
         """See what changed on disk, and what ended, when the person comes back."""

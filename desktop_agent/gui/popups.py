@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 from PySide6.QtCore import QObject, Signal
@@ -23,9 +23,13 @@ from desktop_agent.gui.workspace_picker import WorkspacePicker
 
 
 class Popups(QObject):
-    """Owns folder picker, model picker and command palette, and opens the settings."""
+    """Owns folder picker, model picker and command palette.
+
+    `folder_found` gives what came out of a dialog; `folder_chosen` one that is settled.
+    """
 
     folder_chosen = Signal(str)
+    folder_found = Signal(str)
     workspace_changed = Signal(object)
     recent_removed = Signal(str)
     model_chosen = Signal(str, str)
@@ -69,12 +73,7 @@ class Popups(QObject):
 
     def browse(self) -> None:
         """Let the person find a folder on the disk."""
-        self._choose_folder(self.tr("Open folder"), self._on_browsed)
-
-    def _on_browsed(self, path: str) -> None:
-        picker = self._folder_picker()
-        if not picker.offer(path):
-            picker.open_below(self._window)
+        self._choose_folder(self.tr("Open folder"), self.folder_found.emit)
 
     def _folder_picker(self) -> WorkspacePicker:
         if self._picker is None:
@@ -90,7 +89,7 @@ class Popups(QObject):
         if self._picker is not None:
             self._choose_folder(self.tr("Also allow this folder"), self._picker.extra.add)
 
-    def _choose_folder(self, title: str, then: object) -> None:
+    def _choose_folder(self, title: str, then: Callable[[str], None]) -> None:
         dialog = QFileDialog(self._window, title)
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.setOption(QFileDialog.Option.ShowDirsOnly)

@@ -39,6 +39,10 @@ class Queries(QObject):
 
         self.run(run(), name)
 
+    async def answer(self, target: str, name: str, *args: object) -> Any:
+        """Ask within some work that is run."""
+        return await self._bridge.ask(target, name, *args)
+
     def run(self, work: Coroutine[Any, Any, None], name: str) -> None:
         """Run some work on the window's loop; its failure is logged and told."""
         job = asyncio.ensure_future(self._guard(work, name))

@@ -26,10 +26,10 @@ def focus_neighbour(regions: Sequence[QWidget], step: int) -> None:
 
 def first_focusable(region: QWidget) -> QWidget | None:
     """Return the first control of a region that Tab would reach, in the order of Tab."""
-    widget = region.nextInFocusChain()
     if _takes_focus(region):
         return region
-    while widget is not region:
+    widget = region.nextInFocusChain()
+    while widget is not None and widget is not region:
         if region.isAncestorOf(widget) and _takes_focus(widget):
             return widget
         widget = widget.nextInFocusChain()

@@ -92,6 +92,12 @@ class SessionPages(QObject):
             self.drop(next(iter(self._pages)))
         self._stack.setCurrentWidget(view)
 
+    def bring(self, session_id: SessionId | None) -> None:
+        """Put the session's transcript in front of another page of the stack."""
+        view = self.page(session_id)
+        if view is not None:
+            self._stack.setCurrentWidget(view)
+
     def page(self, session_id: SessionId | None) -> TranscriptView | None:
         """Return the session's transcript, if it is kept."""
         return self._pages.get(session_id) if session_id else None
