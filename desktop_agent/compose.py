@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from desktop_agent.adapters.model_catalog import ModelCatalog
 from desktop_agent.adapters.secrets import Secrets
 from desktop_agent.adapters.sqlite_store import SqliteStore
 from desktop_agent.core.events import Event
+from desktop_agent.core.faults import ModelError
 from desktop_agent.core.settings import Settings
 from desktop_agent.engine.engine import Engine
 from desktop_agent.tools.builtin import builtin_tools
@@ -47,9 +49,12 @@ class Backend:
     secrets: Secrets
     catalog: ModelCatalog
     settings: SettingsFile
+    warming: asyncio.Task[None] | None = None
 
     async def close(self) -> None:
         """Stop every agent, then let go of the model host and the sessions file."""
+        if self.warming is not None:
+            self.warming.cancel()
         try:
             await self.engine.close()
         finally:
@@ -66,11 +71,13 @@ async def compose(
     config_dir: Path,
     settings: Settings | None = None,
     store_path: Path | None = None,
+    is_warmed: bool = True,
 ) -> Backend:
-    """Open the sessions and start the engine; the model host starts when it is first needed.
+    """Open the sessions and start the engine.
 
-    Without `settings` the file's are used. Raises StoreLocked when another copy of the app
-    has the sessions file.
+    Without `settings` the file's are used. `is_warmed` starts the model host and reads the
+    keyring at once, in the background; else both wait until they are needed. Raises
+    StoreLocked when another copy of the app has the sessions file.
     """
     file = SettingsFile(config_dir / "settings.json")
     secrets = Secrets(config_dir)
@@ -89,7 +96,18 @@ async def compose(
     except BaseException:
         store.close()
         raise
-    return Backend(engine, model, store, secrets, ModelCatalog(secrets, model), file)
+    catalog = ModelCatalog(secrets, model)
+    warming = asyncio.create_task(_warm(model, secrets)) if is_warmed else None
+    return Backend(engine, model, store, secrets, catalog, file, warming)
+
+
+async def _warm(model: HostedModel, secrets: Secrets) -> None:
+    try:
+        await model.start()
+        await secrets.load()
+    except ModelError as error:
+        # The first message tries again, and tells the person.
+        _log.warning("the model host did not start: %s", error)
 
 
 def _on_host_died() -> None:

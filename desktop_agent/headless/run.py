@@ -103,6 +103,7 @@ async def _open(options: Options, session_id: SessionId, follower: Follower) -> 
             config_dir=config_dir,
             settings=settings,
             store_path=apart if apart.exists() else None,
+            is_warmed=False,
         )
     except StoreLocked:
         if options.session:
@@ -119,6 +120,7 @@ async def _open_apart(path: Path, settings: Settings, follower: Follower) -> Bac
         config_dir=paths.config_dir(),
         settings=settings,
         store_path=path,
+        is_warmed=False,
     )
 
 
