@@ -83,7 +83,10 @@ class MainWindow(QMainWindow):
         frame.composer.set_settings(settings)
         frame.sidebar.workspace.set_workspace(self.flow.workspace)
         frame.set_conversing(bool(settings.model))
+        if self.flow.workspace is not None:
+            self._empty.set_folder(self.flow.workspace.root)
         self._connect()
+        frame.composer.focus_text()
 
     # -- the app's behaviour: one line for each wish -----------------------------------------
 
@@ -198,8 +201,8 @@ class MainWindow(QMainWindow):
             if owner is None or owner == self.flow.current:
                 self._follow_shown(event)
             self.attention.apply(event)
-            if isinstance(event, SessionsChanged):
-                self.frame.sidebar.sessions.apply(event)
+            self.frame.sidebar.sessions.apply(event)
+            if isinstance(event, SessionsChanged | SessionOpened):
                 self._show_place()
 
     def _follow_shown(self, event: Event) -> None:
@@ -220,8 +223,6 @@ class MainWindow(QMainWindow):
             self._empty.set_folder(opened.info.workspace.root)
             frame.stack.setCurrentWidget(self._empty)
         self._connection.set_model(opened.info.model)
-        self.popups.name_model(opened.info.model, opened.info.api_base)
-        self._show_place()
         self._show_waiting()
         self.flow.mark_read()
 
@@ -250,6 +251,7 @@ class MainWindow(QMainWindow):
         place = f"{info.workspace.name} / {branch}" if branch else info.workspace.name
         self.frame.header.set_session(info.title, place)
         self.frame.composer.set_mode(info.mode)
+        self.popups.name_model(info.model, info.api_base)
         title = self.tr("{title} – {folder} – Desktop Agent")
         self.setWindowTitle(title.format(title=info.title, folder=info.workspace.name))
 

@@ -59,6 +59,7 @@ QPushButton[kind="ghost"]:hover { background: $hover; color: $fg; }
 QPushButton[kind="ghost"]:pressed { background: $active; }
 QPushButton[kind="ghost"]:focus { border: 2px solid $accent; padding: ${pad3}px ${pad7}px; }
 QPushButton[kind="ghost"]:disabled { color: $line3; }
+QPushButton#examplePrompt { min-height: 30px; border-radius: 10px; }
 QPushButton[tone="danger"] { color: $err; }
 QToolButton { background: transparent; color: $muted; border: ${edge}px solid transparent;
   border-radius: 6px; padding: 5px; font-weight: 500; }
