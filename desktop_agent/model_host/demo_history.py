@@ -13,6 +13,7 @@ _MAX_LINES = 20_000
 _LONGEST_HIT = 2_000
 _NOTE_MARK = "[Note from the user]"
 _NUMBERED = re.compile(r"^\s*(\d+)\t(.*)$")
+_MORE_FILES = re.compile(r"\[There are more; go on with offset=(\d{1,9})\.\]")
 _CUT_FILE = re.compile(r"\[Lines \d+-\d+ of (\d{1,12})\b")
 _HIT = re.compile(r"^(?P<path>[^\n]+?):(?P<line>\d+)[:\-\t] ?(?P<text>.*)$")
 
@@ -75,8 +76,7 @@ def listed_paths(text: str) -> tuple[str, ...]:
 
 
 def _is_remark(line: str) -> bool:
-    is_bracketed = line[0] + line[-1] in {"()", "[]", "<>"}
-    return is_bracketed or line[0] == "…" or line.endswith(":") or line.startswith("No files")
+    return line == "No file matches." or (line[0] == "[" and line.endswith(".]"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,13 @@ def hits(text: str) -> tuple[Hit, ...]:
     return tuple(found)
 
 
+def next_offset(text: str) -> int:
+    """Return where the next page of a `glob` result begins, or 0 when there is none."""
+    match = _MORE_FILES.search(text[-300:])
+    return int(match.group(1)) if match else 0
+
+
 def is_cut(text: str) -> bool:
     """Whether a `glob` result says that it does not name all files."""
-    remarks = (line for line in text.splitlines()[-3:] if line.strip() and _is_remark(line.strip()))
-    return any("more" in line or "first" in line for line in remarks)
+    last = text.rstrip().rsplit("\n", 1)[-1]
+    return bool(last) and _is_remark(last) and last.startswith("[")

@@ -16,6 +16,7 @@ from desktop_agent.model_host.demo_history import (
     hits,
     is_cut,
     listed_paths,
+    next_offset,
     since_last_answer,
     user_texts,
 )
@@ -24,8 +25,9 @@ from desktop_agent.model_host.demo_orders import Wishes, is_onward, wishes
 from desktop_agent.model_host.demo_overview import SIGNATURE, Reading, Survey, overview, summary
 from desktop_agent.model_host.demo_step import CLOSING, TARGETS, Step, Want, joined
 
-_SEARCH = r"^#{1,3} |^\s*(async )?def |^class |\bTODO\b|\bFIXME\b|^\s*[-*] \[ \]"
+_SEARCH = r"\bTODO\b|\bFIXME\b|^\s*[-*] \[ \]"
 _MOST_TRIES = 4
+_MOST_PAGES = 4
 _REFUSAL_WORDS = re.compile(r"They said: (.+)", re.S)
 
 _INTRODUCTION = (
@@ -39,7 +41,7 @@ _INTRODUCTION = (
     "of a file."
 )
 _THOUGHTS = (
-    "The list of files comes first, with a search for headings and open points beside it: "
+    "The list of files comes first, with a search for open points beside it: "
     "neither needs the other. Then the README, if there is one."
 )
 
@@ -56,13 +58,13 @@ class _Story:
         return done_calls(self.messages)
 
     @cached_property
-    def listing(self) -> Done | None:
-        good = [done for done in self.of("glob") if not done.result.is_error]
-        return good[-1] if good else None
+    def pages(self) -> tuple[str, ...]:
+        """The lists of files so far; a long one comes in several."""
+        return tuple(done.result.text for done in self.of("glob") if not done.result.is_error)
 
     @cached_property
     def paths(self) -> tuple[str, ...]:
-        return listed_paths(self.listing.result.text) if self.listing else ()
+        return listed_paths("\n".join(self.pages))
 
     @cached_property
     def news(self) -> tuple[str, ...]:
@@ -107,15 +109,19 @@ class _Story:
             paths=tuple(path for path in self.paths if path not in ours),
             readings=tuple(r for path, r in self.readings.items() if path not in TARGETS),
             hits=tuple(found),
-            is_cut=self.listing is not None and is_cut(self.listing.result.text),
+            is_cut=bool(self.pages) and is_cut(self.pages[-1]),
         )
 
 
 def next_step(messages: Sequence[Message], tools: frozenset[str]) -> Step:
     """Return what the survey that opens with `messages[0]` does next."""
     story = _Story(tuple(messages), tools)
-    if story.listing is None:
+    if not story.pages:
         return _list_files(story)
+    offset = next_offset(story.pages[-1])
+    if offset and len(story.pages) < _MOST_PAGES and "glob" in story.tools:
+        text = joined(_heard(story), f"There are more than {offset:,} files. I'll look further.")
+        return Step(text, (Want("glob", {"pattern": "**/*", "offset": offset}),))
     unread = _unread(story)
     if unread:
         return _read_files(story, unread)
@@ -254,7 +260,7 @@ def _reply_to(note: str, story: _Story) -> str:
         replies.append("I won't write anything.")
     if wish.files:
         replies.append(f"I'll put {', '.join(code(path) for path in wish.files)} in.")
-    if wish.missing and story.listing:
+    if wish.missing and story.pages:
         replies.append(f"I can't find {', '.join(code(name) for name in wish.missing)} here.")
     if wish.said:
         replies.append("I can't act on that, so it goes into the overview under “You asked”.")

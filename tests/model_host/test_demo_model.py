@@ -97,15 +97,15 @@ class Play:
 
     def _glob(self, call: ToolCall) -> str:
         files = sorted(p for p in self.folder.rglob("*") if p.is_file())
-        return "\n".join(p.relative_to(self.folder).as_posix() for p in files) or "No files match."
+        return "\n".join(p.relative_to(self.folder).as_posix() for p in files) or "No file matches."
 
     def _grep(self, call: ToolCall) -> str:
         pattern, found = re.compile(call.arguments["pattern"]), []
         for path in sorted(p for p in self.folder.rglob("*") if p.is_file()):
             for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
                 if pattern.search(line):
-                    found.append(f"{path.relative_to(self.folder).as_posix()}:{number}: {line}")
-        return "\n".join(found) or "No matches."
+                    found.append(f"{path.relative_to(self.folder).as_posix()}:{number}:{line}")
+        return "\n".join(found) or "No match."
 
     def _read(self, call: ToolCall) -> str:
         lines = (self.folder / call.arguments["path"]).read_text().splitlines()
@@ -281,6 +281,21 @@ def test_ten_thousand_files_are_counted_and_the_text_stays_short(tmp_path: Path)
     play.finish()
     assert "10,000 files in 301 folders." in overview_of(tmp_path)
     assert len(overview_of(tmp_path)) < 10_000
+
+
+def test_a_list_in_several_pages_is_put_together_up_to_a_point(tmp_path: Path) -> None:
+    def page(call: ToolCall) -> str:
+        start = call.arguments.get("offset", 0)
+        names = [f"f{number}.py" for number in range(start, start + 500)]
+        return "\n".join([*names, f"[There are more; go on with offset={start + 500}.]"])
+
+    play = Play(tmp_path)
+    play.overrides["glob"] = page
+    play.overrides["read"] = lambda call: "Error: gone"
+    play.say("Look around")
+    play.finish()
+    assert "At least 2,000 files in 1 folder." in overview_of(tmp_path)
+    assert play.names().count("glob") == 4
 
 
 def test_files_that_vanish_or_are_refused_are_reported_and_not_invented(garden: Path) -> None:
