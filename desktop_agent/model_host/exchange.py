@@ -29,13 +29,18 @@ class Exchange:
     stream_error: dict[str, Any] | None = None
     broken: Exception | None = None
     redirected_to: str = ""
-    is_accepted: bool = False
+    on_accepted: Callable[[], None] | None = None
     has_end: bool = False
     has_usage: bool = False
     is_stream: bool = False
     close: Callable[[], Awaitable[None]] | None = None
     content_at: float = 0.0
     clock_started_at: float = field(default_factory=lambda: asyncio.get_running_loop().time())
+
+    def note_accepted(self) -> None:
+        """The provider took the request: its first byte says 2xx."""
+        if self.on_accepted is not None:
+            self.on_accepted()
 
     def note_bytes(self) -> None:
         """The provider is alive: it may be silent for `idle_s` from now.

@@ -109,13 +109,14 @@ class _Attempt:
         """Return None after the Answer, or how the attempt failed."""
         limits = self._asked.request.limits
         clock = asyncio.timeout(limits.connect_s + limits.first_byte_s)
-        exchange = Exchange(limits, clock)
+        exchange = Exchange(limits, clock, on_accepted=self._accept)
         token = CURRENT.set(exchange)
         response: Any = None
         try:
             async with clock:
-                response = await self._litellm.acompletion(**self._arguments())
-                self._accept(exchange)
+                arguments = self._arguments()
+                make_known(self._litellm, arguments["model"])
+                response = await self._litellm.acompletion(**arguments)
                 return await self._read(response, exchange)
         except Exception as error:  # noqa: BLE001  (litellm raises anything; all becomes a fault)
             return self._explained(error, exchange)
@@ -141,8 +142,7 @@ class _Attempt:
             arguments["max_tokens"] = request.max_output_tokens
         return arguments | credentials(request.model, request.api_base, self._asked.key)
 
-    def _accept(self, exchange: Exchange) -> None:
-        exchange.note_content()
+    def _accept(self) -> None:
         if not self.is_accepted:
             self.is_accepted = True
             self._emit(Accepted())
@@ -153,6 +153,8 @@ class _Attempt:
         if hasattr(response, "__aiter__"):
             async for chunk in response:
                 exchange.note_content()
+                # Amazon's own client does not go through our transport.
+                self._accept()
                 self._show(assembly.take(chunk))
                 is_too_long = assembly.characters > CHARACTER_LIMIT
                 # What litellm does after the end (counting, logging) is not wanted: it
@@ -182,6 +184,7 @@ class _Attempt:
         if not whole.parts and whole.finish in {"unknown", "stop"} and assembly.is_empty:
             why = "it holds nothing"
             return faults.not_understood(exchange, why, self._asked.key)
+        self._accept()
         self._show(deltas)
         self._emit(whole)
         return None
@@ -209,6 +212,29 @@ def credentials(model: str, api_base: str, key: str) -> dict[str, str]:
     is_keyless = model.startswith(("ollama/", "ollama_chat/"))
     dummy = {} if is_keyless else {"api_key": "none"}
     return {"api_base": api_base.rstrip("/")} | ({"api_key": key} if key else dummy)
+
+
+def make_known(litellm: Any, model: str) -> None:
+    """Put a model that litellm does not know into its list, before it goes wrong about it.
+
+    It would not stream from the Responses API, would make Gemini's system text a user's, and
+    would ask an Ollama server about the model in a way that blocks every other stream.
+    """
+    name = model
+    if model.startswith("openai/responses/"):
+        name = model.replace("responses/", "", 1)
+    elif not model.startswith(("ollama/", "ollama_chat/", "gemini/")):
+        return
+    if name in litellm.model_cost or name.partition("/")[2] in litellm.model_cost:
+        return
+    litellm.model_cost[name] = {
+        "litellm_provider": name.partition("/")[0],
+        "mode": "chat",
+        "supports_native_streaming": True,
+        "supports_function_calling": True,
+        "supports_system_messages": True,
+        "supports_vision": True,
+    }
 
 
 def _tool(spec: ToolSpec) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from desktop_agent.core.faults import Fault
 from desktop_agent.core.requests import Limits
 from desktop_agent.model_host import faults
 from desktop_agent.model_host.exchange import CURRENT, Exchange
-from desktop_agent.model_host.litellm_model import credentials
+from desktop_agent.model_host.litellm_model import credentials, make_known
 
 _CHECK_TOKENS = 16  # the least that every provider accepts
 
@@ -23,6 +23,7 @@ async def check_key(
     token = CURRENT.set(exchange)
     try:
         async with clock:
+            make_known(litellm, model)
             await litellm.acompletion(
                 model=model,
                 messages=[{"role": "user", "content": "Hi"}],

@@ -31,6 +31,9 @@ class WatchingTransport(httpx.AsyncBaseTransport):
         exchange = CURRENT.get()
         if exchange is None:
             return await self._inner.handle_async_request(request)
+        if exchange.broken is not None:
+            # litellm sends a request again by itself after some failures: retrying is ours.
+            raise exchange.broken
         limits = exchange.limits
         request.extensions["timeout"] = {"connect": limits.connect_s, "pool": limits.connect_s}
         # Events can only be read as they pass when they are not packed.
@@ -49,7 +52,7 @@ class WatchingTransport(httpx.AsyncBaseTransport):
             exchange.redirected_to = response.headers.get("location", "")
             await response.aclose()
             raise RedirectRefused("the address redirects", request=request)
-        exchange.is_accepted = True
+        exchange.note_accepted()
         return _watched(request, response, exchange)
 
     async def aclose(self) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 JOIN_S = 0.033
+_MOST_HELD = 64 * 1024
 
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
@@ -42,6 +43,7 @@ class EventJoiner:
         self._head = b""
         self._slot: Slot | None = None
         self._texts: list[str] = []
+        self._held_size = 0
         self._flushed_at = float("-inf")
 
     def feed(self, block: bytes, now: float) -> bytes:
@@ -60,6 +62,7 @@ class EventJoiner:
         joined = self._head + _encode(self._held) + self._end
         self._held = self._slot = self.waits_until = None
         self._texts = []
+        self._held_size = 0
         self._flushed_at = now
         return joined
 
@@ -116,7 +119,8 @@ class EventJoiner:
         elif "usageMetadata" in event:
             self._held["usageMetadata"] = event["usageMetadata"]
         self._texts.append(container[name])
-        if self.waits_until is not None and now >= self.waits_until:
+        self._held_size += len(container[name])
+        if now >= (self.waits_until or now) or self._held_size > _MOST_HELD:
             out.append(self.flush(now))
 
     def _note(self, event: dict[str, Any]) -> None:
