@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from pathlib import PurePath
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_agent.gui.example_prompts import example_prompts, folder_names
 from desktop_agent.gui.theme import Theme
@@ -22,17 +22,31 @@ class PromptButton(QPushButton):
         super().__init__(parent)
         self.setObjectName("examplePrompt")
         self.setCursor(Qt.CursorShape.PointingHandCursor)
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
         self.words = TextLabel("", "")
         self.words.setWordWrap(True)
         self.words.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         icon = IconLabel(theme, "arrow-right", "subtle", 14)
         icon.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(14, 10, 12, 10)
+        self._inner = layout = QHBoxLayout(self)
+        layout.setContentsMargins(14, 11, 12, 11)
         layout.setSpacing(12)
         layout.addWidget(self.words, 1)
         layout.addWidget(icon)
-        self.setMinimumHeight(44)
+
+    def sizeHint(self) -> QSize:
+        """Take the room of the words, not of a button's text."""
+        return self._inner.sizeHint()
+
+    def hasHeightForWidth(self) -> bool:
+        """The words wrap."""
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        """Return the height of the wrapped words."""
+        return self._inner.heightForWidth(width)
 
     def set_prompt(self, prompt: str) -> None:
         """Show this prompt."""

@@ -22,6 +22,13 @@ _KINDS = {
 _KIND_OF = {suffix: kind for kind, suffixes in _KINDS.items() for suffix in suffixes.split()}
 
 
+_PROJECT_FILES = {
+    *("pyproject.toml", "setup.py", "package.json", "cargo.toml", "go.mod", "pom.xml"),
+    *("build.gradle", "gemfile", "makefile", "cmakelists.txt", "composer.json", "meson.build"),
+}
+_USUAL = ("readme", "changelog", "license", "licence", "contributing", "requirements", "copying")
+
+
 def folder_names(folder: str) -> tuple[str, ...]:
     """Return some names directly in a folder; empty when it can't be read."""
     names: list[str] = []
@@ -42,6 +49,9 @@ def example_prompts(names: Iterable[str]) -> tuple[str, str, str]:
     listed = tuple(names)
     kinds = Counter(_kind(name) for name in listed)
     del kinds[""]
+    if any(name.lower() in _PROJECT_FILES for name in listed):
+        # A project keeps most of its code in folders of its own.
+        kinds["code"] += len(listed)
     if not listed:
         return _for_empty()
     offers: list[str] = []
@@ -58,6 +68,8 @@ def first_folder(home: Path) -> Path:
 
 
 def _kind(name: str) -> str:
+    if name.lower().startswith(_USUAL):
+        return ""
     return _KIND_OF.get(PurePath(name).suffix.lower(), "")
 
 

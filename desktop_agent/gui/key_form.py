@@ -6,7 +6,7 @@ from typing import Literal
 
 from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QVBoxLayout, QWidget
 
 from desktop_agent.core.faults import Fault
 from desktop_agent.gui.check_line import CheckLine
@@ -44,19 +44,16 @@ class KeyForm(QWidget):
         self._in_file = QCheckBox(self.tr("Keep it in a file that only I can read"))
         self._in_file.setObjectName("keepInFile")
         self._in_file.toggled.connect(self._show_place)
-        fields = QHBoxLayout()
-        fields.setSpacing(8)
-        fields.addWidget(self._key, 1)
-        fields.addWidget(self._provider)
-        fields.addWidget(self._test)
+        fields = row(self._key, self._test)
+        fields.setStretch(0, 1)
+        places = row(self._where)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(6)
         layout.addLayout(fields)
+        layout.addLayout(row(self._provider, self._link, None))
         layout.addWidget(self.line)
-        layout.addWidget(self._in_file)
-        places = row(self._where, self._link)
-        places.setStretch(0, 1)
+        layout.addWidget(self._in_file, 0, Qt.AlignmentFlag.AlignLeft)
         layout.addLayout(places)
         self.set_places(has_keyring=True, keeps_in_file=False)
         self._show_provider()
@@ -88,7 +85,7 @@ class KeyForm(QWidget):
     def select_provider(self, name: str) -> None:
         """Take a key for this provider."""
         index = self._provider.findData(name)
-        if index < 0:
+        if index < 0 and name:
             self._provider.addItem(name, name)
             index = self._provider.count() - 1
         self._provider.setCurrentIndex(index)
@@ -105,6 +102,7 @@ class KeyForm(QWidget):
             # A refused key is useless; what could not be tested may still be right.
             self.line.show_fault(fault, can_force=fault.kind not in ("auth", "billing"))
             self._lock(False)
+            self._key.setFocus(Qt.FocusReason.OtherFocusReason)
 
     @property
     def place(self) -> Place:

@@ -33,6 +33,13 @@ def model_group(model: ModelInfo) -> str:
     return provider_title(model.provider or model.name.partition("/")[0])
 
 
+def count_words(count: int) -> str:
+    """Return a number of models in words."""
+    if count == 1:
+        return translate("Models", "1 model")
+    return translate("Models", "{count} models").format(count=count)
+
+
 def short_count(count: int) -> str:
     """Return a number of tokens such as `200k` or `1M`."""
     if count >= 1_000_000:

@@ -100,7 +100,9 @@ class NoteRowView(QWidget):
         """Show the note's present state; an edit that is under way is left alone."""
         self._row = row
         count = len(row.note.attachments)
-        extra = self.tr("%n attachment(s)", "", count) if count else ""
+        extra = self.tr("{count} attachments").format(count=count) if count else ""
+        if count == 1:
+            extra = self.tr("1 attachment")
         shown = " ".join(row.note.text.split())
         self._text.set_text(" · ".join(filter(None, (shown, extra))))
         state = self._state_text(status, tools)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from desktop_agent.core.faults import Fault
@@ -44,13 +44,13 @@ class ServerForm(QWidget):
             field.textEdited.connect(self._on_edited)
         fields = QHBoxLayout()
         fields.setSpacing(8)
-        fields.addWidget(self._address, 3)
-        fields.addWidget(self._key, 2)
+        fields.addWidget(self._address, 1)
         fields.addWidget(self._test)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(6)
         layout.addLayout(fields)
+        layout.addWidget(self._key)
         layout.addWidget(self.line)
         self._on_edited()
 
@@ -63,6 +63,7 @@ class ServerForm(QWidget):
         else:
             self.line.show_fault(fault, can_force=fault.kind != "auth")
             self._lock(False)
+            self._address.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _check(self) -> None:
         base = tidy_address(self._address.text())

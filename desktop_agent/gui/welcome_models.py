@@ -9,12 +9,12 @@ from desktop_agent.core.faults import Fault
 from desktop_agent.core.models import DEMO_MODEL, KeyInfo, ModelInfo, ServerInfo
 from desktop_agent.core.settings import CustomServer
 from desktop_agent.gui.key_form import KeyForm
-from desktop_agent.gui.model_words import can_work, model_hints
+from desktop_agent.gui.model_words import can_work, count_words, model_hints
 from desktop_agent.gui.provider_choices import provider_title
 from desktop_agent.gui.server_form import ServerForm
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.welcome_card import Card, ModelCombo
-from desktop_agent.gui.widgets import GhostButton, Spinner, TextButton, TextLabel
+from desktop_agent.gui.widgets import GhostButton, Spinner, TextButton, TextLabel, restyle
 
 
 class ModelCard(Card):
@@ -54,6 +54,13 @@ class ModelCard(Card):
         self._line.setVisible(bool(models))
         self._use.setEnabled(True)
         self._show_hints()
+
+    def set_best(self, is_best: bool) -> None:
+        """Fill the button of the card that is offered first."""
+        kind = "primary" if is_best else "plain"
+        if self._use.property("kind") != kind:
+            self._use.setProperty("kind", kind)
+            restyle(self._use)
 
     def _on_used(self) -> None:
         model = self._combo.model_info()
@@ -133,7 +140,9 @@ class ModelStep(QWidget):
                 card = self._card("cardLocal", "server", title, len(self._servers))
                 self._servers[server.api_base] = card
             card.set_detail(
-                self.tr("%n model(s), nothing leaves this computer", "", len(server.models))
+                self.tr("{count}, nothing leaves this computer").format(
+                    count=count_words(len(server.models))
+                )
             )
             card.set_models(server.models)
 
@@ -171,7 +180,15 @@ class ModelStep(QWidget):
         card = ModelCard(self._theme, name, icon, title)
         card.used.connect(lambda model: self.model_chosen.emit(model.name, model.api_base))
         self._found.insertWidget(place, card)
+        self._mark_best()
         return card
+
+    def _mark_best(self) -> None:
+        cards = [self._found.itemAt(number) for number in range(self._found.count())]
+        for number, placed in enumerate(cards):
+            card = placed.widget() if placed else None
+            if isinstance(card, ModelCard):
+                card.set_best(number == 0)
 
     def _add_probe(self, layout: QVBoxLayout) -> None:
         self._probe = QWidget()
@@ -254,7 +271,7 @@ class ModelStep(QWidget):
         for owner, card in self._providers.items():
             models = tuple(one for one in self._models if owner in (one.provider, one.api_base))
             if models:
-                card.set_detail(self.tr("%n model(s)", "", len(models)))
+                card.set_detail(count_words(len(models)))
                 card.set_models(models)
             elif self._models:
                 card.set_detail(self.tr("It offered no model just now."))

@@ -1,0 +1,157 @@
+"""The settings window: pages at the left, and every change takes effect at once."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import (
+    QDialog,
+    QHBoxLayout,
+    QListWidget,
+    QListWidgetItem,
+    QStackedWidget,
+    QWidget,
+)
+
+from desktop_agent.core.approvals import Rule
+from desktop_agent.core.faults import Fault
+from desktop_agent.core.models import KeyInfo, ModelInfo
+from desktop_agent.core.settings import Settings
+from desktop_agent.gui.settings_about_page import AboutPage
+from desktop_agent.gui.settings_models_page import ModelsPage
+from desktop_agent.gui.settings_pages import AppearancePage, BehaviourPage
+from desktop_agent.gui.settings_rules_page import RulesPage
+from desktop_agent.gui.theme import Theme
+
+PageName = Literal["appearance", "models", "behaviour", "rules", "about"]
+_NAMES: tuple[PageName, ...] = ("appearance", "models", "behaviour", "rules", "about")
+_ICONS = ("sun", "key", "settings", "shield-check", "info")
+
+
+class SettingsDialog(QDialog):
+    """Signals: `settings_changed(Settings)` with one new value; `rule_deleted(Rule)`;
+    `check_requested(provider, api_base, key)`, answered by `set_check_result`;
+    `key_entered(provider, key, where)` and `key_deleted(provider)`, answered by `set_keys`;
+    `models_requested`, answered by `set_models`.
+    """
+
+    settings_changed = Signal(object)
+    check_requested = Signal(str, str, str)
+    key_entered = Signal(str, str, str)
+    key_deleted = Signal(str)
+    models_requested = Signal()
+    rule_deleted = Signal(object)
+
+    def __init__(self, theme: Theme, settings: Settings, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._settings = settings
+        self.setObjectName("settingsDialog")
+        self.setWindowTitle(self.tr("Settings"))
+        self._appearance = AppearancePage(theme, settings)
+        self._models = ModelsPage(theme, settings)
+        self._behaviour = BehaviourPage(theme, settings)
+        self._rules = RulesPage(theme)
+        self._pages = QStackedWidget()
+        for page in (
+            self._appearance,
+            self._models,
+            self._behaviour,
+            self._rules,
+            AboutPage(theme),
+        ):
+            self._pages.addWidget(page)
+        self._names = self._make_names()
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self._names)
+        layout.addWidget(self._pages, 1)
+        for page in (self._appearance, self._models, self._behaviour):
+            page.changed.connect(self._on_changed)
+        self._models.check_requested.connect(self.check_requested)
+        self._models.key_entered.connect(self.key_entered)
+        self._models.key_deleted.connect(self.key_deleted)
+        self._models.models_requested.connect(self.models_requested)
+        self._rules.rule_deleted.connect(self.rule_deleted)
+        self.resize(820, 620)
+        self.setMinimumSize(480, 380)
+        self._names.setCurrentRow(0)
+
+    def _make_names(self) -> QListWidget:
+        names = QListWidget()
+        names.setObjectName("settingsPages")
+        names.setAccessibleName(self.tr("Pages"))
+        titles = (
+            self.tr("Appearance"),
+            self.tr("Models and keys"),
+            self.tr("Behaviour"),
+            self.tr("Rules"),
+            self.tr("About"),
+        )
+        for title in titles:
+            names.addItem(QListWidgetItem(title))
+        names.setFixedWidth(184)
+        names.setContentsMargins(8, 16, 8, 8)
+        names.setViewportMargins(8, 16, 8, 8)
+        names.currentRowChanged.connect(self._pages.setCurrentIndex)
+        self._theme.changed.connect(self._paint_icons)
+        self._list = names
+        self._paint_icons()
+        return names
+
+    def _paint_icons(self) -> None:
+        for number, icon in enumerate(_ICONS):
+            self._list.item(number).setIcon(self._theme.icon(icon, "muted", 16))
+
+    # -- down -----------------------------------------------------------------------------
+
+    def set_settings(self, settings: Settings) -> None:
+        """Show these; nothing is emitted."""
+        self._settings = settings
+        for page in (self._appearance, self._models, self._behaviour):
+            page.show_settings(settings)
+
+    def set_keys(self, keys: tuple[KeyInfo, ...]) -> None:
+        """Show whose keys are there."""
+        self._models.set_keys(tuple(keys))
+
+    def set_models(self, models: tuple[ModelInfo, ...]) -> None:
+        """Know the models that can be chosen."""
+        self._models.set_models(tuple(models))
+
+    def set_rules(self, rules: tuple[Rule, ...]) -> None:
+        """Show the approval rules."""
+        self._rules.set_rules(tuple(rules))
+
+    def set_check_result(self, fault: Fault | None) -> None:
+        """Tell whether the key or the address works."""
+        self._models.set_check_result(fault)
+
+    def set_has_keyring(self, has_keyring: bool) -> None:
+        """Know whether this computer has a keyring."""
+        self._models.set_has_keyring(has_keyring)
+
+    def open_page(self, name: PageName) -> None:
+        """Show a page, opening the window."""
+        self._names.setCurrentRow(_NAMES.index(name))
+        self.show()
+        self.raise_()
+        self.activateWindow()
+
+    def ask_key(self, provider: str = "") -> None:
+        """Show where a key is entered, for this provider if it is known."""
+        self.open_page("models")
+        self._models.key_form.select_provider(provider)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Show only the pages' icons when there is little room."""
+        super().resizeEvent(event)
+        self._names.setFixedWidth(184 if self.width() >= 640 else 60)
+
+    def _on_changed(self, settings: Settings) -> None:
+        # Every page holds its own copy: a change on one must not undo another's.
+        self.set_settings(settings)
+        self.settings_changed.emit(settings)

@@ -1,0 +1,176 @@
+"""Settings: how the app looks, and how it behaves. Each control changes one field."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Protocol
+
+from msgspec.structs import replace
+from PySide6.QtCore import Signal, SignalInstance
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from desktop_agent.core.settings import Settings
+from desktop_agent.gui.setting_rows import ChoiceBox, NumberBox, SettingGroup, Switch, scrolled
+from desktop_agent.gui.theme import Theme
+
+TEXT_SCALES = (80, 90, 100, 110, 125, 150, 175, 200)
+
+
+class _Control(Protocol):
+    """ChoiceBox, NumberBox and Switch."""
+
+    @property
+    def chosen(self) -> SignalInstance: ...
+
+    def set_value(self, value: object) -> None: ...
+
+
+class SettingsPage(QWidget):
+    """A page whose controls are bound to fields. `changed(Settings)` holds one new value."""
+
+    changed = Signal(object)
+
+    def __init__(self, settings: Settings, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._settings = settings
+        self._bound: list[tuple[str, _Control]] = []
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        self._layout = layout
+
+    def show_settings(self, settings: Settings) -> None:
+        """Show these; nothing is emitted."""
+        self._settings = settings
+        for field, control in self._bound:
+            control.set_value(_read(settings, field))
+
+    def bind(self, field: str, control: QWidget) -> QWidget:
+        """Tie a control to a field, such as `theme` or `limits.idle_s`."""
+        self._bound.append((field, control))  # pyright: ignore[reportArgumentType]
+        control.chosen.connect(partial(self._on_chosen, field))  # pyright: ignore[reportAttributeAccessIssue]
+        return control
+
+    def fill(self, *groups: QWidget) -> None:
+        """Show the groups, and the present values."""
+        self._layout.addWidget(scrolled(*groups))
+        self.show_settings(self._settings)
+
+    def _on_chosen(self, field: str, value: object) -> None:
+        if field.startswith("limits."):
+            name = field.removeprefix("limits.")
+            kind = type(getattr(self._settings.limits, name))
+            limits = replace(self._settings.limits, **{name: kind(value)})
+            self._settings = replace(self._settings, limits=limits)
+        else:
+            self._settings = replace(self._settings, **{field: value})
+        self.changed.emit(self._settings)
+
+
+def _read(settings: Settings, field: str) -> object:
+    if field.startswith("limits."):
+        return getattr(settings.limits, field.removeprefix("limits."))
+    return getattr(settings, field)
+
+
+class AppearancePage(SettingsPage):
+    """Theme, text size, motion."""
+
+    def __init__(self, theme: Theme, settings: Settings, parent: QWidget | None = None) -> None:
+        super().__init__(settings, parent)
+        tr = self.tr
+        looks = (("system", tr("As the system")), ("light", tr("Light")), ("dark", tr("Dark")))
+        scales = tuple((scale, f"{scale}%") for scale in TEXT_SCALES)
+        group = SettingGroup(theme)
+        group.add_row(tr("Theme"), "", self.bind("theme", ChoiceBox("theme", looks)))
+        group.add_row(
+            tr("Text size"),
+            tr("Ctrl+= and Ctrl+- change it as well"),
+            self.bind("text_scale", ChoiceBox("textScale", scales)),
+        )
+        group.add_row(
+            tr("Reduce motion"),
+            tr("Nothing turns, slides or fades"),
+            self.bind("reduce_motion", Switch("reduceMotion")),
+        )
+        self.fill(group)
+
+
+class BehaviourPage(SettingsPage):
+    """The first mode, the keys that send, limits."""
+
+    def __init__(self, theme: Theme, settings: Settings, parent: QWidget | None = None) -> None:
+        super().__init__(settings, parent)
+        self._theme = theme
+        self.fill(self._agent(), self._keys(), self._limits())
+
+    def _agent(self) -> SettingGroup:
+        tr = self.tr
+        modes = (
+            ("look", tr("Look only")),
+            ("ask", tr("Ask before changes")),
+            ("free", tr("Work without asking")),
+        )
+        group = SettingGroup(self._theme, tr("The agent"))
+        group.add_row(
+            tr("Mode of new sessions"),
+            tr("Each session can change it at the message box"),
+            self.bind("mode", ChoiceBox("defaultMode", modes)),
+        )
+        group.add_row(
+            tr("Steps in one turn"),
+            tr("After so many requests to the model it stops and asks to go on"),
+            self.bind("max_steps", NumberBox("maxSteps", 1, 10_000)),
+        )
+        group.add_row(
+            tr("Time for a command"),
+            tr("A command that takes longer is ended, unless the agent asks for more"),
+            self.bind("shell_timeout_s", NumberBox("shellTimeout", 1, 600, tr(" s"))),
+        )
+        return group
+
+    def _keys(self) -> SettingGroup:
+        tr = self.tr
+        group = SettingGroup(self._theme, tr("Sending"))
+        sends = ((False, tr("Enter")), (True, tr("Ctrl+Enter")))
+        group.add_row(
+            tr("Send a message with"),
+            tr("The other one begins a new line; Shift+Enter always does"),
+            self.bind("send_with_ctrl_enter", ChoiceBox("sendKey", sends)),
+        )
+        while_busy = ((False, tr("Queue: after this turn")), (True, tr("Steer: at the next step")))
+        group.add_row(
+            tr("While the agent works, send means"),
+            tr("The other way is one key further"),
+            self.bind("steer_on_enter", ChoiceBox("steerOnEnter", while_busy)),
+        )
+        return group
+
+    def _limits(self) -> SettingGroup:
+        tr = self.tr
+        group = SettingGroup(self._theme, tr("Waiting for a model"))
+        for field, name, title, detail, low, high in (
+            ("connect_s", "connectTime", tr("To connect"), "", 1, 300),
+            ("first_byte_s", "firstByteTime", tr("For the first word"), "", 5, 3600),
+            (
+                "idle_s",
+                "idleTime",
+                tr("In silence"),
+                tr("Between two pieces of an answer"),
+                5,
+                3600,
+            ),
+            (
+                "retry_total_s",
+                "retryTime",
+                tr("Trying again, in all"),
+                tr("When a provider is busy or can't be reached"),
+                0,
+                3600,
+            ),
+        ):
+            control = NumberBox(name, low, high, tr(" s"))
+            group.add_row(title, detail, self.bind(f"limits.{field}", control))
+        group.add_row(
+            tr("Tries"), "", self.bind("limits.max_retries", NumberBox("maxRetries", 0, 20))
+        )
+        return group
