@@ -10,6 +10,8 @@ from pathlib import Path
 
 from desktop_agent.adapters import sqlite_tasks
 from desktop_agent.adapters.private_file import damaged_name
+from desktop_agent.adapters.sqlite_salvage import salvage
+from desktop_agent.engine.ports import StoreError
 
 _log = logging.getLogger(__name__)
 
@@ -56,14 +58,15 @@ _MIGRATIONS: tuple[str, ...] = (_TABLES, sqlite_tasks.TABLES)
 SCHEMA_VERSION = len(_MIGRATIONS)
 
 
-class StoreTooNew(Exception):
+class StoreTooNew(StoreError):
     """The database was written by a newer version of the app; it is left untouched."""
 
 
 def open_database(path: Path, *, check: bool) -> tuple[sqlite3.Connection, Path | None]:
     """Open or make the database; a damaged one is renamed and a new one is begun.
 
-    Returns the connection and, when there was damage, where the damaged file is kept.
+    What can be read of the damaged one is copied. Returns the connection and, when there was
+    damage, where the damaged file is kept.
     `check` looks through the whole file first, for use after the app ended abruptly.
     """
     try:
@@ -73,7 +76,9 @@ def open_database(path: Path, *, check: bool) -> tuple[sqlite3.Connection, Path 
     except sqlite3.DatabaseError as error:
         kept = set_aside(path)
         _log.error("the session database was damaged (%s); it is kept as %s", error, kept)
-        return _open(path, check=False), kept
+        connection = _open(path, check=False)
+        _log.warning("%d rows of it could be saved", salvage(kept, connection))
+        return connection, kept
 
 
 def set_aside(path: Path) -> Path:
@@ -123,7 +128,10 @@ def _quick_check(connection: sqlite3.Connection) -> None:
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > SCHEMA_VERSION:
-        raise StoreTooNew(f"{path.name} has version {version}, this app knows {SCHEMA_VERSION}")
+        raise StoreTooNew(
+            "Your sessions were last used by a newer version of this app, which is needed to"
+            f" open them ({path.name} has version {version}, known are up to {SCHEMA_VERSION})."
+        )
     if 0 < version < SCHEMA_VERSION:
         _back_up(connection, path, version)
     for number in range(version, SCHEMA_VERSION):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sqlite3
 import time
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
@@ -16,6 +15,7 @@ import msgspec
 from desktop_agent.adapters import sqlite_search, sqlite_tasks
 from desktop_agent.adapters.file_lock import FileLock
 from desktop_agent.adapters.lenient import convert_leniently
+from desktop_agent.adapters.sqlite_errors import failing_in_words
 from desktop_agent.adapters.sqlite_history import FOLDED_KINDS, fold
 from desktop_agent.adapters.sqlite_rows import decode, decode_all, encode, searchable
 from desktop_agent.adapters.sqlite_schema import open_database
@@ -68,19 +68,22 @@ _INSERT_STREAMING = (
 class SqliteStore:
     """The port `Store` over one file. Opened, used and closed on one thread.
 
-    Raises StoreLocked when another running copy of the app has the file. `set_aside` is
-    where a damaged file was moved, for the person to be told; a new one is in use then.
-    `was_interrupted` tells that the app did not close the file the last time.
+    Raises StoreLocked when another running copy of the app has the file, else StoreError.
+    `set_aside` is where a damaged file was moved, for the person to be told; a new one, with
+    what could be read of the old, is in use then. `was_interrupted` tells that the app did
+    not close the file the last time.
     """
 
     def __init__(self, path: Path) -> None:
         self._lock = FileLock(path.with_name(f"{path.name}.lock"))
         self.was_interrupted = self._lock.was_abandoned
         try:
-            self._connection, self.set_aside = open_database(path, check=self.was_interrupted)
+            with failing_in_words():
+                opened = open_database(path, check=self.was_interrupted)
         except BaseException:
             self._lock.release(is_clean=False)
             raise
+        self._connection, self.set_aside = opened
         self._pending = Pending()
         self._lists = sqlite_tasks.SavedLists()
         self._keys: dict[SessionId, int] = {}
@@ -138,7 +141,7 @@ class SqliteStore:
 
         The newest page ends with the text that is streaming right now.
         """
-        with _failing():
+        with failing_in_words():
             key = self._key(session_id)
             if before_seq is None:
                 self.flush_pending()
@@ -156,7 +159,7 @@ class SqliteStore:
     def load_agents(self, session_id: SessionId) -> tuple[AgentRecord, ...]:
         """Return every agent of the session, with its whole history."""
         marks = ",".join("?" * len(FOLDED_KINDS))
-        with _failing():
+        with failing_in_words():
             rows = self._connection.execute(
                 f"SELECT body, crc FROM event WHERE session = ? AND kind IN ({marks}) ORDER BY seq",
                 (self._key(session_id), *FOLDED_KINDS),
@@ -167,7 +170,7 @@ class SqliteStore:
 
     def task_states(self, session_id: SessionId) -> dict[AgentId, TaskState]:
         """Return the task lists of the session's agents: what the last ListChanged said."""
-        with _failing():
+        with failing_in_words():
             return sqlite_tasks.load(self._connection, self._key(session_id))
 
     # Sessions and rules
@@ -195,7 +198,7 @@ class SqliteStore:
 
     def sessions(self) -> tuple[SessionInfo, ...]:
         """Return all sessions, newest activity first."""
-        with _failing():
+        with failing_in_words():
             rows = self._connection.execute(
                 "SELECT info FROM session ORDER BY updated_at DESC, key DESC"
             ).fetchall()
@@ -204,12 +207,12 @@ class SqliteStore:
 
     def search(self, text: str, limit: int) -> tuple[SessionId, ...]:
         """Return sessions whose title or messages hold the words, best first."""
-        with _failing():
+        with failing_in_words():
             return sqlite_search.search(self._connection, text, limit, has_fts=self._has_fts)
 
     def rules(self) -> tuple[Rule, ...]:
         """Return the stored approval rules."""
-        with _failing():
+        with failing_in_words():
             rows = self._connection.execute("SELECT body FROM rule ORDER BY position").fetchall()
         return tuple(msgspec.json.decode(row[0], type=Rule) for row in rows)
 
@@ -335,7 +338,7 @@ class SqliteStore:
     @contextmanager
     def _writing(self, *, is_forced: bool) -> Generator[None]:
         """One transaction; with `is_forced` it is on the disk itself at the end."""
-        with _failing():
+        with failing_in_words():
             if self._is_forced is not is_forced:
                 self._connection.execute(
                     f"PRAGMA synchronous = {'FULL' if is_forced else 'NORMAL'}"
@@ -350,28 +353,6 @@ class SqliteStore:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
-
-
-@contextmanager
-def _failing() -> Generator[None]:
-    try:
-        yield
-    except sqlite3.ProgrammingError:
-        raise  # the wrong thread, or closed: a defect
-    except sqlite3.Error as error:
-        raise StoreError(_in_words(error)) from error
-
-
-def _in_words(error: sqlite3.Error) -> str:
-    match error.sqlite_errorcode:
-        case sqlite3.SQLITE_FULL:
-            return "The disk is full, so nothing more can be saved."
-        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_CANTOPEN:
-            return "The file of your sessions can't be written. Check the folder's permissions."
-        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
-            return "The file of your sessions is damaged. Restart the app: it keeps the file aside."
-        case _:
-            return f"The file of your sessions could not be used: {error}."
 
 
 def _fragments(rows: Iterable[Any]) -> list[Fragment]:

@@ -515,10 +515,40 @@ def test_a_damaged_file_is_kept_aside_and_a_new_one_begun(
         assert again.set_aside is not None
         assert again.set_aside.read_bytes() == damaged
         assert "damaged-20" in again.set_aside.name
-        assert again.sessions() == ()
         again.save_session(info())
-        recorded(again, user("a new beginning"))
-        assert len(again.page(SESSION, None, 10).events) == 1
+        newest = user("a new beginning")
+        recorded(again, newest)
+        assert again.page(SESSION, None, 10).events[-1] == newest
+    with closing(SqliteStore(path)) as again:
+        assert again.set_aside is None
+
+
+def test_a_damaged_page_costs_what_was_on_it_and_no_other_session(
+    store: SqliteStore, path: Path
+) -> None:
+    for session in range(20):
+        store.save_session(info(SessionId(f"se_{session}"), f"Title {session}", session))
+        for number in range(10):
+            for event in turn(100 * session + number):
+                store.record(SessionId(f"se_{session}"), event)
+    store.save_rules((Rule("shell", "pytest"),))
+    store.close()
+    body = bytearray(path.read_bytes())
+    start = body.index(b"output 1005") // 4096 * 4096
+    body[start : start + 4096] = b"\xff" * 4096
+    path.write_bytes(body)
+    path.with_name(f"{path.name}.lock").write_text("999999")  # as after a crash
+    with closing(SqliteStore(path)) as again:
+        assert again.set_aside is not None
+        assert len(again.sessions()) == 21
+        assert again.rules() == (Rule("shell", "pytest"),)
+        lengths = [
+            len(again.load_agents(SessionId(f"se_{session}"))[0].history) for session in range(20)
+        ]
+        assert lengths.count(40) >= 18
+        assert sum(lengths) > 780
+        assert again.search("question 1905", 5) == ("se_19",)
+        again.record(SessionId("se_3"), user("going on"))
 
 
 def test_a_healthy_file_is_not_set_aside(store: SqliteStore, path: Path) -> None:
@@ -561,7 +591,7 @@ def test_a_failed_migration_leaves_the_old_version(
     with monkeypatch.context() as patched:
         patched.setattr(sqlite_schema, "_MIGRATIONS", scripts)
         patched.setattr(sqlite_schema, "SCHEMA_VERSION", len(scripts))
-        with pytest.raises(sqlite3.OperationalError):
+        with pytest.raises(StoreError):
             SqliteStore(path)
     with closing(SqliteStore(path)) as again:
         assert again.sessions() == (info(),)
