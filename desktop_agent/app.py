@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -77,6 +76,8 @@ def _window(folder: str, settings: Settings | None = None) -> int:
 
 def _demo(arguments: list[str]) -> int:
     """Open the window with the demo model, leaving no trace in the person's own settings."""
+    import tempfile
+
     if "DESKTOP_AGENT_HOME" in os.environ:
         return _window(arguments[0] if arguments else _demo_folder(), Settings(model="demo"))
     with tempfile.TemporaryDirectory(prefix="desktop-agent-", ignore_cleanup_errors=True) as home:
@@ -88,6 +89,7 @@ def _demo(arguments: list[str]) -> int:
 def _demo_folder() -> str:
     """Return a copy of the demo folder, free to be changed."""
     import shutil
+    import tempfile
 
     place = Path(tempfile.mkdtemp(prefix="desktop-agent-demo-")) / "garden"
     shutil.copytree(paths.resource("demo"), place)
@@ -97,6 +99,7 @@ def _demo_folder() -> str:
 def _demo_run(arguments: list[str]) -> int:
     """Do the demo's job in the real window without a display, and say what happens."""
     import argparse
+    import tempfile
 
     parser = argparse.ArgumentParser(prog="desktop-agent --demo-run")
     parser.add_argument("folder", metavar="FOLDER", type=Path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QMainWindow
+from PySide6.QtWidgets import QMainWindow, QMenu
 
 from desktop_agent.gui.theme import Theme
 
@@ -23,8 +23,8 @@ class WindowActions(QObject):
         self._session_menu()
         self._edit_menu()
         self._view_menu()
-        theme.changed.connect(self._paint_icons)
-        self._paint_icons()
+        for menu in window.menuBar().findChildren(QMenu):
+            menu.aboutToShow.connect(self._paint_icons)
 
     def _session_menu(self) -> None:
         tr = self.tr

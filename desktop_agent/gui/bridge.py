@@ -2,43 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 import itertools
-import logging
-import threading
-from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
+from typing import Any
 
 from PySide6.QtCore import QObject, Qt, Signal
 
-from desktop_agent.core.events import AgentsChanged, EngineFailed, Event, SessionsChanged
+from desktop_agent.core.events import Event
+from desktop_agent.gui.backend import BridgeClosed, Compose
 
-_FLUSH_S = 1 / 30
 _CLOSE_S = 6.0
-_log = logging.getLogger(__name__)
-
-Emit = Callable[[Event], None]
-
-
-class Backend(Protocol):
-    """What runs on the engine thread; commands go to `engine`, queries to any of the parts."""
-
-    @property
-    def engine(self) -> Any:
-        """The engine."""
-        ...
-
-    async def close(self) -> None:
-        """Stop everything and let go of it."""
-        ...
-
-
-Compose = Callable[[Emit], Awaitable[Backend]]
-
-
-class BridgeClosed(Exception):
-    """The query can't be answered any more: the engine is gone."""
 
 
 class Bridge(QObject):
@@ -56,45 +28,52 @@ class Bridge(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._pump: _Pump | None = None
+        self._thread: Any = None
         self._numbers = itertools.count(1)
-        self._asked: dict[int, asyncio.Future[Any]] = {}
+        self._asked: dict[int, Any] = {}
         queued = Qt.ConnectionType.QueuedConnection
         self._crossed.connect(self._on_crossed, queued)
         self._answered.connect(self._on_answered, queued)
 
     def start(self, compose: Compose) -> None:
         """Start the engine thread; commands posted before the backend is there wait for it."""
-        if self._pump is not None:
+        if self._thread is not None:
             raise RuntimeError("the bridge was started before")
-        self._pump = _Pump(compose, self._crossed.emit, self._answered.emit, self.started.emit)
-        self._pump.start()
+        # asyncio comes with it: the first paint does not wait for that.
+        from desktop_agent.gui.engine_thread import EngineThread
+
+        self._thread = EngineThread(
+            compose, self._crossed.emit, self._answered.emit, self.started.emit
+        )
+        self._thread.start()
 
     def post(self, name: str, *args: Any, **kwargs: Any) -> None:
         """Run a command of the engine; a failure comes back as an EngineFailed event."""
-        if self._pump is not None:
-            self._pump.call(lambda backend: _command(backend, name, args, kwargs), name)
+        if self._thread is not None:
+            self._thread.call(name, args, kwargs)
 
     async def ask(self, target: str, name: str, *args: Any, **kwargs: Any) -> Any:
         """Await a query of `engine`, `catalog`, `secrets` or `settings` on the window's loop."""
-        if self._pump is None or not self._pump.is_alive():
+        if self._thread is None or not self._thread.is_alive():
             raise BridgeClosed(name)
+        import asyncio  # loaded by the engine's thread already
+
         number = next(self._numbers)
         answer = asyncio.get_running_loop().create_future()
         self._asked[number] = answer
-        self._pump.ask(number, target, name, args, kwargs)
+        self._thread.ask(number, target, name, args, kwargs)
         try:
             return await answer
         finally:
             if self._asked.pop(number, None) is not None and answer.cancelled():
-                self._pump.withdraw(number)
+                self._thread.withdraw(number)
 
     def close(self, timeout_s: float = _CLOSE_S) -> bool:
         """Close the backend and end the thread; tells whether it ended in time."""
         for answer in self._asked.values():
             answer.cancel()
         self._asked.clear()
-        return self._pump.stop(timeout_s) if self._pump is not None else True
+        return self._thread.stop(timeout_s) if self._thread is not None else True
 
     def _on_crossed(self, batch: tuple[Event, ...]) -> None:
         assert self.thread().isCurrentThread(), "events must arrive on the window's thread"
@@ -108,200 +87,3 @@ class Bridge(QObject):
             answer.set_result(result)
         else:
             answer.set_exception(error)
-
-
-class _Pump:
-    """The engine thread: its loop, the batching, and what waits for the backend."""
-
-    def __init__(
-        self,
-        compose: Compose,
-        deliver: Callable[[tuple[Event, ...]], None],
-        answer: Callable[[int, object, object], None],
-        tell_started: Callable[[], None],
-    ) -> None:
-        self._compose = compose
-        self._deliver = deliver
-        self._answer = answer
-        self._tell_started = tell_started
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._stopping: asyncio.Event | None = None
-        self._backend: Backend | None = None
-        self._early: list[tuple[Callable[[Backend], None], str]] | None = []
-        self._jobs: dict[int, asyncio.Task[None]] = {}
-        self._pending: list[Event] = []
-        self._armed: asyncio.TimerHandle | None = None
-        self._armed_at = 0.0
-        self._has_loop = threading.Event()
-        # A daemon, so that an engine that refuses to end can't keep the process alive.
-        self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-        self._has_loop.wait()
-
-    def is_alive(self) -> bool:
-        return self._thread.is_alive()
-
-    def stop(self, timeout_s: float) -> bool:
-        self._cross(self._request_stop)
-        self._thread.join(timeout_s)
-        if self._thread.is_alive():
-            _log.error("the engine did not end within %s s", timeout_s)
-        return not self._thread.is_alive()
-
-    def call(self, command: Callable[[Backend], None], name: str) -> None:
-        self._cross(self._on_command, command, name)
-
-    def ask(
-        self, number: int, target: str, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> None:
-        def begin(backend: Backend) -> None:
-            job = asyncio.ensure_future(
-                self._find_answer(backend, number, target, name, args, kwargs)
-            )
-            self._jobs[number] = job
-            job.add_done_callback(lambda _: self._jobs.pop(number, None))
-
-        self._cross(self._on_command, begin, name)
-
-    def withdraw(self, number: int) -> None:
-        def cancel() -> None:
-            job = self._jobs.get(number)
-            if job is not None:
-                job.cancel()
-
-        self._cross(cancel)
-
-    def _cross(self, callback: Callable[..., None], *args: Any) -> None:
-        assert self._loop is not None
-        # After the end the loop is closed and nobody is left to hear the command.
-        if not self._loop.is_closed():
-            try:
-                self._loop.call_soon_threadsafe(callback, *args)
-            except RuntimeError:
-                _log.info("a command came after the engine had ended")
-
-    # -- everything below runs on the engine thread --
-
-    def _run(self) -> None:
-        with asyncio.Runner() as runner:
-            runner.run(self._main())
-
-    async def _main(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._loop.set_exception_handler(self._on_loop_error)
-        self._stopping = asyncio.Event()
-        self._has_loop.set()
-        try:
-            self._backend = await self._compose(self._emit)
-        except Exception as error:  # noqa: BLE001 - the window must open and say what is wrong
-            self._fail("start", error)
-        else:
-            self._tell_started()
-            self._run_early(self._backend)
-        await self._stopping.wait()
-        await self._shut()
-
-    def _run_early(self, backend: Backend) -> None:
-        early, self._early = self._early, None
-        for command, name in early or ():
-            self._try(command, backend, name)
-
-    async def _shut(self) -> None:
-        if self._backend is not None:
-            try:
-                await self._backend.close()
-            except Exception as error:  # noqa: BLE001 - the rest must still be let go
-                self._fail("close", error)
-        self._flush()
-
-    def _request_stop(self) -> None:
-        assert self._stopping is not None
-        self._stopping.set()
-
-    def _on_command(self, command: Callable[[Backend], None], name: str) -> None:
-        if self._early is not None:
-            self._early.append((command, name))
-        elif self._backend is not None:
-            self._try(command, self._backend, name)
-
-    def _try(self, command: Callable[[Backend], None], backend: Backend, name: str) -> None:
-        try:
-            command(backend)
-        except Exception as error:  # noqa: BLE001 - a failed command must not end the engine
-            self._fail(name, error)
-
-    async def _find_answer(
-        self,
-        backend: Backend,
-        number: int,
-        target: str,
-        name: str,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-    ) -> None:
-        try:
-            result = getattr(getattr(backend, target), name)(*args, **kwargs)
-            if inspect.isawaitable(result):
-                result = await result
-        except Exception as error:  # noqa: BLE001 - it is raised again where it was asked
-            self._answer(number, None, error)
-        else:
-            self._answer(number, result, None)
-
-    def _on_loop_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        error = context.get("exception")
-        if isinstance(error, Exception):
-            self._fail("engine", error)
-        else:
-            _log.error("engine loop: %s", context.get("message"))
-
-    def _fail(self, where: str, error: Exception) -> None:
-        _log.error("%s failed", where, exc_info=error)
-        self._emit(EngineFailed(where, f"{type(error).__name__}: {error}"))
-
-    def _emit(self, event: Event) -> None:
-        """Take an event; the batch goes out a 30th of a second after its first event.
-
-        The clock is looked at here as well: a busy loop would not reach its timer.
-        """
-        assert self._loop is not None
-        self._pending.append(event)
-        now = self._loop.time()
-        if self._armed is None:
-            self._armed_at = now
-            self._armed = self._loop.call_later(_FLUSH_S, self._flush)
-        elif now - self._armed_at >= _FLUSH_S:
-            self._flush()
-
-    def _flush(self) -> None:
-        if self._armed is not None:
-            self._armed.cancel()
-            self._armed = None
-        if self._pending:
-            batch, self._pending = self._pending, []
-            self._deliver(newest_snapshots(batch))
-
-
-def newest_snapshots(batch: list[Event]) -> tuple[Event, ...]:
-    """Leave out snapshots that a later one of the same list replaces; keep all else in order."""
-    seen: set[object] = set()
-    kept: list[Event] = []
-    for event in reversed(batch):
-        if isinstance(event, SessionsChanged):
-            key: object = SessionsChanged
-        elif isinstance(event, AgentsChanged):
-            key = event.session_id
-        else:
-            kept.append(event)
-            continue
-        if key not in seen:
-            seen.add(key)
-            kept.append(event)
-    kept.reverse()
-    return tuple(kept)
-
-
-def _command(backend: Backend, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    getattr(backend.engine, name)(*args, **kwargs)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from msgspec.structs import replace
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
-from PySide6.QtWidgets import QApplication, QMainWindow
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QPaintEvent
+from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.events import (
@@ -38,7 +39,6 @@ from desktop_agent.gui.session_flow import SessionFlow, is_untouched
 from desktop_agent.gui.session_pages import SessionPages
 from desktop_agent.gui.settings_window import SettingsWindow
 from desktop_agent.gui.theme import Theme
-from desktop_agent.gui.transcript.view import TranscriptView
 from desktop_agent.gui.window_frame import WindowFrame
 from desktop_agent.gui.window_state import WindowState
 
@@ -65,7 +65,7 @@ class MainWindow(QMainWindow):
         self.setMinimumSize(420, 400)
         self.frame = frame = WindowFrame(theme, self)
         self.setCentralWidget(frame)
-        self.pages = SessionPages(frame.stack, lambda: TranscriptView(theme, frame.stack))
+        self.pages = SessionPages(frame.stack, self._make_page)
         self._state = WindowState(self)
         self.flow = SessionFlow(bridge, self.pages, self._state, settings, folder)
         self.commands = WindowActions(theme, self)
@@ -153,12 +153,19 @@ class MainWindow(QMainWindow):
         self._empty.prompt_chosen.connect(self.frame.composer.set_text)
         popups.model_titled.connect(self.frame.composer.set_model)
 
-    def _connect_page(self, view: TranscriptView, session_id: str) -> None:
+    def _make_page(self) -> QWidget:
+        # Markdown and highlighting come with it; the first paint has no transcript yet.
+        from desktop_agent.gui.transcript.view import TranscriptView
+
+        return TranscriptView(self._theme, self.frame.stack)
+
+    def _connect_page(self, view: Any, session_id: str) -> None:
         post = self._bridge.post
         view.decided.connect(lambda request_id, decision: post("decide", request_id, decision))
         view.answered.connect(lambda question_id, text: post("answer", question_id, text))
         view.resume_requested.connect(lambda: self.flow.tell("resume"))
         view.fault_action.connect(self._act)
+        view.compose_requested.connect(self.frame.composer.focus_text)
         view.edit_requested.connect(self.frame.composer.set_text)
         view.open_path_requested.connect(lambda path: open_path(path, self.flow.workspace))
         view.open_link_requested.connect(open_link)
@@ -411,12 +418,12 @@ class MainWindow(QMainWindow):
             self._show_place()
             self.flow.mark_read()
 
-    def event(self, event: QEvent) -> bool:
+    def paintEvent(self, event: QPaintEvent) -> None:
         """Tell of the first paint, once it is on the screen."""
-        if event.type() == QEvent.Type.Paint and not self._was_painted:
+        super().paintEvent(event)
+        if not self._was_painted:
             self._was_painted = True
             QTimer.singleShot(0, self.painted.emit)
-        return super().event(event)
 
     def _come_back(self) -> None:
         self.attention.leave_tray()

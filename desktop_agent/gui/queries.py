@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from desktop_agent.gui.bridge import Bridge, BridgeClosed
+from desktop_agent.gui.backend import BridgeClosed
+from desktop_agent.gui.bridge import Bridge
 
 _log = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ class Queries(QObject):
     def __init__(self, bridge: Bridge, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._bridge = bridge
-        self._jobs: set[asyncio.Task[None]] = set()
+        self._jobs: set[Any] = set()
 
     def ask(
         self, then: Callable[[Any], None] | None, target: str, name: str, *args: object
@@ -45,6 +45,8 @@ class Queries(QObject):
 
     def run(self, work: Coroutine[Any, Any, None], name: str) -> None:
         """Run some work on the window's loop; its failure is logged and told."""
+        import asyncio  # loaded long before the first question; not before the first paint
+
         job = asyncio.ensure_future(self._guard(work, name))
         self._jobs.add(job)
         job.add_done_callback(self._jobs.discard)

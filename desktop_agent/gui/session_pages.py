@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QStackedWidget
@@ -18,7 +19,6 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.sessions import SessionInfo
-from desktop_agent.gui.transcript.view import TranscriptView
 
 _KEPT = 5
 
@@ -31,11 +31,11 @@ class SessionPages(QObject):
 
     page_made = Signal(object, str)
 
-    def __init__(self, stack: QStackedWidget, make_view: Callable[[], TranscriptView]) -> None:
+    def __init__(self, stack: QStackedWidget, make_view: Callable[[], Any]) -> None:
         super().__init__(stack)
         self._stack = stack
         self._make_view = make_view
-        self._pages: OrderedDict[SessionId, TranscriptView] = OrderedDict()
+        self._pages: OrderedDict[SessionId, Any] = OrderedDict()
         self._first_seqs: dict[SessionId, int] = {}
         self._owners: dict[AgentId, SessionId] = {}
         self._agents: dict[SessionId, tuple[AgentInfo, ...]] = {}
@@ -98,7 +98,7 @@ class SessionPages(QObject):
         if view is not None:
             self._stack.setCurrentWidget(view)
 
-    def page(self, session_id: SessionId | None) -> TranscriptView | None:
+    def page(self, session_id: SessionId | None) -> Any:
         """Return the session's transcript, if it is kept."""
         return self._pages.get(session_id) if session_id else None
 

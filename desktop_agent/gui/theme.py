@@ -129,12 +129,10 @@ class Theme(QObject):
         return 0 if self._reduced_motion else int(self._tokens["motion"][name])
 
     def icon(self, name: str, token: str = "muted", size: int = 16) -> QIcon:
-        """Return a tinted icon, sharp on this screen; disabled it is paler."""
+        """Return a tinted icon, sharp on this screen."""
         icon = QIcon()
         for ratio in {1.0, self._app.devicePixelRatio()}:
             icon.addPixmap(self.pixmap(name, token, size, ratio))
-            disabled = self.pixmap(name, "line3", size, ratio)
-            icon.addPixmap(disabled, QIcon.Mode.Disabled)
         return icon
 
     def pixmap(self, name: str, token: str = "muted", size: int = 16, dpr: float = 1.0) -> QPixmap:

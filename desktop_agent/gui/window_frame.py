@@ -54,9 +54,6 @@ class WindowFrame(QWidget):
         column.addWidget(self.stack, 1)
         column.addWidget(self._bottom)
         self.header.sidebar_button.clicked.connect(self.toggle_sidebar)
-        app = QApplication.instance()
-        if app is not None:
-            app.installEventFilter(self)
 
     @property
     def is_narrow(self) -> bool:
@@ -103,8 +100,8 @@ class WindowFrame(QWidget):
         self._place()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Close the drawer on a press beside it."""
-        if event.type() == QEvent.Type.MouseButtonPress and self._is_drawer_open:
+        """Close the drawer on a press beside it; installed only while it is open."""
+        if event.type() == QEvent.Type.MouseButtonPress:
             is_beside = isinstance(watched, QWidget) and self.center.isAncestorOf(watched)
             if is_beside and not self.header.sidebar_button.underMouse():
                 self.close_drawer()
@@ -119,6 +116,11 @@ class WindowFrame(QWidget):
         self.sidebar.setGeometry(QStyle.visualRect(self.layoutDirection(), whole, side))
         self.center.setGeometry(QStyle.visualRect(self.layoutDirection(), whole, rest))
         self.sidebar.setVisible(is_shown)
+        app = QApplication.instance()
+        if app is not None:
+            app.removeEventFilter(self)
+            if is_shown and self.is_narrow:
+                app.installEventFilter(self)
         self.sidebar.raise_()
 
     def _make_bottom(self) -> QWidget:

@@ -13,7 +13,9 @@ from desktop_agent.core.events import (
     SessionsChanged,
 )
 from desktop_agent.core.ids import AgentId, MessageId, SessionId
-from desktop_agent.gui.bridge import Bridge, BridgeClosed, newest_snapshots
+from desktop_agent.gui.backend import BridgeClosed
+from desktop_agent.gui.bridge import Bridge
+from desktop_agent.gui.engine_thread import newest_snapshots
 
 AGENT = AgentId("ag_1")
 

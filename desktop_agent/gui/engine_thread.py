@@ -1,0 +1,221 @@
+"""The engine's thread: its loop, the batches of events, and what waits for the backend."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from desktop_agent.core.events import AgentsChanged, EngineFailed, Event, SessionsChanged
+from desktop_agent.gui.backend import Backend, Compose
+
+_FLUSH_S = 1 / 30
+_log = logging.getLogger(__name__)
+
+
+class EngineThread:
+    """Runs a backend. `deliver`, `answer` and `tell_started` are called on the thread itself."""
+
+    def __init__(
+        self,
+        compose: Compose,
+        deliver: Callable[[tuple[Event, ...]], None],
+        answer: Callable[[int, object, object], None],
+        tell_started: Callable[[], None],
+    ) -> None:
+        self._compose = compose
+        self._deliver = deliver
+        self._answer = answer
+        self._tell_started = tell_started
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopping: asyncio.Event | None = None
+        self._backend: Backend | None = None
+        self._early: list[tuple[Callable[[Backend], None], str]] | None = []
+        self._jobs: dict[int, asyncio.Task[None]] = {}
+        self._pending: list[Event] = []
+        self._armed: asyncio.TimerHandle | None = None
+        self._armed_at = 0.0
+        self._has_loop = threading.Event()
+        # A daemon, so that an engine that refuses to end can't keep the process alive.
+        self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread; returns when it can take commands."""
+        self._thread.start()
+        self._has_loop.wait()
+
+    def is_alive(self) -> bool:
+        """Whether commands can still be heard."""
+        return self._thread.is_alive()
+
+    def stop(self, timeout_s: float) -> bool:
+        """Close the backend and end the thread; tells whether it ended in time."""
+        self._cross(self._request_stop)
+        self._thread.join(timeout_s)
+        if self._thread.is_alive():
+            _log.error("the engine did not end within %s s", timeout_s)
+        return not self._thread.is_alive()
+
+    def call(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Run a command of the engine when it is there."""
+
+        def command(backend: Backend) -> None:
+            getattr(backend.engine, name)(*args, **kwargs)
+
+        self._cross(self._on_command, command, name)
+
+    def ask(
+        self, number: int, target: str, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        """Find the answer to a question and give it, with its number, to `answer`."""
+
+        def begin(backend: Backend) -> None:
+            job = asyncio.ensure_future(
+                self._find_answer(backend, number, target, name, args, kwargs)
+            )
+            self._jobs[number] = job
+            job.add_done_callback(lambda _: self._jobs.pop(number, None))
+
+        self._cross(self._on_command, begin, name)
+
+    def withdraw(self, number: int) -> None:
+        """Give up a question."""
+
+        def cancel() -> None:
+            job = self._jobs.get(number)
+            if job is not None:
+                job.cancel()
+
+        self._cross(cancel)
+
+    def _cross(self, callback: Callable[..., None], *args: Any) -> None:
+        assert self._loop is not None
+        # After the end the loop is closed and nobody is left to hear the command.
+        if not self._loop.is_closed():
+            try:
+                self._loop.call_soon_threadsafe(callback, *args)
+            except RuntimeError:
+                _log.info("a command came after the engine had ended")
+
+    # -- everything below runs on the engine thread --
+
+    def _run(self) -> None:
+        with asyncio.Runner() as runner:
+            runner.run(self._main())
+
+    async def _main(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._loop.set_exception_handler(self._on_loop_error)
+        self._stopping = asyncio.Event()
+        self._has_loop.set()
+        try:
+            self._backend = await self._compose(self._emit)
+        except Exception as error:  # noqa: BLE001 - the window must open and say what is wrong
+            self._fail("start", error)
+        else:
+            self._tell_started()
+            self._run_early(self._backend)
+        await self._stopping.wait()
+        await self._shut()
+
+    def _run_early(self, backend: Backend) -> None:
+        early, self._early = self._early, None
+        for command, name in early or ():
+            self._try(command, backend, name)
+
+    async def _shut(self) -> None:
+        if self._backend is not None:
+            try:
+                await self._backend.close()
+            except Exception as error:  # noqa: BLE001 - the rest must still be let go
+                self._fail("close", error)
+        self._flush()
+
+    def _request_stop(self) -> None:
+        assert self._stopping is not None
+        self._stopping.set()
+
+    def _on_command(self, command: Callable[[Backend], None], name: str) -> None:
+        if self._early is not None:
+            self._early.append((command, name))
+        elif self._backend is not None:
+            self._try(command, self._backend, name)
+
+    def _try(self, command: Callable[[Backend], None], backend: Backend, name: str) -> None:
+        try:
+            command(backend)
+        except Exception as error:  # noqa: BLE001 - a failed command must not end the engine
+            self._fail(name, error)
+
+    async def _find_answer(
+        self,
+        backend: Backend,
+        number: int,
+        target: str,
+        name: str,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> None:
+        try:
+            result = getattr(getattr(backend, target), name)(*args, **kwargs)
+            if inspect.isawaitable(result):
+                result = await result
+        except Exception as error:  # noqa: BLE001 - it is raised again where it was asked
+            self._answer(number, None, error)
+        else:
+            self._answer(number, result, None)
+
+    def _on_loop_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if isinstance(error, Exception):
+            self._fail("engine", error)
+        else:
+            _log.error("engine loop: %s", context.get("message"))
+
+    def _fail(self, where: str, error: Exception) -> None:
+        _log.error("%s failed", where, exc_info=error)
+        self._emit(EngineFailed(where, str(error) or type(error).__name__))
+
+    def _emit(self, event: Event) -> None:
+        """Take an event; the batch goes out a 30th of a second after its first event.
+
+        The clock is looked at here as well: a busy loop would not reach its timer.
+        """
+        assert self._loop is not None
+        self._pending.append(event)
+        now = self._loop.time()
+        if self._armed is None:
+            self._armed_at = now
+            self._armed = self._loop.call_later(_FLUSH_S, self._flush)
+        elif now - self._armed_at >= _FLUSH_S:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._armed is not None:
+            self._armed.cancel()
+            self._armed = None
+        if self._pending:
+            batch, self._pending = self._pending, []
+            self._deliver(newest_snapshots(batch))
+
+
+def newest_snapshots(batch: list[Event]) -> tuple[Event, ...]:
+    """Leave out snapshots that a later one of the same list replaces; keep all else in order."""
+    seen: set[object] = set()
+    kept: list[Event] = []
+    for event in reversed(batch):
+        if isinstance(event, SessionsChanged):
+            key: object = SessionsChanged
+        elif isinstance(event, AgentsChanged):
+            key = event.session_id
+        else:
+            kept.append(event)
+            continue
+        if key not in seen:
+            seen.add(key)
+            kept.append(event)
+    kept.reverse()
+    return tuple(kept)
