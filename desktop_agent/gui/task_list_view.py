@@ -1,0 +1,136 @@
+"""The list view of tasks: keys and drags become wishes; nothing is moved by the view itself."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
+from PySide6.QtGui import QDropEvent, QKeyEvent, QMouseEvent
+from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
+
+from desktop_agent.gui.models.snapshot_list import ROW_ROLE
+from desktop_agent.gui.task_delegate import TaskDelegate
+from desktop_agent.gui.task_rows import TaskRow
+from desktop_agent.gui.theme import Theme
+
+
+class TaskListView(QListView):
+    """Signals carry task ids.
+
+    Signals:
+        opened: the row was clicked or Enter was pressed.
+        ticked: its icon was clicked or Space was pressed.
+        deleted: Del was pressed.
+        moved: to before another task; 0 is the end.
+        fold_toggled: the line of completed tasks was clicked.
+    """
+
+    opened = Signal(int)
+    ticked = Signal(int)
+    deleted = Signal(int)
+    moved = Signal(int, int)
+    fold_toggled = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("taskList")
+        self.setMouseTracking(True)
+        self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setEditTriggers(
+            QListView.EditTrigger.EditKeyPressed | QListView.EditTrigger.DoubleClicked
+        )
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.setDragDropMode(QAbstractItemView.DragDropMode.InternalMove)
+        self.setDefaultDropAction(Qt.DropAction.MoveAction)
+        self.setDropIndicatorShown(True)
+        self.tasks = TaskDelegate(theme, self)
+        self.setItemDelegate(self.tasks)
+
+    def task_id(self, index: QModelIndex) -> int:
+        """Return the id of the task at an index; 0 where there is none."""
+        row = index.data(ROW_ROLE) if index.isValid() else None
+        return row.key if row is not None else 0
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Turn keys into wishes: Enter, Space, Del, Alt+Up, Alt+Down."""
+        index = self.currentIndex()
+        key = Qt.Key(event.key())
+        if not index.isValid():
+            super().keyPressEvent(event)
+        elif event.modifiers() & Qt.KeyboardModifier.AltModifier and key in _STEPS:
+            self._move_by(index, _STEPS[key])
+        elif self.task_id(index) == 0 and key in _ACTING:
+            self.fold_toggled.emit()
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.opened.emit(self.task_id(index))
+        elif key == Qt.Key.Key_Space:
+            self.ticked.emit(self.task_id(index))
+        elif key == Qt.Key.Key_Delete:
+            self.deleted.emit(self.task_id(index))
+        else:
+            super().keyPressEvent(event)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Tell a click on the icon from one on the rest of the row."""
+        was_dragging = self.state() == QAbstractItemView.State.DraggingState
+        super().mouseReleaseEvent(event)
+        index = self.indexAt(event.position().toPoint())
+        if event.button() != Qt.MouseButton.LeftButton or was_dragging or not index.isValid():
+            return
+        if self.task_id(index) == 0:
+            self.fold_toggled.emit()
+        elif self._is_on_icon(index, event.position().toPoint()):
+            self.ticked.emit(self.task_id(index))
+        elif self.state() != QAbstractItemView.State.EditingState:
+            self.opened.emit(self.task_id(index))
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """Rename, but not from the icon: two quick ticks are no double click."""
+        index = self.indexAt(event.position().toPoint())
+        if not index.isValid() or not self._is_on_icon(index, event.position().toPoint()):
+            super().mouseDoubleClickEvent(event)
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Wish for the move; the list comes back in the new order from the engine."""
+        source = self.currentIndex()
+        if event.source() is not self or not self.task_id(source):
+            event.ignore()
+            return
+        before = self._drop_row(event.position().toPoint())
+        # Not accepted as a move: the view would take the row out of the model itself.
+        event.setDropAction(Qt.DropAction.IgnoreAction)
+        event.accept()
+        self.stopAutoScroll()
+        self.setState(QAbstractItemView.State.NoState)
+        self.viewport().update()
+        if before not in (source.row(), source.row() + 1):
+            self.moved.emit(self.task_id(source), self._id_at(before))
+
+    def _drop_row(self, where: QPoint) -> int:
+        index = self.indexAt(where)
+        if not index.isValid():
+            return self.model().rowCount()
+        is_below = where.y() > self.visualRect(index).center().y()
+        return index.row() + 1 if is_below else index.row()
+
+    def _move_by(self, index: QModelIndex, step: int) -> None:
+        target = index.row() + (step if step < 0 else step + 1)
+        if 0 <= target <= self.model().rowCount() and self.task_id(index):
+            self.moved.emit(self.task_id(index), self._id_at(target))
+
+    def _id_at(self, number: int) -> int:
+        return self.task_id(self.model().index(number, 0))
+
+    def _is_on_icon(self, index: QModelIndex, where: QPoint) -> bool:
+        box = self.tasks.icon_box(self.visualRect(index), self.layoutDirection())
+        return box.contains(where)
+
+
+_STEPS = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}
+_ACTING = {Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space}
+
+
+def row_flags(row: TaskRow) -> Qt.ItemFlag:
+    """Return what can be done with a row."""
+    flag = Qt.ItemFlag
+    plain = flag.ItemIsEnabled | flag.ItemIsSelectable
+    return plain if row.task is None else plain | flag.ItemIsEditable | flag.ItemIsDragEnabled

@@ -1,0 +1,158 @@
+"""A task and an arrow of the dependency graph, drawn from the theme's colours."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF, QRect, QRectF, QSizeF, Qt
+from PySide6.QtGui import QPainter, QPainterPath, QPen, QPolygonF
+from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
+
+from desktop_agent.core.tasks import Task
+from desktop_agent.gui.pulse import paint_spinner
+from desktop_agent.gui.task_delegate import STATE_ICONS
+from desktop_agent.gui.task_rows import RowState
+from desktop_agent.gui.theme import Theme
+
+NODE = QSizeF(208, 54)
+_ICON = 16
+_TIP = 6.0
+# Below this size words are dust: the state's colour is all that is drawn.
+_READABLE = 0.35
+
+
+class NodeItem(QGraphicsItem):
+    """One task: state, subject on up to two lines, and the agent that works on it."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self.task: Task | None = None
+        self.state: RowState = "pending"
+        self._is_current = False
+        self.setZValue(1)
+
+    def show_task(self, task: Task, state: RowState) -> None:
+        """Show this task in this state."""
+        if task is not self.task or state != self.state:
+            self.task, self.state = task, state
+            self.setToolTip("\n".join(t for t in (task.subject, task.description) if t))
+            self.update()
+
+    def set_current(self, is_current: bool) -> None:
+        """Draw the ring of the selected task, or not."""
+        if is_current != self._is_current:
+            self._is_current = is_current
+            self.update()
+
+    def boundingRect(self) -> QRectF:
+        """Return the box with its edge."""
+        return QRectF(QPointF(0, 0), NODE).adjusted(-2, -2, 2, 2)
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        """Draw the card."""
+        if self.task is None:
+            return
+        theme = self._theme
+        box = QRectF(QPointF(0, 0), NODE)
+        is_done = self.state in {"done", "skipped"}
+        edge = (
+            "accent"
+            if self._is_current
+            else {"running": "accent", "blocked": "warnLine"}.get(self.state, "line2")
+        )
+        painter.setPen(QPen(theme.color(edge), 2 if self._is_current else 1))
+        painter.setBrush(theme.color("sunken" if is_done else "raised"))
+        painter.drawRoundedRect(box, 8, 8)
+        if painter.worldTransform().m11() < _READABLE:
+            self._paint_dot(painter, box)
+            return
+        self._paint_icon(painter)
+        self._paint_words(painter, self.task, is_done=is_done)
+
+    def _paint_dot(self, painter: QPainter, box: QRectF) -> None:
+        token = "accent" if self.state == "running" else STATE_ICONS[self.state][1]
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self._theme.color(token))
+        painter.drawEllipse(box.center(), 14, 14)
+
+    def _paint_icon(self, painter: QPainter) -> None:
+        theme = self._theme
+        box = QRectF(12, (NODE.height() - _ICON) / 2, _ICON, _ICON)
+        if self.state == "running":
+            paint_spinner(painter, box, theme.pulse, theme.color("accent"), theme.color("line2"))
+            return
+        icon, token = STATE_ICONS[self.state]
+        ratio = painter.device().devicePixelRatioF() * 2
+        painter.drawPixmap(box.topLeft(), theme.pixmap(icon, token, _ICON, ratio))
+
+    def _paint_words(self, painter: QPainter, task: Task, *, is_done: bool) -> None:
+        theme = self._theme
+        font = theme.font("small", "medium" if self.state == "running" else "regular")
+        font.setStrikeOut(is_done)
+        painter.setFont(font)
+        painter.setPen(theme.color("subtle" if is_done else "fg"))
+        words = QRect(38, 5, round(NODE.width()) - 48, round(NODE.height()) - 10)
+        owner = task.owner if self.state in {"running", "stalled"} else ""
+        if owner:
+            words.setBottom(words.top() + words.height() // 2)
+        flags = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextWordWrap
+        text = _fitting(painter, task.subject, words)
+        painter.drawText(words, int(flags), text)
+        if owner:
+            below = QRect(words.left(), words.bottom(), words.width(), words.height())
+            painter.setFont(theme.font("caption", "medium"))
+            painter.setPen(theme.color("accent"))
+            shown = painter.fontMetrics().elidedText(
+                owner, Qt.TextElideMode.ElideRight, below.width()
+            )
+            painter.drawText(below, int(Qt.AlignmentFlag.AlignVCenter), shown)
+
+
+class ArrowItem(QGraphicsItem):
+    """A curve from a blocker to what it blocks."""
+
+    def __init__(self, theme: Theme, path: QPainterPath, blocker: int, blocked: int) -> None:
+        super().__init__()
+        self._theme = theme
+        self._path = path
+        self._is_near = False
+        self._box = path.boundingRect().adjusted(-_TIP, -_TIP, _TIP, _TIP)
+        self.blocker = blocker
+        self.blocked = blocked
+
+    def set_near(self, is_near: bool) -> None:
+        """Draw it strongly: it belongs to the selected task."""
+        if is_near != self._is_near:
+            self._is_near = is_near
+            self.setZValue(0.5 if is_near else 0)
+            self.update()
+
+    def boundingRect(self) -> QRectF:
+        """Return the curve's box."""
+        return self._box
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        """Draw the curve and its tip."""
+        color = self._theme.color("accent" if self._is_near else "line3")
+        painter.setPen(QPen(color, 2 if self._is_near else 1.2))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawPath(self._path)
+        end = self._path.currentPosition()
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(color)
+        back = end - QPointF(_TIP + 1, 0)
+        corners = [end, back + QPointF(0, _TIP / 1.6), back - QPointF(0, _TIP / 1.6)]
+        painter.drawPolygon(QPolygonF(corners))
+
+
+def _fitting(painter: QPainter, text: str, box: QRect) -> str:
+    """Return the text cut so that it fits the box on as many lines as that has."""
+    metrics = painter.fontMetrics()
+    lines = max(1, box.height() // metrics.height())
+    flat = " ".join(text.split())
+    # Wrapped lines waste some room at their ends.
+    room = round(box.width() * (lines - 0.35 * (lines > 1)))
+    return metrics.elidedText(flat, Qt.TextElideMode.ElideRight, room)

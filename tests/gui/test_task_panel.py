@@ -1,0 +1,332 @@
+"""The task panel: what it shows is true, and what the person does reaches the engine as wishes."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from PySide6.QtCore import QModelIndex, QPoint, Qt
+from PySide6.QtTest import QAbstractItemModelTester
+
+from desktop_agent.core.agents import AgentInfo
+from desktop_agent.core.events import (
+    AgentsChanged,
+    ListChanged,
+    NoteDelivered,
+    NoteQueued,
+    NoteTaken,
+    SessionOpened,
+    ToolStarted,
+    TurnEnded,
+    TurnStarted,
+)
+from desktop_agent.core.ids import AgentId, MessageId, NoteId, SessionId
+from desktop_agent.core.messages import ToolCall
+from desktop_agent.core.notes import Note
+from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.core.tasks import Task, TaskEdit
+from desktop_agent.core.workspace import Workspace
+from desktop_agent.gui.models.snapshot_list import ROW_ROLE, SnapshotListModel
+from desktop_agent.gui.side_panel import SidePanel
+from desktop_agent.gui.task_layout import lay_out
+from desktop_agent.gui.task_panel import TaskPanel
+from desktop_agent.gui.task_rows import RowMaker, RowWords
+from desktop_agent.gui.theme import Theme
+
+SESSION, AGENT = SessionId("se"), AgentId("ag")
+WORDS = RowWords("Blocked by {name}", "Stalled", "Skipped")
+
+
+def task(number: int, **changes: Any) -> Task:
+    return Task(number, changes.pop("subject", f"task {number}"), **changes)
+
+
+def opened(*tasks: Task, is_live: bool = False) -> SessionOpened:
+    info = SessionInfo(SESSION, AGENT, "t", Workspace("/w"), "m")
+    agent = AgentInfo(AGENT, SESSION, "Main", status="running" if is_live else "idle")
+    return SessionOpened(info, (agent,), (), 1, (ListChanged(AGENT, 1, tasks),))
+
+
+@pytest.fixture
+def panel(qtbot, theme: Theme) -> TaskPanel:
+    panel = TaskPanel(theme)
+    qtbot.addWidget(panel)
+    panel.resize(348, 600)
+    panel.show()
+    return panel
+
+
+def index_of(panel: TaskPanel, number: int) -> QModelIndex:
+    return panel._model.index_of(number)
+
+
+def states(panel: TaskPanel) -> list[str]:
+    return [row.state for row in panel._model.rows()]
+
+
+def test_a_spinner_turns_only_while_the_agent_runs(panel: TaskPanel, theme: Theme) -> None:
+    panel.apply(opened(task(1, status="in_progress"), is_live=True))
+    assert states(panel) == ["running"]
+    assert theme.pulse.is_running
+    panel.apply(AgentsChanged(SESSION, (AgentInfo(AGENT, SESSION, "Main"),)))
+    assert states(panel) == ["stalled"]
+    assert not theme.pulse.is_running
+
+
+def test_completing_a_blocker_repaints_what_it_blocked(panel: TaskPanel, qtbot) -> None:
+    panel.apply(opened(task(1), task(2, blocked_by=(1,), open_blockers=(1,))))
+    assert states(panel) == ["pending", "blocked"]
+    with qtbot.waitSignal(panel._model.dataChanged):
+        panel.apply(ListChanged(AGENT, 2, (task(1, status="completed"), task(2, blocked_by=(1,)))))
+    assert states(panel) == ["done", "pending"]
+
+
+def test_a_renamed_blocker_is_renamed_where_it_blocks(panel: TaskPanel) -> None:
+    blocked = task(2, blocked_by=(1,), open_blockers=(1,))
+    panel.apply(opened(task(1), blocked))
+    panel.apply(ListChanged(AGENT, 2, (task(1, subject="new name"), blocked)))
+    assert panel._model.rows()[1].detail == "Blocked by new name"
+
+
+def test_another_agents_list_is_not_shown(panel: TaskPanel) -> None:
+    panel.apply(opened(task(1)))
+    panel.apply(ListChanged(AgentId("other"), 5, (task(1), task(2))))
+    assert len(panel.tasks) == 1
+
+
+def test_the_screen_reader_says_subject_state_owner_and_blockers(panel: TaskPanel) -> None:
+    panel.apply(
+        opened(
+            task(1, subject="Build", status="in_progress", owner="tester"),
+            task(2, subject="Ship", blocked_by=(1,), open_blockers=(1,)),
+            is_live=True,
+        )
+    )
+    role = Qt.ItemDataRole.AccessibleTextRole
+    assert index_of(panel, 1).data(role) == "Build, in progress, owner tester"
+    assert index_of(panel, 2).data(role) == "Ship, blocked, blocked by Build"
+    assert panel._bar.accessibleName() == "0 of 2 tasks completed"
+
+
+def test_the_panel_tells_when_there_is_something_to_show(panel: TaskPanel, qtbot) -> None:
+    panel.apply(opened())
+    with qtbot.waitSignal(panel.filled) as hit:
+        panel.apply(ListChanged(AGENT, 1, (task(1),)))
+    assert hit.args == [True]
+    with qtbot.waitSignal(panel.filled) as hit:
+        panel.apply(ListChanged(AGENT, 2, ()))
+    assert hit.args == [False]
+
+
+def test_many_done_tasks_fold_and_unfold(panel: TaskPanel) -> None:
+    many = tuple(task(n, status="completed" if n < 11 else "pending") for n in range(1, 13))
+    panel.apply(opened(*many))
+    assert [row.key for row in panel._model.rows()] == [0, 11, 12]
+    panel.list.fold_toggled.emit()
+    assert [row.key for row in panel._model.rows()] == [0, *range(1, 13)]
+
+
+# -- by hand -------------------------------------------------------------------------------
+
+
+def key(qtbot, panel: TaskPanel, number: int, pressed: Qt.Key, modifier=None) -> TaskEdit:
+    panel.list.setCurrentIndex(index_of(panel, number))
+    with qtbot.waitSignal(panel.edited) as hit:
+        if modifier is None:
+            qtbot.keyClick(panel.list, pressed)
+        else:
+            qtbot.keyClick(panel.list, pressed, modifier)
+    return hit.args[0]
+
+
+def test_every_edit_can_be_made_by_keyboard(panel: TaskPanel, qtbot) -> None:
+    panel.apply(opened(task(1), task(2), task(3)))
+    alt = Qt.KeyboardModifier.AltModifier
+    assert key(qtbot, panel, 2, Qt.Key.Key_Space) == TaskEdit("status", 2, status="completed")
+    assert key(qtbot, panel, 2, Qt.Key.Key_Up, alt) == TaskEdit("move", 2, before=1)
+    assert key(qtbot, panel, 2, Qt.Key.Key_Down, alt) == TaskEdit("move", 2, before=0)
+    assert key(qtbot, panel, 2, Qt.Key.Key_Delete) == TaskEdit("delete", 2)
+
+
+def test_a_task_is_renamed_in_place(panel: TaskPanel, qtbot) -> None:
+    panel.apply(opened(task(1)))
+    panel.list.setCurrentIndex(index_of(panel, 1))
+    qtbot.keyClick(panel.list, Qt.Key.Key_F2)
+    field = panel.list.findChild(object, "renameTask")
+    field.setText("better")
+    with qtbot.waitSignal(panel.edited) as hit:
+        qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert hit.args[0] == TaskEdit("rename", 1, text="better")
+
+
+def test_a_change_that_comes_while_a_name_is_typed_does_not_end_the_typing(
+    panel: TaskPanel, qtbot
+) -> None:
+    panel.apply(opened(task(1), task(2)))
+    panel.list.setCurrentIndex(index_of(panel, 2))
+    qtbot.keyClick(panel.list, Qt.Key.Key_F2)
+    field = panel.list.findChild(object, "renameTask")
+    field.setText("half typ")
+    panel.apply(ListChanged(AGENT, 2, (task(2),)))
+    assert panel.list.findChild(object, "renameTask").text() == "half typ"
+    qtbot.keyClick(field, Qt.Key.Key_Escape)
+    qtbot.waitUntil(lambda: panel._model.rowCount() == 1)
+
+
+def test_a_click_on_the_icon_ticks_and_one_on_the_row_jumps(panel: TaskPanel, qtbot) -> None:
+    panel.apply(opened(task(1, changed_call="call_7")))
+    box = panel.list.visualRect(index_of(panel, 1))
+    icon = panel.list.tasks.icon_box(box, Qt.LayoutDirection.LeftToRight).center()
+    button = Qt.MouseButton.LeftButton
+    with qtbot.waitSignal(panel.edited) as hit:
+        qtbot.mouseClick(panel.list.viewport(), button, pos=icon)
+    assert hit.args[0].kind == "status"
+    with qtbot.waitSignal(panel.jump_requested) as hit, qtbot.assertNotEmitted(panel.edited):
+        qtbot.mouseClick(panel.list.viewport(), button, pos=QPoint(200, box.center().y()))
+    assert hit.args == ["call_7"]
+
+
+def test_a_deletion_can_be_undone(panel: TaskPanel, qtbot) -> None:
+    kept = task(1, description="long")
+    panel.apply(opened(kept, task(2)))
+    key(qtbot, panel, 1, Qt.Key.Key_Delete)
+    panel.apply(ListChanged(AGENT, 2, (task(2),)))
+    with qtbot.waitSignal(panel.edited) as hit:
+        panel.findChild(object, "undoTaskButton").click()
+    assert hit.args[0] == TaskEdit("restore", before=2, deleted=kept)
+    assert not panel.findChild(object, "undoTask").isVisible()
+
+
+def test_a_task_is_added(panel: TaskPanel, qtbot) -> None:
+    panel.apply(opened(task(1)))
+    qtbot.keyClicks(panel._add, " buy milk ")
+    with qtbot.waitSignal(panel.edited) as hit:
+        qtbot.keyClick(panel._add, Qt.Key.Key_Return)
+    assert hit.args[0] == TaskEdit("add", text="buy milk")
+    assert panel._add.text() == ""
+
+
+def test_the_receipt_of_edits_is_honest(panel: TaskPanel) -> None:
+    panel.apply(opened(task(1), is_live=True))
+    panel.apply(TurnStarted(AGENT))
+    panel.apply(ToolStarted(AGENT, ToolCall("c", "shell"), "running pytest -q"))
+    note = Note(NoteId("n"), "x", kind="task_edit")
+    panel.apply(NoteQueued(AGENT, note))
+    assert panel._receipt_words() == "Your edits are read after running pytest -q"
+    panel.apply(NoteTaken(AGENT, note.id, MessageId("m")))
+    assert panel._receipt_words() == "Your edits are being sent"
+    panel.apply(NoteDelivered(AGENT, note.id, 14))
+    assert panel._receipt_words() == "Your edits were read at step 14"
+    panel.apply(TurnEnded(AGENT, "finished"))
+    panel.apply(NoteQueued(AGENT, Note(NoteId("n2"), "y", kind="task_edit")))
+    assert panel._receipt_words() == "Your edits are read with your next message"
+
+
+# -- the model, at scale and at random -----------------------------------------------------
+
+
+def test_a_thousand_rapid_changes_end_at_the_last_snapshot(panel: TaskPanel) -> None:
+    panel.apply(opened())
+    rng = random.Random(7)
+    tasks = [task(n) for n in range(1, 60)]
+    for _ in range(1000):
+        what = rng.randrange(4)
+        if what == 0 and len(tasks) > 2:
+            tasks.pop(rng.randrange(len(tasks)))
+        elif what == 1:
+            tasks.insert(rng.randrange(len(tasks) + 1), task(1000 + rng.randrange(10**9)))
+        elif what == 2:
+            tasks.insert(0, tasks.pop(rng.randrange(len(tasks))))
+        else:
+            place = rng.randrange(len(tasks))
+            tasks[place] = task(tasks[place].id, status=rng.choice(["pending", "in_progress"]))
+        panel.apply(ListChanged(AGENT, 1, tuple(tasks)))
+    assert [row.task for row in panel._model.rows()] == tasks
+
+
+@st.composite
+def snapshots(draw: st.DrawFn) -> tuple[Task, ...]:
+    numbers = draw(st.lists(st.integers(1, 15), unique=True, max_size=15))
+    statuses = st.sampled_from(["pending", "in_progress", "completed"])
+    return tuple(
+        task(n, subject=draw(st.sampled_from("ab")) + str(n), status=draw(statuses))
+        for n in numbers
+    )
+
+
+@given(st.lists(st.tuples(snapshots(), st.booleans(), st.booleans()), max_size=12))
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_any_history_keeps_the_model_whole(qapp, history) -> None:
+    maker = RowMaker(WORDS)
+    model: SnapshotListModel = SnapshotListModel(lambda row: row.key, {})
+    tester = QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal)
+    assert tester.model() is model
+    for tasks, is_live, is_unfolded in history:
+        rows = maker.rows(tasks, is_live=is_live, is_unfolded=is_unfolded)
+        model.set_rows(rows)
+        assert tuple(model.index(n).data(ROW_ROLE) for n in range(model.rowCount())) == rows
+
+
+def test_an_unchanged_task_keeps_its_row() -> None:
+    maker = RowMaker(WORDS)
+    tasks = tuple(task(n) for n in range(1, 100))
+    first = maker.rows(tasks, is_live=True, is_unfolded=False)
+    changed = (*tasks[:50], task(51, subject="x"), *tasks[51:])
+    second = maker.rows(changed, is_live=True, is_unfolded=False)
+    assert sum(a is not b for a, b in zip(first, second, strict=True)) == 1
+
+
+# -- the graph -----------------------------------------------------------------------------
+
+
+def _edges(n: int, seed: int) -> tuple[Task, ...]:
+    rng = random.Random(seed)
+    blockers = {
+        i: tuple(sorted(rng.sample(range(1, i), min(i - 1, rng.randrange(3)))))
+        for i in range(1, n + 1)
+    }
+    blocks = {i: tuple(j for j in blockers if i in blockers[j]) for i in blockers}
+    return tuple(task(i, blocked_by=blockers[i], blocks=blocks[i]) for i in blockers)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_blocker_stands_before_what_it_blocks_and_nothing_overlaps(seed: int) -> None:
+    tasks = _edges(80, seed)
+    layout = lay_out(tasks)
+    for one in tasks:
+        assert all(layout.places[b][0] < layout.places[one.id][0] for b in one.blocked_by)
+    assert len(set(layout.places.values())) == len(tasks)
+
+
+def test_a_click_in_the_graph_selects_the_task_in_the_list(qtbot, theme: Theme) -> None:
+    side = SidePanel(theme)
+    qtbot.addWidget(side)
+    side.resize(348, 600)
+    side.show()
+    side.apply(opened(*_edges(6, 1)))
+    side._graph_button.click()
+    graph = side.graph
+    graph.select(1)
+    with qtbot.waitSignal(graph.selected) as hit:
+        qtbot.keyClick(
+            graph, Qt.Key.Key_Down if lay_out(_edges(6, 1)).widest > 1 else Qt.Key.Key_Right
+        )
+    assert side.tasks.list.currentIndex().data(ROW_ROLE).key == hit.args[0]
+    assert f"task {hit.args[0]}" in graph.accessibleDescription()
+
+
+def test_the_graph_follows_the_list(qtbot, theme: Theme) -> None:
+    side = SidePanel(theme)
+    qtbot.addWidget(side)
+    side.show()
+    side.apply(opened(*_edges(10, 2)))
+    side._graph_button.click()
+    side.apply(ListChanged(AGENT, 2, _edges(4, 2)))
+    assert set(side.graph._nodes) == {1, 2, 3, 4}
+    side.apply(ListChanged(AGENT, 3, ()))
+    assert not side.graph._nodes
