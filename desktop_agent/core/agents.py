@@ -1,20 +1,102 @@
-"""Snapshots of agents, as the window and the store see them."""
+"""Agents as values: what one was started with, what it may use up, how it stands now."""
 
 from __future__ import annotations
 
 from typing import Literal
 
+from desktop_agent.core.approvals import Mode
 from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.messages import Value
 from desktop_agent.core.usage import Usage
+from desktop_agent.core.workspace import Workspace
 
-AgentStatus = Literal["idle", "running", "waiting_approval", "waiting_answer", "stopping"]
+AgentStatus = Literal[
+    "idle",  # the main agent, with nothing to do
+    "queued",
+    "running",
+    "waiting_approval",
+    "waiting_answer",
+    "waiting_children",
+    "paused",
+    "stopping",
+    "completed",
+    "failed",
+    "stopped",
+    "over_budget",
+]
+EndStatus = Literal["completed", "failed", "stopped", "over_budget"]
+ENDED: frozenset[AgentStatus] = frozenset({"completed", "failed", "stopped", "over_budget"})
+
 # `interrupted`: the app itself ended while the turn ran; written at the next start.
 StopReason = Literal["finished", "cancelled", "error", "step_limit", "budget", "interrupted"]
 
 
+class Budget(Value, frozen=True):
+    """What an agent and all below it may use up; None sets no limit. Cost in US dollars."""
+
+    cost: float | None = None
+    tokens: int | None = None
+    steps: int | None = None
+    seconds: float | None = None
+
+
+class Spent(Value, frozen=True):
+    """What was used up. Time that was spent waiting for the person does not count."""
+
+    cost: float = 0.0
+    tokens: int = 0
+    steps: int = 0
+    seconds: float = 0.0
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(
+            self.cost + other.cost,
+            self.tokens + other.tokens,
+            self.steps + other.steps,
+            self.seconds + other.seconds,
+        )
+
+    def share_of(self, budget: Budget) -> float:
+        """Return the largest used share of any limit; 1.0 is all of it."""
+        pairs = (
+            (self.cost, budget.cost),
+            (self.tokens, budget.tokens),
+            (self.steps, budget.steps),
+            (self.seconds, budget.seconds),
+        )
+        limited = [(used, limit) for used, limit in pairs if limit is not None]
+        # A limit of 0 is used up from the start.
+        return max((used / limit if limit else 1.0 for used, limit in limited), default=0.0)
+
+
+class AgentSpec(Value, frozen=True):
+    """What a subagent was started with. Its rights are at most its parent's.
+
+    `tools` names the tools it may use; None is all of them. `task_id` is a task of its
+    parent's list, or 0.
+    """
+
+    parent_id: AgentId
+    name: str
+    prompt: str
+    depth: int
+    workspace: Workspace
+    role: str = "general"
+    model: str = ""
+    api_base: str = ""
+    mode: Mode = "ask"
+    tools: tuple[str, ...] | None = None
+    budget: Budget = Budget()
+    task_id: int = 0
+    started_at: float = 0.0
+
+
 class AgentInfo(Value, frozen=True):
-    """An agent as it is now. `doing` is a verb and an object, such as `reading prices.csv`."""
+    """An agent as it is now. `doing` is a verb and an object, such as `reading prices.csv`.
+
+    `active_at` is its last sign of life. `used` is the share of its budget. `result` is the
+    text it ended with, shortened; `question` is what it asks.
+    """
 
     id: AgentId
     session_id: SessionId
@@ -26,3 +108,18 @@ class AgentInfo(Value, frozen=True):
     usage: Usage = Usage()
     started_at: float = 0.0
     active_at: float = 0.0
+    role: str = ""
+    model: str = ""
+    budget: Budget = Budget()
+    used: float = 0.0
+    tools_run: int = 0
+    task_id: int = 0
+    ended_at: float = 0.0
+    result: str = ""
+    question: str = ""
+    waiting_notes: int = 0
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether it will do nothing more."""
+        return self.status in ENDED

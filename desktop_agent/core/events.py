@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from desktop_agent.core.agents import AgentInfo, StopReason
+from desktop_agent.core.agents import AgentInfo, AgentSpec, Budget, EndStatus, Spent, StopReason
 from desktop_agent.core.approvals import ApprovalRequest, Decision
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import AgentId, MessageId, NoteId, QuestionId, RequestId, SessionId
@@ -190,6 +190,38 @@ class NoteReturned(Value, frozen=True):
     why: ReturnReason
 
 
+class AgentSpawned(Value, frozen=True):
+    """A subagent was started; its first turn follows."""
+
+    agent_id: AgentId
+    spec: AgentSpec
+
+
+class AgentEnded(Value, frozen=True):
+    """A subagent will do nothing more; `text` is its result, or why there is none."""
+
+    agent_id: AgentId
+    status: EndStatus
+    text: str
+    at: float = 0.0
+
+
+class BudgetReached(Value, frozen=True):
+    """The agent used up its budget, or that of an agent above it, and holds until told."""
+
+    agent_id: AgentId
+    owner_id: AgentId
+    spent: Spent
+    budget: Budget
+
+
+class BudgetChanged(Value, frozen=True):
+    """The person gave the agent another budget."""
+
+    agent_id: AgentId
+    budget: Budget
+
+
 class ListChanged(Value, frozen=True):
     """All tasks of one agent, in the order shown; `revision` grows by one a change."""
 
@@ -241,6 +273,10 @@ Happening = (
     | NoteDelivered
     | NoteReturned
     | ListChanged
+    | AgentSpawned
+    | AgentEnded
+    | BudgetReached
+    | BudgetChanged
 )
 
 
@@ -259,5 +295,13 @@ class SessionOpened(Value, frozen=True):
     lists: tuple[ListChanged, ...] = ()
 
 
-Snapshot = AgentsChanged | SessionsChanged | SessionOpened | EngineFailed
+class AgentOpened(Value, frozen=True):
+    """One agent's transcript for the window: as SessionOpened, for the happenings of one."""
+
+    info: AgentInfo
+    events: tuple[Happening, ...] = ()
+    first_seq: int = 1
+
+
+Snapshot = AgentOpened | AgentsChanged | SessionsChanged | SessionOpened | EngineFailed
 Event = Happening | Snapshot

@@ -27,6 +27,11 @@ def new_agent_id() -> AgentId:
     return AgentId(_fresh("ag"))
 
 
+def new_subagent_id() -> AgentId:
+    """Return an id for a subagent: `sa_` and 8 hexadecimal digits, as models repeat it."""
+    return AgentId(f"sa_{secrets.token_hex(4)}")
+
+
 def new_message_id() -> MessageId:
     """Return an id such as `me_3f…`."""
     return MessageId(_fresh("me"))

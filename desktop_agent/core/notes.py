@@ -7,7 +7,10 @@ from typing import Literal
 from desktop_agent.core.ids import NoteId
 from desktop_agent.core.messages import ImagePart, TextPart, Value
 
-NoteKind = Literal["message", "steer", "task_edit"]
+NoteKind = Literal["message", "steer", "task_edit", "report", "question", "notice"]
+
+# These wait for the next step without starting a turn of their own.
+QUIET_KINDS: frozenset[NoteKind] = frozenset({"task_edit", "notice"})
 
 # `turn`: read when the turn would end. `step`: read before the next model request.
 Delivery = Literal["turn", "step"]

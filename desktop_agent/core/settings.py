@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from desktop_agent.core.agents import Budget
 from desktop_agent.core.approvals import Mode
 from desktop_agent.core.messages import Value
 from desktop_agent.core.requests import Limits
@@ -22,7 +23,9 @@ class Settings(Value, frozen=True):
     """Everything the Settings window can change; each field is read somewhere.
 
     `model` is empty until one was chosen. `steer_on_enter` swaps *Queue* and *Steer*.
-    `text_scale` is a percentage of the type sizes.
+    `text_scale` is a percentage of the type sizes. `max_depth`, `max_children` (of one agent)
+    and `max_agents` (live, in one session) cap subagents; `budget` is a session's main
+    agent's, `subagent_budget` what each subagent gets at most.
     """
 
     theme: Theme = "system"
@@ -37,6 +40,13 @@ class Settings(Value, frozen=True):
     max_steps: int = 200
     shell_timeout_s: int = 120
     limits: Limits = Limits()
+    has_subagents: bool = True
+    max_depth: int = 2
+    max_children: int = 4
+    max_agents: int = 8
+    question_timeout_s: int = 900
+    budget: Budget = Budget()
+    subagent_budget: Budget = Budget()
     servers: tuple[CustomServer, ...] = ()
     favourite_models: tuple[str, ...] = ()
     recent_folders: tuple[str, ...] = ()

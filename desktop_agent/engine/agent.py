@@ -7,16 +7,18 @@ import json
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
-from desktop_agent.core.agents import AgentInfo, AgentStatus, StopReason
+from desktop_agent.core.agents import AgentStatus, StopReason
 from desktop_agent.core.events import (
+    AgentEnded,
     EngineFailed,
+    Happening,
     MessageAdded,
     StepEnded,
     StepStarted,
@@ -31,13 +33,17 @@ from desktop_agent.core.notes import Note
 from desktop_agent.core.requests import Answer, ModelRequest, ToolSpec
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tasks import TaskEdit, TaskState
+from desktop_agent.core.tool import Tool
 from desktop_agent.core.usage import Usage
-from desktop_agent.engine.batch import CUT_OFF, ToolBatch
+from desktop_agent.engine.batch import CUT_OFF, NO_TOOLS, ToolBatch
 from desktop_agent.engine.dispatch import Dispatch
 from desktop_agent.engine.files_seen import FilesSeen
 from desktop_agent.engine.inbox import Inbox
+from desktop_agent.engine.meter import Meter
+from desktop_agent.engine.pace import Pace
 from desktop_agent.engine.ports import AgentRecord, Model, StoreError
 from desktop_agent.engine.prompt import Prompt
+from desktop_agent.engine.scope import Scope, offered, scope_of
 from desktop_agent.engine.session import Session
 from desktop_agent.engine.stream import AnswerStream, cut_off, withheld
 from desktop_agent.engine.task_edits import apply_edit
@@ -47,6 +53,11 @@ _log = logging.getLogger(__name__)
 
 CONTINUE = "Continue from where you stopped."
 
+# One group with one switch: the tools with which agents work together.
+DELEGATION = frozenset(
+    {"spawn", "wait", "agent_result", "steer", "probe", "ask_parent", "answer_child", "stop"}
+)
+
 
 class StepLimitReached(Exception):
     """The turn took as many steps as the settings allow."""
@@ -54,7 +65,12 @@ class StepLimitReached(Exception):
 
 @dataclass(frozen=True, slots=True)
 class AgentSetup:
-    """What all agents share. `failed` hears of defects."""
+    """What all agents share.
+
+    `failed` hears of defects; `changed` of each change of an agent's status or activity;
+    `settled` of each turn's end, when nothing more waits; `before_step` may hold an agent
+    that used up its budget.
+    """
 
     model: Model
     dispatch: Dispatch
@@ -62,13 +78,16 @@ class AgentSetup:
     settings: Callable[[], Settings]
     failed: Callable[[EngineFailed], None]
     check_thread: Callable[[], None]
+    changed: Callable[[Agent], None]
+    settled: Callable[[Agent, StopReason, Fault | None], None]
+    before_step: Callable[[Agent], None]
 
 
 class Agent:
-    """One model with a history, an inbox and tools.
+    """One model with a history, an inbox and tools; a subagent has a parent as well.
 
-    `changed` is called after each change of status or activity. `jobs` is the agent's place
-    for background commands, or None.
+    `spec` is what a subagent was started with, None for a session's main agent. `jobs` is the
+    agent's place for background commands, or None.
     """
 
     def __init__(
@@ -77,34 +96,31 @@ class Agent:
         session: Session,
         setup: AgentSetup,
         *,
-        changed: Callable[[], None],
         tasks: TaskState,
         jobs: Any = None,
     ) -> None:
         self.session = session
-        self.name = "main"
+        self.spec = record.spec
+        self.name = record.spec.name if record.spec is not None else "main"
         self.files = FilesSeen()
         self.jobs = jobs
         self.id: AgentId = record.agent_id
         self.tasks = TaskList(self.id, tasks, session.emit, check=setup.check_thread)
+        self.inbox = Inbox(self.id, session.emit, notes=record.inbox, unconfirmed=record.unconfirmed)
+        # After a crash a subagent holds until the person says that it goes on.
+        self.pace = Pace(is_paused=record.spec is not None and record.was_running)
+        self.meter = Meter(record)
+        self.end: AgentEnded | None = record.end
         self._history = list(record.history)
-        self.inbox = Inbox(
-            self.id, session.emit, notes=record.inbox, unconfirmed=record.unconfirmed
-        )
         self._step = record.step
-        self._model = setup.model
+        self._setup = setup
         self._dispatch = setup.dispatch
-        self._prompt = setup.prompt
-        self._settings = setup.settings
-        self._failed = setup.failed
-        self._changed = changed
         self._job: asyncio.Task[None] | None = None
         self._starts_again = False
         self._is_stopping = False
         self._busy: dict[int, tuple[AgentStatus, str]] = {}
-        self._usage = Usage()
         self._turn_usage = Usage()
-        self._started_at = 0.0
+        self._outcome: tuple[StopReason, Fault | None] = ("finished", None)
         self._recent: deque[str] = deque(maxlen=3)
         self._batch: ToolBatch | None = None
         self._report: StopReport | None = None
@@ -117,31 +133,50 @@ class Agent:
         return self._job is not None and not self._job.done()
 
     @property
-    def info(self) -> AgentInfo:
-        """A snapshot for the window."""
-        status, doing = self._status()
-        return AgentInfo(
-            id=self.id,
-            session_id=self.session.info.id,
-            name="Main",
-            status=status,
-            doing=doing,
-            step=self._step,
-            usage=self._usage,
-            started_at=self._started_at,
-            active_at=time.time(),
-        )
+    def is_stopping(self) -> bool:
+        """Whether a stop is under way."""
+        return self._is_stopping
+
+    @property
+    def job(self) -> asyncio.Task[None] | None:
+        """The turn that runs."""
+        return self._job
+
+    @property
+    def spec_parent(self) -> AgentId | None:
+        """Who started it; None for a main agent."""
+        return self.spec.parent_id if self.spec is not None else None
+
+    @property
+    def known_tools(self) -> Mapping[str, Tool]:
+        """Every tool there is; `scope` says which of them it has."""
+        return self._dispatch.tools
+
+    @property
+    def step(self) -> int:
+        """The number of the last step."""
+        return self._step
+
+    @property
+    def scope(self) -> Scope:
+        """What it may use now."""
+        return scope_of(self.session.info, self.spec)
 
     @property
     def history(self) -> tuple[Message, ...]:
         """The history as the next request would send it."""
         return tuple(self._history)
 
-    def _status(self) -> tuple[AgentStatus, str]:
-        if not self.is_running:
-            return "idle", ""
+    def status(self) -> tuple[AgentStatus, str]:
+        """Return how it stands by itself, and what it does; the tree knows more of idle ones."""
+        if self.end is not None:
+            return self.end.status, ""
         if self._is_stopping:
             return "stopping", ""
+        if self.pace.is_paused and (not self.is_running or not self._busy):
+            return "paused", ""
+        if not self.is_running:
+            return "idle", ""
         states = list(self._busy.values())
         for wanted in ("waiting_approval", "waiting_answer"):
             for status, doing in reversed(states):
@@ -156,12 +191,14 @@ class Agent:
         while key in self._busy:
             key += 1
         self._busy[key] = (status, doing)
-        self._changed()
+        self.meter.begin(status, doing)
+        self._setup.changed(self)
         try:
             yield
         finally:
-            del self._busy[key]
-            self._changed()
+            self._busy.pop(key, None)
+            self.meter.end(status)
+            self._setup.changed(self)
 
     def is_repeated(self, call: ToolCall) -> bool:
         """Whether this is the third identical call in a row."""
@@ -199,7 +236,9 @@ class Agent:
 
     def resume(self) -> None:
         """Go on after a fault, a stop or a crash: ask again, or ask to continue."""
-        if self.is_running:
+        self.pace.resume()
+        if self.is_running or self.end is not None:
+            self._setup.changed(self)
             return
         if not self._has_work():
             self.inbox.put(Note(new_note_id(), CONTINUE, created_at=time.time()))
@@ -211,7 +250,12 @@ class Agent:
             self._is_stopping = True
             self._report = self._stop_report()
             self._job.cancel()
-            self._changed()
+            self._setup.changed(self)
+
+    def release(self) -> None:
+        """Let go of what only a live agent needs; the store has its history."""
+        self._history.clear()
+        self.files = FilesSeen()
 
     async def close(self) -> None:
         """Wait until a stopped turn has ended, then end the background commands."""
@@ -222,13 +266,12 @@ class Agent:
             await self.jobs.close()
 
     async def _run_turn(self) -> None:
-        self._started_at = time.time()
         self._turn_usage = Usage()
         reason: StopReason = "finished"
         fault: Fault | None = None
         try:
-            self.session.emit(TurnStarted(self.id, at=self._started_at))
-            self._changed()
+            self.session.emit(TurnStarted(self.id, at=self.meter.start_turn()))
+            self._setup.changed(self)
             await self._work()
         except asyncio.CancelledError:
             reason = "cancelled"
@@ -241,41 +284,51 @@ class Agent:
         except Exception as error:  # noqa: BLE001 - the turn's outermost boundary
             _log.exception("the turn of %s failed", self.id)
             what = f"{type(error).__name__}: {error}"
-            self._failed(EngineFailed("agent", what, self.id))
+            self._setup.failed(EngineFailed("agent", what, self.id))
             reason, fault = "error", Fault("internal", "Something went wrong here.", details=what)
         self._end_turn(reason, fault)
 
     def _end_turn(self, reason: StopReason, fault: Fault | None) -> None:
         report = self._report if reason == "cancelled" else None
         self._report = None
+        self.meter.end_turn()
         ended = TurnEnded(self.id, reason, self._turn_usage, fault, report, at=time.time())
         try:
             self.session.emit(ended)
-            if not self.inbox.is_waking:
-                self.tasks.clear_if_done()
         except StoreError as error:
-            self._failed(EngineFailed("store", str(error), self.id))
+            self._setup.failed(EngineFailed("store", str(error), self.id))
+        self._outcome = (reason, fault)
 
     def _on_job_done(self, job: asyncio.Task[None]) -> None:
         self._is_stopping = False
         self._job = None
         self._busy.clear()
-        if self._starts_again and self.inbox.is_waking:
-            self.wake()
-        self._changed()
         if not job.cancelled() and (error := job.exception()) is not None:
             _log.error("the turn of %s ended badly", self.id, exc_info=error)
+        if self._starts_again and self.inbox.is_waking:
+            self.wake()
+        else:
+            reason, fault = self._outcome
+            self._setup.settled(self, reason, fault)
+        self._setup.changed(self)
 
     async def _work(self) -> None:
         """Work until nothing is left to answer."""
         steps = 0
         while self._has_work():
-            if steps >= self._settings().max_steps:
+            if steps >= self._setup.settings().max_steps:
                 raise StepLimitReached
+            self._setup.before_step(self)
+            if self.pace.is_paused:
+                self._setup.changed(self)
+            await self.pace.turn_to_go()
             message, answer = await self._take_step(is_first=steps == 0)
             steps += 1
             await self._run_tools(message, answer)
             _raise_for_finish(answer)
+            if self.pace.is_last_step:
+                self.pace.done()
+                return
 
     def _has_work(self) -> bool:
         return len(self.inbox) > 0 or owes_reply(self._history)
@@ -289,10 +342,10 @@ class Agent:
         if said is not None:
             self._append(said)
         stream = AnswerStream(
-            self.id, self.session.emit, on_accepted=lambda: self.inbox.confirm(self._step)
+            self.id, self._emit, on_accepted=lambda: self.inbox.confirm(self._step)
         )
         try:
-            answer = await stream.read(self._model, self._request())
+            answer = await stream.read(self._setup.model, self._request())
         except (ModelError, asyncio.CancelledError) as ended:
             self._keep_partial(stream, ended)
             raise
@@ -302,16 +355,19 @@ class Agent:
         return message, answer
 
     def _request(self) -> ModelRequest:
-        info = self.session.info
-        tools = self._dispatch.tools
+        scope = self.scope
+        tools = {} if self.pace.is_last_step else offered(self._dispatch.tools, scope)
+        settings = self._setup.settings()
+        if not settings.has_subagents:
+            tools = {name: tool for name, tool in tools.items() if name not in DELEGATION}
         return ModelRequest(
             agent_id=self.id,
-            model=info.model,
-            system=self._prompt.text(info, tools),
+            model=scope.model,
+            system=self._setup.prompt.text(scope, self.spec, tools),
             messages=tuple(self._history),
             tools=tuple(ToolSpec(t.name, t.description, dict(t.schema)) for t in tools.values()),
-            api_base=info.api_base,
-            limits=self._settings().limits,
+            api_base=scope.api_base,
+            limits=settings.limits,
         )
 
     def _keep_partial(self, stream: AnswerStream, ended: BaseException) -> None:
@@ -330,19 +386,29 @@ class Agent:
         self.session.emit(MessageAdded(self.id, message, is_partial=is_partial))
         self._history.append(message)
 
+    def _emit(self, event: Happening) -> None:
+        self.meter.heard()
+        self.session.emit(event)
+
     def _count(self, usage: Usage) -> None:
-        self._usage += usage
+        self.meter.add(usage)
         self._turn_usage += usage
         context = usage.input_tokens
         self.session.emit(StepEnded(self.id, self._step, usage, context))
         total = self.session.info.usage + usage
-        self.session.update(usage=total, context_tokens=context)
+        if self.spec is None:
+            self.session.update(usage=total, context_tokens=context)
+        else:
+            self.session.update(usage=total)
 
     async def _run_tools(self, message: Message, answer: Answer) -> None:
         calls = message.tool_calls
         if not calls:
             return
         self._batch = batch = ToolBatch(calls, self, self._dispatch)
+        if self.pace.is_last_step:
+            self._append(batch.close(NO_TOOLS))
+            return
         if _is_cut_off(answer):
             self._append(batch.close(CUT_OFF))
             return

@@ -15,6 +15,7 @@ from desktop_agent.engine.dispatch import Caller, Dispatch
 
 CANCELLED = "Cancelled: the user stopped the turn while this ran. It may have had an effect."
 NOT_EXECUTED = "Not executed: the user stopped the turn before this call began."
+NO_TOOLS = "Not executed: this is your last step, and it is without tools."
 CUT_OFF = "Not executed: the answer was cut off in the middle of the tool calls. Send them again."
 
 

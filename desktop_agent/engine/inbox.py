@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
 
@@ -16,7 +17,7 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.ids import AgentId, NoteId, new_message_id, new_note_id
 from desktop_agent.core.messages import ImagePart, Message, TextPart
-from desktop_agent.core.notes import Note
+from desktop_agent.core.notes import QUIET_KINDS, Note, ReturnReason
 from desktop_agent.core.tasks import Task
 from desktop_agent.engine.task_edits import note_text
 
@@ -39,15 +40,21 @@ class Inbox:
         self._agent_id = agent_id
         self._emit = emit
         self._notes: list[Note] = list(notes)
-        self._undelivered: list[NoteId] = [note.id for note in unconfirmed]
+        self._undelivered: list[Note] = list(unconfirmed)
+        self._came = asyncio.Event()
+        self._show_waking()
 
     def __len__(self) -> int:
         return len(self._notes)
 
     @property
     def is_waking(self) -> bool:
-        """Whether a note starts a turn of its own; an edit of the task list waits for one."""
-        return any(note.kind != "task_edit" for note in self._notes)
+        """Whether a note starts a turn of its own; quiet ones wait for the next step."""
+        return any(note.kind not in QUIET_KINDS for note in self._notes)
+
+    async def waking_note(self) -> None:
+        """Wait until a note is there that wants to be read at the next step."""
+        await self._came.wait()
 
     def put(self, note: Note) -> None:
         """Queue a note; one with the same id is replaced where it stands."""
@@ -55,8 +62,10 @@ class Inbox:
         for place, waiting in enumerate(self._notes):
             if waiting.id == note.id:
                 self._notes[place] = note
-                return
-        self._notes.append(note)
+                break
+        else:
+            self._notes.append(note)
+        self._show_waking()
 
     def put_edit(self, line: str, tasks: Sequence[Task]) -> None:
         """Tell of an edit of the task list, in the one note of edits that waits."""
@@ -77,6 +86,7 @@ class Inbox:
         if note is not None:
             self._emit(NoteReturned(self._agent_id, note_id, "withdrawn"))
             self._notes.remove(note)
+            self._show_waking()
 
     def take(self, *, in_turn: bool) -> Message | None:
         """Drain the inbox into one user message; None when nothing is to be read now.
@@ -90,17 +100,34 @@ class Inbox:
         for note in taken:
             self._emit(NoteTaken(self._agent_id, note.id, message.id))
         self._notes = [note for note in self._notes if note not in taken]
-        self._undelivered.extend(message.note_ids)
+        self._undelivered.extend(taken)
+        self._show_waking()
         return message
 
     def confirm(self, step: int) -> None:
         """The provider accepted the request that held what was taken."""
-        for note_id in self._undelivered:
-            self._emit(NoteDelivered(self._agent_id, note_id, step, at=time.time()))
+        for note in self._undelivered:
+            self._emit(NoteDelivered(self._agent_id, note.id, step, at=time.time()))
         self._undelivered.clear()
+
+    def give_back(self, why: ReturnReason) -> tuple[Note, ...]:
+        """Empty the inbox for good: the agent has ended. Returns what was never delivered."""
+        returned = (*self._undelivered, *self._notes)
+        for note in returned:
+            self._emit(NoteReturned(self._agent_id, note.id, why))
+        self._undelivered.clear()
+        self._notes.clear()
+        self._show_waking()
+        return returned
 
     def _find(self, note_id: NoteId) -> Note | None:
         return next((note for note in self._notes if note.id == note_id), None)
+
+    def _show_waking(self) -> None:
+        is_for_step = any(
+            note.delivery == "step" and note.kind not in QUIET_KINDS for note in self._notes
+        )
+        (self._came.set if is_for_step else self._came.clear)()
 
 
 def _as_message(notes: Iterable[Note]) -> Message:
@@ -122,4 +149,4 @@ def _as_message(notes: Iterable[Note]) -> Message:
 
 
 def _weight(note: Note) -> int:
-    return 2 if note.sender == "user" and note.kind != "task_edit" else 1
+    return 2 if note.sender == "user" and note.kind not in QUIET_KINDS else 1

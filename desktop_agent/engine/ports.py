@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from desktop_agent.core.approvals import Rule
-from desktop_agent.core.events import Happening
+from desktop_agent.core.agents import AgentSpec
+from desktop_agent.core.events import AgentEnded, Happening
 from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.messages import Message
 from desktop_agent.core.notes import Note
 from desktop_agent.core.requests import ModelRequest, StreamItem
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.tasks import TaskState
+from desktop_agent.core.usage import Usage
 
 
 class Model(Protocol):
@@ -33,6 +35,7 @@ class AgentRecord:
 
     `inbox` are the notes that were queued and neither taken nor returned. `unconfirmed` are
     notes that were taken but not delivered. `was_running` tells that a turn had no end.
+    `spec` and `end` are a subagent's; `usage` and `tools_run` are sums over its life.
     """
 
     agent_id: AgentId
@@ -41,6 +44,10 @@ class AgentRecord:
     step: int = 0
     was_running: bool = False
     unconfirmed: tuple[Note, ...] = ()
+    spec: AgentSpec | None = None
+    end: AgentEnded | None = None
+    usage: Usage = Usage()
+    tools_run: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +88,17 @@ class Store(Protocol):
         """Return all sessions, newest activity first."""
         ...
 
-    def page(self, session_id: SessionId, before_seq: int | None, count: int) -> Page:
-        """Return the `count` happenings before `before_seq` (None: the newest)."""
+    def page(
+        self,
+        session_id: SessionId,
+        before_seq: int | None,
+        count: int,
+        agent_id: AgentId | None = None,
+    ) -> Page:
+        """Return the `count` happenings before `before_seq` (None: the newest).
+
+        With `agent_id` only that agent's.
+        """
         ...
 
     def load_agents(self, session_id: SessionId) -> tuple[AgentRecord, ...]:

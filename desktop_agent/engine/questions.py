@@ -15,7 +15,7 @@ class Questions:
     """Open questions by id. Futures never leave the engine loop."""
 
     def __init__(self) -> None:
-        self._waiting: dict[QuestionId, tuple[Question, asyncio.Future[str]]] = {}
+        self._waiting: dict[QuestionId, tuple[Question, asyncio.Future[tuple[str, str]]]] = {}
 
     def waiting_of(self, agent_id: AgentId) -> tuple[Question, ...]:
         """Return an agent's open questions."""
@@ -31,19 +31,19 @@ class Questions:
     ) -> str:
         """Ask and wait; cancelling withdraws the question."""
         question = Question(new_question_id(), agent_id, call_id, text, options, time.time())
-        answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[tuple[str, str]] = asyncio.get_running_loop().create_future()
         self._waiting[question.id] = (question, answer)
-        text, by = "", "withdrawn"
+        reply, by = "", "withdrawn"
         try:
             emit(QuestionAsked(agent_id, question))
-            text, by = await answer, "user"
+            reply, by = await answer
         finally:
             self._waiting.pop(question.id, None)
-            emit(QuestionAnswered(agent_id, question.id, text, by))
-        return text
+            emit(QuestionAnswered(agent_id, question.id, reply, by))
+        return reply
 
-    def answer(self, question_id: QuestionId, text: str) -> None:
-        """Settle a question; the first answer wins."""
+    def answer(self, question_id: QuestionId, text: str, *, by: str = "user") -> None:
+        """Settle a question; the first answer wins. `by` is `user` or an agent's id."""
         waiting = self._waiting.get(question_id)
         if waiting is not None and not waiting[1].done():
-            waiting[1].set_result(text)
+            waiting[1].set_result((text, by))

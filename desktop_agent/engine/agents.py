@@ -1,0 +1,338 @@
+"""The tree of agents: started, found, reported, stopped, ended. One registry for all sessions."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from desktop_agent.core.agents import AgentInfo, AgentSpec, AgentStatus, EndStatus, StopReason
+from desktop_agent.core.events import AgentEnded, AgentSpawned
+from desktop_agent.core.faults import Fault
+from desktop_agent.core.ids import AgentId, SessionId, new_note_id, new_subagent_id
+from desktop_agent.core.messages import Message
+from desktop_agent.core.notes import Note, NoteKind, ReturnReason
+from desktop_agent.core.settings import Settings
+from desktop_agent.core.tasks import TaskChanges
+from desktop_agent.core.tool import ToolError
+from desktop_agent.engine import budgets
+from desktop_agent.engine.agent import Agent
+from desktop_agent.engine.ports import AgentRecord
+from desktop_agent.engine.questions import Questions
+from desktop_agent.engine.roles import role_named
+from desktop_agent.engine.scope import narrowed
+from desktop_agent.engine.session import Session
+from desktop_agent.engine.tasks import TaskError
+
+# A longer report is shortened; agent_result gives the whole.
+REPORT_LIMIT = 4_000
+_RESULT_SHOWN = 300
+
+
+@dataclass(frozen=True, slots=True)
+class SpawnRequest:
+    """What a parent asks for; `read` and `write` are folders, empty for the parent's own."""
+
+    description: str
+    prompt: str
+    role: str = "general"
+    model: str = ""
+    read: Sequence[str] = ()
+    write: Sequence[str] = ()
+    task_id: int = 0
+
+
+class Agents:
+    """Every agent by id. Depth, children and rights come from here, never from a caller."""
+
+    def __init__(
+        self,
+        *,
+        settings: Callable[[], Settings],
+        questions: Questions,
+        new_agent: Callable[[Session, AgentRecord], Agent],
+        changed: Callable[[SessionId], None],
+    ) -> None:
+        self._settings = settings
+        self._questions = questions
+        self._new_agent = new_agent
+        self._changed = changed
+        self._agents: dict[AgentId, Agent] = {}
+        self._children: dict[AgentId, list[AgentId]] = {}
+
+    # -- finding ---------------------------------------------------------------------------
+
+    def find(self, agent_id: AgentId) -> Agent | None:
+        """Return an agent, ended ones too; None for an unknown id."""
+        return self._agents.get(agent_id)
+
+    def children(self, agent: Agent) -> list[Agent]:
+        """Return the subagents it started, oldest first."""
+        return [self._agents[child] for child in self._children.get(agent.id, [])]
+
+    def live_children(self, agent: Agent) -> list[Agent]:
+        """Return those of its subagents that have not ended."""
+        return [child for child in self.children(agent) if child.end is None]
+
+    def subtree(self, agent: Agent) -> Iterator[Agent]:
+        """Yield the agent and all below it, children before their parent."""
+        for child in self.children(agent):
+            yield from self.subtree(child)
+        yield agent
+
+    def parent(self, agent: Agent) -> Agent | None:
+        """Return who started it; None for a session's main agent."""
+        return self._agents.get(agent.spec.parent_id) if agent.spec is not None else None
+
+    def of_session(self, session_id: SessionId) -> list[Agent]:
+        """Return a session's agents, parents before their children."""
+        return [agent for agent in self._agents.values() if agent.session.info.id == session_id]
+
+    def is_idle(self, session_id: SessionId) -> bool:
+        """Whether nothing in the session runs, or will by itself."""
+        return not any(
+            agent.is_running or (agent.end is None and agent.spec is not None)
+            for agent in self.of_session(session_id)
+        )
+
+    def add(self, agent: Agent) -> None:
+        """Take in an agent; its parent comes first."""
+        self._agents[agent.id] = agent
+        if agent.spec is not None:
+            self._children.setdefault(agent.spec.parent_id, []).append(agent.id)
+
+    def forget(self, session_id: SessionId) -> None:
+        """Drop a session's agents."""
+        for agent in self.of_session(session_id):
+            del self._agents[agent.id]
+            self._children.pop(agent.id, None)
+
+    # -- how they stand --------------------------------------------------------------------
+
+    def status(self, agent: Agent) -> tuple[AgentStatus, str]:
+        """Return an agent's status, seen with its subagents."""
+        status, doing = agent.status()
+        if status == "idle" and self.live_children(agent):
+            return "waiting_children", ""
+        return status, doing
+
+    def info(self, agent: Agent) -> AgentInfo:
+        """Return a snapshot for the window."""
+        status, doing = self.status(agent)
+        meter, spec, end = agent.meter, agent.spec, agent.end
+        questions = self._questions.waiting_of(agent.id)
+        return AgentInfo(
+            id=agent.id,
+            session_id=agent.session.info.id,
+            name=agent.name if spec is not None else "Main",
+            status=status,
+            parent_id=spec.parent_id if spec is not None else None,
+            doing=doing,
+            step=agent.step,
+            usage=meter.usage,
+            started_at=meter.started_at,
+            active_at=meter.active_at,
+            role=spec.role if spec is not None else "",
+            model=agent.scope.model,
+            budget=meter.budget,
+            used=budgets.used(self, agent),
+            tools_run=meter.tools_run,
+            task_id=spec.task_id if spec is not None else 0,
+            ended_at=end.at if end is not None else 0.0,
+            result=_shortened(end.text, _RESULT_SHOWN) if end is not None else "",
+            question=questions[0].text if questions else "",
+            waiting_notes=len(agent.inbox),
+        )
+
+    # -- starting --------------------------------------------------------------------------
+
+    def spawn(self, parent: Agent, request: SpawnRequest) -> Agent:
+        """Start a subagent and return it at once. Raises ToolError naming a cap or a right."""
+        if not request.prompt.strip():
+            raise ToolError("prompt is required")
+        self._check_caps(parent)
+        role = role_named(request.role)
+        scope = parent.scope
+        workspace, mode = narrowed(scope, request.read, request.write, role.mode)
+        if not workspace.is_within(scope.workspace):
+            raise ToolError("a subagent can't be given more folders than its parent has")
+        allowed = role.tools(parent.known_tools)
+        if scope.tools is not None:
+            allowed = tuple(name for name in allowed if name in scope.tools)
+        spec = AgentSpec(
+            parent_id=parent.id,
+            name=" ".join(request.description.split())[:60] or role.name,
+            prompt=request.prompt,
+            depth=self._depth(parent) + 1,
+            workspace=workspace,
+            role=role.name,
+            model=request.model,
+            api_base=scope.api_base if request.model else "",
+            mode=mode,
+            tools=allowed,
+            budget=budgets.for_child(self, parent, self._settings().subagent_budget),
+            task_id=self._link_task(parent, request),
+            started_at=time.time(),
+        )
+        child = self._new_agent(parent.session, AgentRecord(new_subagent_id(), spec=spec))
+        parent.session.emit(AgentSpawned(child.id, spec))
+        self.add(child)
+        child.deliver(Note(new_note_id(), request.prompt, sender=parent.id, created_at=time.time()))
+        self._changed(parent.session.info.id)
+        return child
+
+    def _check_caps(self, parent: Agent) -> None:
+        settings = self._settings()
+        live = sum(
+            1
+            for agent in self.of_session(parent.session.info.id)
+            if agent.spec is not None and agent.end is None
+        )
+        if self._depth(parent) >= settings.max_depth:
+            raise ToolError(
+                f"subagents may be nested {settings.max_depth} deep at most (max_depth)"
+            )
+        if len(self.live_children(parent)) >= settings.max_children:
+            raise ToolError(
+                f"one agent may have {settings.max_children} running subagents at most "
+                "(max_children); wait for one to end"
+            )
+        if live >= settings.max_agents:
+            raise ToolError(
+                f"{settings.max_agents} subagents may run at the same time at most (max_agents)"
+            )
+
+    def _depth(self, agent: Agent) -> int:
+        return agent.spec.depth if agent.spec is not None else 0
+
+    def _link_task(self, parent: Agent, request: SpawnRequest) -> int:
+        if request.task_id:
+            owner = " ".join(request.description.split())[:60] or request.role
+            changes = TaskChanges(status="in_progress", owner=owner)
+            parent.tasks.update(request.task_id, changes)
+        return request.task_id
+
+    # -- ending ----------------------------------------------------------------------------
+
+    def settle(self, agent: Agent, reason: StopReason, fault: Fault | None) -> None:
+        """A turn has ended and nothing waits in the inbox: report, unless others still work."""
+        if agent.spec is None:
+            if not self.live_children(agent):
+                agent.tasks.clear_if_done()
+        elif agent.end is not None or self._goes_on(agent, reason):
+            pass
+        else:
+            status, text = _outcome(agent, reason, fault)
+            self._end(agent, status, text)
+        self._changed(agent.session.info.id)
+
+    def _goes_on(self, agent: Agent, reason: StopReason) -> bool:
+        if agent.inbox.is_waking and reason == "finished":
+            agent.wake()
+            return True
+        return reason == "finished" and bool(self.live_children(agent))
+
+    def _end(self, agent: Agent, status: EndStatus, text: str) -> None:
+        assert agent.spec is not None
+        for child in self.live_children(agent):
+            self.stop(child)
+        agent.end = AgentEnded(agent.id, status, text, at=time.time())
+        agent.session.emit(agent.end)
+        why: ReturnReason = "finished" if status == "completed" else "failed"
+        returned = agent.inbox.give_back("stopped" if status == "stopped" else why)
+        agent.release()
+        parent = self.parent(agent)
+        if parent is None or parent.end is not None:
+            return
+        text = self._report(agent, status, text, returned, self._finish_task(parent, agent, status))
+        self.tell(parent, text, kind="report", sender=agent.id)
+
+    def _report(
+        self, agent: Agent, status: EndStatus, text: str, returned: Sequence[Note], remark: str
+    ) -> str:
+        lines = [f"[Report from {agent.name} ({agent.id}): {status}]"]
+        if status != "completed":
+            lines.append(_effects(agent))
+        if len(text) > REPORT_LIMIT:
+            shown = text[:REPORT_LIMIT]
+            rest = f'agent_result(agent_id: "{agent.id}") gives all {len(text)} characters'
+            lines.append(f"{shown}\n… (shortened; {rest})")
+        elif text:
+            lines.append(text)
+        if remark:
+            lines.append(remark)
+        mine = [note.text for note in returned if note.sender == agent.spec_parent]
+        lines += [f"It did not read your note: {_shortened(note, 200)}" for note in mine]
+        return "\n".join(lines)
+
+    def _finish_task(self, parent: Agent, agent: Agent, status: EndStatus) -> str:
+        """Complete the linked task, or free it again; return what the report says of it."""
+        assert agent.spec is not None
+        number = agent.spec.task_id
+        if not number:
+            return ""
+        try:
+            if status == "completed":
+                parent.tasks.update(number, TaskChanges(status="completed"))
+                return f"Task #{number} is completed."
+            parent.tasks.update(number, TaskChanges(status="pending", owner=""))
+        except TaskError as error:
+            return f"Its task #{number} was not updated: {error}."
+        return f"Task #{number} is pending again: its subagent was {status}."
+
+    def tell(self, agent: Agent, text: str, *, kind: NoteKind, sender: str) -> None:
+        """Queue a note; quiet kinds don't wake an idle agent."""
+        note = Note(new_note_id(), text, kind=kind, sender=sender, created_at=time.time())
+        if kind == "notice":
+            agent.inbox.put(note)
+        else:
+            agent.deliver(note)
+
+    # -- stopping --------------------------------------------------------------------------
+
+    def stop(self, agent: Agent) -> None:
+        """Cancel the agent and all below it, children first; a subagent ends by it."""
+        for one in self.subtree(agent):
+            if one.is_running:
+                one.stop()
+            elif one.spec is not None and one.end is None:
+                self._end(one, "stopped", _effects(one))
+        self._changed(agent.session.info.id)
+
+    async def stopped(self, agent: Agent) -> None:
+        """Wait until nothing of the subtree runs."""
+        jobs = [one.job for one in self.subtree(agent) if one.job is not None]
+        if jobs:
+            await asyncio.wait(jobs)
+
+
+def _outcome(agent: Agent, reason: StopReason, fault: Fault | None) -> tuple[EndStatus, str]:
+    match reason:
+        case "finished":
+            return "completed", _last_text(agent.history)
+        case "cancelled" | "interrupted":
+            return "stopped", _effects(agent)
+        case "step_limit" | "budget":
+            return "over_budget", _last_text(agent.history) or "It reached its limit."
+        case "error":
+            return "failed", fault.message if fault is not None else "It failed."
+
+
+def _effects(agent: Agent) -> str:
+    count = agent.meter.tools_run
+    if not count:
+        return "stopped before it ran any tools"
+    return f"stopped after {count} tools; side effects may exist"
+
+
+def _last_text(history: Sequence[Message]) -> str:
+    for message in reversed(history):
+        if message.role == "assistant" and message.text.strip():
+            return message.text.strip()
+    return ""
+
+
+def _shortened(text: str, limit: int) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"

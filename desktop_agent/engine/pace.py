@@ -1,0 +1,56 @@
+"""Holding an agent between two steps: pause, single steps, and a last step without tools."""
+
+from __future__ import annotations
+
+import asyncio
+
+
+class Pace:
+    """What the person says of an agent's going on. Nothing is cancelled by it."""
+
+    def __init__(self, *, is_paused: bool = False) -> None:
+        self._goes = asyncio.Event()
+        self._single = 0
+        self._is_last = False
+        if not is_paused:
+            self._goes.set()
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether the next step is held."""
+        return not self._goes.is_set()
+
+    @property
+    def is_last_step(self) -> bool:
+        """Whether the agent is to answer now, without tools."""
+        return self._is_last
+
+    def pause(self) -> None:
+        """Hold at the next step."""
+        self._goes.clear()
+
+    def resume(self) -> None:
+        """Go on."""
+        self._single = 0
+        self._goes.set()
+
+    def step(self) -> None:
+        """Take one step, then hold again."""
+        self._single = 1
+        self._goes.set()
+
+    def finish(self) -> None:
+        """Take one last step without tools."""
+        self._is_last = True
+        self.resume()
+
+    def done(self) -> None:
+        """The last step was taken."""
+        self._is_last = False
+
+    async def turn_to_go(self) -> None:
+        """Wait until the next step may be taken."""
+        await self._goes.wait()
+        if self._single:
+            self._single = 0
+            self._goes.clear()

@@ -1,0 +1,61 @@
+"""What a subagent can be: the tools and the mode of each role, and its instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from desktop_agent.core.approvals import Mode
+from desktop_agent.core.tool import Access, Tool, ToolError
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """`access` limits the tools by what they do; instructions follow the system prompt."""
+
+    name: str
+    about: str
+    instructions: str
+    mode: Mode = "free"
+    access: frozenset[Access] = frozenset(Access)
+
+    def tools(self, known: Mapping[str, Tool]) -> tuple[str, ...]:
+        """Return the names of the tools the role has."""
+        return tuple(name for name, tool in known.items() if tool.access in self.access)
+
+
+_LOOKING = frozenset({Access.INTERNAL, Access.READ, Access.NETWORK})
+
+ROLES: dict[str, Role] = {
+    "general": Role(
+        "general",
+        "does a whole piece of work",
+        "You do one piece of work for another agent. Do it whole, then answer with the result: "
+        "what you found or changed, where, and what you could not do.",
+    ),
+    "explore": Role(
+        "explore",
+        "looks and reports, changes nothing",
+        "You look for what another agent needs to know, and change nothing. Answer with what "
+        "you found: paths with line numbers, short quotations, and what you did not find.",
+        mode="look",
+        access=_LOOKING,
+    ),
+    "review": Role(
+        "review",
+        "checks work and lists what is wrong",
+        "You check a piece of work for another agent, and change nothing. Answer with a list of "
+        "problems, the worst first, each with its place and why it is one; say so if there is "
+        "none.",
+        mode="look",
+        access=_LOOKING | {Access.EXECUTE},
+    ),
+}
+
+
+def role_named(name: str) -> Role:
+    """Return a role. Raises ToolError naming those there are."""
+    role = ROLES.get(name or "general")
+    if role is None:
+        raise ToolError(f"there is no role '{name}'. Roles: {', '.join(ROLES)}.")
+    return role
