@@ -13,6 +13,7 @@ import qasync
 from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
+from desktop_agent.adapters import settings_file
 from desktop_agent.compose import Backend, compose
 from desktop_agent.core.events import Event, SessionOpened
 from desktop_agent.core.ids import AgentId, SessionId, new_note_id, new_session_id
@@ -70,6 +71,7 @@ class Stage:
         self.folder.mkdir(parents=True, exist_ok=True)
         for part in ("config", "data"):
             (home / part).mkdir(exist_ok=True)
+        settings_file.save(home / "config" / "settings.json", settings)
         self._home = home
         self.agents: dict[SessionId, AgentId] = {}
         self.heard: list[Callable[[Event], None]] = []
