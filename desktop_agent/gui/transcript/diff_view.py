@@ -35,6 +35,7 @@ class DiffView(QAbstractScrollArea):
         self.setAccessibleDescription(with_marks(display.patch[:_SPOKEN_LIMIT]))
         self.viewport().setAutoFillBackground(False)
         self.viewport().setAttribute(Qt.WidgetAttribute.WA_NoSystemBackground)
+        self._measure()
         theme.changed.connect(self._on_theme_changed)
 
     def content_height(self) -> int:
@@ -67,7 +68,15 @@ class DiffView(QAbstractScrollArea):
 
     # -- inside --------------------------------------------------------------------------
 
+    def _measure(self) -> None:
+        self._font = self._theme.font("small", mono=True)
+        self._char_width = QFontMetricsF(self._font).horizontalAdvance("0")
+        digits = max((len(str(line.new or line.old or 0)) for line in self._lines), default=1)
+        # Both number columns and the sign.
+        self._gutter = round((2 * max(3, digits) + 5) * self._char_width) + 8
+
     def _on_theme_changed(self) -> None:
+        self._measure()
         self._fit_bars()
         self.updateGeometry()
         self.viewport().update()
@@ -75,16 +84,6 @@ class DiffView(QAbstractScrollArea):
     @property
     def _line_height(self) -> int:
         return self._theme.size("diff_line")
-
-    @property
-    def _char_width(self) -> float:
-        return QFontMetricsF(self._theme.font("small", mono=True)).horizontalAdvance("0")
-
-    @property
-    def _gutter(self) -> int:
-        """The room of both number columns and the sign."""
-        digits = max((len(str(line.new or line.old or 0)) for line in self._lines), default=1)
-        return round((2 * max(3, digits) + 5) * self._char_width) + 8
 
     def _fit_bars(self) -> None:
         view = self.viewport()
@@ -100,8 +99,7 @@ class DiffView(QAbstractScrollArea):
         ground = _GROUNDS.get(line.kind)
         if ground:
             painter.fillRect(box, self._theme.color(ground))
-        font = self._theme.font("small", mono=True)
-        painter.setFont(font)
+        painter.setFont(self._font)
         gutter = self._gutter
         text_box = box.adjusted(gutter, 0, 0, 0)
         painter.setClipRect(text_box)

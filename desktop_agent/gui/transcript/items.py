@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from desktop_agent.core.agents import StopReason
-from desktop_agent.core.approvals import ApprovalRequest, Decision
+from desktop_agent.core.approvals import ApprovalRequest, Decision, Deny
 from desktop_agent.core.events import StopReport
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import NoteId
@@ -143,3 +143,33 @@ def shows_work(item: Item) -> bool:
             return True
         case _:
             return False
+
+
+def is_open(item: Item) -> bool:
+    """Whether later events may change the item."""
+    match item:
+        case UserItem(state=state):
+            return state in {"sending", "failed"}
+        case ToolItem(state=state):
+            return state not in SETTLED
+        case TurnItem(is_current=is_current):
+            return is_current
+        case FailureItem():
+            return False
+        case _:
+            return shows_work(item)
+
+
+def settled(item: Item, state: ToolState) -> Item:
+    """Return the item as the end of a turn leaves it; calls that are open get the state."""
+    match item:
+        case AnswerItem(is_live=True) | ThinkingItem(is_live=True):
+            return replace(item, is_live=False)
+        case ToolItem() if item.state not in SETTLED:
+            return replace(item, state=state)
+        case ApprovalItem(decision=None):
+            return replace(item, decision=Deny(by="withdrawn"))
+        case QuestionItem(answer=None):
+            return replace(item, answer="", by="withdrawn")
+        case _:
+            return item

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from desktop_agent.core.approvals import Deny
 from desktop_agent.core.events import (
     AgentsChanged,
     ApprovalRequested,
@@ -47,6 +46,8 @@ from desktop_agent.gui.transcript.items import (
     ToolState,
     TurnItem,
     UserItem,
+    is_open,
+    settled,
     shows_work,
 )
 from desktop_agent.gui.transcript.parts import segment_key, segments, user_item
@@ -96,7 +97,9 @@ class Transcript:
         self.is_running = False
         self._items: dict[str, Item] = {}
         self._order: list[str] = []
-        self._live: dict[str, list[str]] = {}
+        self._open: dict[str, Item] = {}
+        self._runs: dict[str, list[str]] = {}
+        self._approvals_of: dict[str, list[str]] = {}
         self._asked_calls: set[str] = set()
         self._whole: set[str] = set()
         self._turn_started_at = 0.0
@@ -127,7 +130,7 @@ class Transcript:
     @property
     def is_silent(self) -> bool:
         """Whether the agent works and no item shows it: the model has not answered yet."""
-        return self.is_running and not any(shows_work(item) for item in self._recent())
+        return self.is_running and not any(shows_work(item) for item in self._open.values())
 
     @property
     def is_writing(self) -> bool:
@@ -141,9 +144,7 @@ class Transcript:
 
     def waiting(self) -> tuple[ApprovalItem, ...]:
         """Return the open approvals, oldest first."""
-        return tuple(
-            item for item in self.items if isinstance(item, ApprovalItem) and item.decision is None
-        )
+        return tuple(item for item in self._open.values() if isinstance(item, ApprovalItem))
 
     def apply(self, event: Event) -> frozenset[str]:
         """Take in one event; return the keys of the items that are new, changed or gone."""
@@ -171,7 +172,7 @@ class Transcript:
         changed = list(self._settle("unknown")) if self.is_running else []
         self.is_running = True
         self._turn_started_at = event.at
-        for item in self._recent():
+        for item in self._still_open():
             if isinstance(item, TurnItem) and item.is_current:
                 changed.append(self._put(replace(item, is_current=False)))
         return changed
@@ -197,25 +198,15 @@ class Transcript:
     def _settle(self, state: ToolState) -> Iterable[str]:
         """Close whatever the end of a turn leaves open."""
         changed = self._end_retry()
-        self._live.clear()
-        for item in self._recent():
-            match item:
-                case AnswerItem(is_live=True) | ThinkingItem(is_live=True):
-                    changed.append(self._put(replace(item, is_live=False)))
-                case ToolItem() if item.state not in SETTLED:
-                    changed.append(self._put(replace(item, state=state)))
-                case ApprovalItem(decision=None):
-                    changed.append(self._put(replace(item, decision=Deny(by="withdrawn"))))
-                case QuestionItem(answer=None):
-                    changed.append(self._put(replace(item, answer="", by="withdrawn")))
-                case _:
-                    pass
+        for item in self._still_open():
+            if (closed := settled(item, state)) is not item:
+                changed.append(self._put(closed))
         return changed
 
     def _fail_undelivered(self) -> list[str]:
         return [
             self._put(replace(item, state="failed"))
-            for item in self._recent()
+            for item in self._still_open()
             if isinstance(item, UserItem) and item.state == "sending"
         ]
 
@@ -238,13 +229,13 @@ class Transcript:
     # -- messages ------------------------------------------------------------------------
 
     def _on_message_started(self, event: MessageStarted) -> Iterable[str]:
-        self._live.setdefault(event.message_id, [])
+        self._runs.setdefault(event.message_id, [])
         return self._end_retry()
 
     def _on_delta(self, event: PartDelta) -> Iterable[str]:
         if event.message_id in self._whole or not event.text:
             return []
-        runs = self._live.setdefault(event.message_id, [])
+        runs = self._runs.setdefault(event.message_id, [])
         last = self._items.get(runs[-1]) if runs else None
         wanted = AnswerItem if event.kind == "text" else ThinkingItem
         if isinstance(last, wanted):
@@ -266,7 +257,7 @@ class Transcript:
 
     def _on_answer(self, message: Message, is_partial: bool) -> Iterable[str]:
         """Put the whole message in the place of what was streamed of it."""
-        old = [key for key in self._order if key.startswith(f"{message.id}/")]
+        old = self._runs.get(message.id, [])
         place = self._order.index(old[0]) if old else len(self._order)
         new: list[Item] = list(segments(message, is_partial=is_partial))
         for key in old:
@@ -274,9 +265,10 @@ class Transcript:
         self._order[place:place] = [item.key for item in new]
         for key in set(old) - {item.key for item in new}:
             del self._items[key]
+            self._open.pop(key, None)
         for item in new:
-            self._items[item.key] = item
-        self._live.pop(message.id, None)
+            self._put(item, is_placed=True)
+        self._runs[message.id] = [item.key for item in new]
         self._whole.add(message.id)
         changed = {*old, *(item.key for item in new), *self._end_retry()}
         place += len(new)
@@ -284,7 +276,7 @@ class Transcript:
             if call.id in self._items:
                 continue
             self._order.insert(place, call.id)
-            self._items[call.id] = ToolItem(call.id, call)
+            self._put(ToolItem(call.id, call), is_placed=True)
             changed.add(call.id)
             place += 1
         return changed
@@ -301,8 +293,9 @@ class Transcript:
             return []
         running = ToolItem(event.call.id, event.call, "running", event.doing, started_at=event.at)
         changed = [self._put(running)]
-        for approval in self._recent():
-            if isinstance(approval, ApprovalItem) and approval.request.call.id == event.call.id:
+        for key in self._approvals_of.get(event.call.id, ()):
+            approval = self._items[key]
+            if isinstance(approval, ApprovalItem):
                 changed.append(self._put(replace(approval, at=event.at)))
         return changed
 
@@ -334,6 +327,7 @@ class Transcript:
         request = event.request
         if request.id in self._items:
             return []
+        self._approvals_of.setdefault(request.call.id, []).append(request.id)
         return self._stand_before(request.call.id, ApprovalItem(request.id, request))
 
     def _on_question(self, event: QuestionAsked) -> Iterable[str]:
@@ -348,7 +342,7 @@ class Transcript:
         if call is None:
             return [self._put(item)]
         self._order.insert(self._order.index(call_id), item.key)
-        self._items[item.key] = item
+        self._put(item, is_placed=True)
         if call.state in SETTLED or isinstance(item, QuestionItem):
             return [item.key, call_id]
         return [item.key, self._put(replace(call, state="waiting"))]
@@ -385,7 +379,7 @@ class Transcript:
     def _messages_of(self, note_id: str) -> list[UserItem]:
         return [
             item
-            for item in self._recent()
+            for item in self._still_open()
             if isinstance(item, UserItem) and note_id in item.note_ids
         ]
 
@@ -396,17 +390,22 @@ class Transcript:
             self._settle("unknown")
         self.is_running = is_running
 
-    def _recent(self) -> list[Item]:
-        """Return what may still be open: nothing before the last 300 items ever is."""
-        return [self._items[key] for key in self._order[-300:]]
+    def _still_open(self) -> list[Item]:
+        """Return what may still change, oldest first: few items, in however long a session."""
+        return list(self._open.values())
 
-    def _put(self, item: Item) -> str:
-        if item.key not in self._items:
+    def _put(self, item: Item, *, is_placed: bool = False) -> str:
+        if item.key not in self._items and not is_placed:
             self._order.append(item.key)
         self._items[item.key] = item
+        if is_open(item):
+            self._open[item.key] = item
+        else:
+            self._open.pop(item.key, None)
         return item.key
 
     def _drop(self, key: str) -> str:
         del self._items[key]
+        self._open.pop(key, None)
         self._order.remove(key)
         return key

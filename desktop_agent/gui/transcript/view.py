@@ -15,11 +15,13 @@ from desktop_agent.gui.transcript.browser import TranscriptBrowser
 from desktop_agent.gui.transcript.card_factory import CardFactory, Clocks
 from desktop_agent.gui.transcript.card_layer import CardLayer
 from desktop_agent.gui.transcript.finding import Finder
+from desktop_agent.gui.transcript.heartbeat import Heartbeat
 from desktop_agent.gui.transcript.hover_bar import HoverBar
 from desktop_agent.gui.transcript.items import AnswerItem, ApprovalItem, UserItem
 from desktop_agent.gui.transcript.jump_pill import JumpPill
 from desktop_agent.gui.transcript.page import Page
 from desktop_agent.gui.transcript.row_menu import RowMenu
+from desktop_agent.gui.transcript.rows import WORKING_KEY
 from desktop_agent.gui.transcript.scrolling import Scrolling
 from desktop_agent.gui.transcript.styles import Styles
 from desktop_agent.gui.transcript.text_windows import ask_to_open, show_text
@@ -31,7 +33,6 @@ _NARROW = 640
 _SILENT_S = 3.0
 _HOLD_MS = 150
 _RESIZE_MS = 60
-_SECOND_MS = 1000
 
 
 class TranscriptView(QWidget):
@@ -82,9 +83,7 @@ class TranscriptView(QWidget):
         self._menu = RowMenu(self.browser, self.page, self)
         self._hold = _timer(self, _HOLD_MS, self._show_held)
         self._resize = _timer(self, _RESIZE_MS, self._lay_out_again)
-        self._seconds = QTimer(self)
-        self._seconds.setInterval(_SECOND_MS)
-        self._seconds.timeout.connect(self._on_second)
+        self._heartbeat = Heartbeat(theme, self.cards, self._clocks.wall)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.browser)
@@ -225,7 +224,7 @@ class TranscriptView(QWidget):
             lambda _size: QTimer.singleShot(0, self, self._place)
         )
         self._theme.changed.connect(self._on_theme_changed)
-        self._theme.pulse.ticked.connect(self._on_pulse)
+        self._heartbeat.second.connect(self._on_second)
 
     def _asker_of(self, item: ApprovalItem) -> Asker:
         info = self._opened.info if self._opened is not None else None
@@ -300,32 +299,17 @@ class TranscriptView(QWidget):
                 self.page.show_held(index)
 
     def _follow_clocks(self) -> None:
-        is_live = self.isVisible() and any(True for _ in self.cards.live_cards())
-        if is_live:
-            self._theme.pulse.hold(self)
-        else:
-            self._theme.pulse.release(self)
         is_running = self._transcript is not None and self._transcript.is_running
-        if self.isVisible() and (is_live or is_running):
-            if not self._seconds.isActive():
-                self._seconds.start()
-                self._tick_cards()
-        else:
-            self._seconds.stop()
+        self._heartbeat.follow(is_visible=self.isVisible(), is_running=is_running)
 
     def _on_second(self) -> None:
+        """Show or hide that the model has been silent for a while."""
         transcript = self._transcript
         if transcript is not None and transcript.is_running:
-            has_row = self.page.index_of("working") >= 0
+            has_row = self.page.index_of(WORKING_KEY) >= 0
             if self._is_working(transcript) != has_row:
                 self._sync()
                 self._place()
-        self._tick_cards()
-
-    def _tick_cards(self) -> None:
-        now = self._clocks.wall()
-        for card in self.cards.live_cards():
-            card.tick(now)
 
     def _on_browser_resized(self) -> None:
         """Fit to another width: at once the first time, else when the dragging rests."""
@@ -342,10 +326,6 @@ class TranscriptView(QWidget):
     def _fit_column(self, column: QRect) -> None:
         right = self.browser.viewport().width() - column.left() - column.width()
         self.page.set_margins(column.left(), right, column.width())
-
-    def _on_pulse(self) -> None:
-        for card in self.cards.live_cards():
-            card.spin()
 
     def _on_scrolled(self) -> None:
         self._hover.hide()
