@@ -18,6 +18,7 @@ from desktop_agent.core.faults import ModelError
 from desktop_agent.core.settings import Settings
 from desktop_agent.engine.engine import Engine
 from desktop_agent.tools.builtin import builtin_tools
+from desktop_agent.tools.jobs import Jobs
 
 _log = logging.getLogger(__name__)
 
@@ -91,6 +92,7 @@ async def compose(
             settings=settings or file.load(),
             emit=emit,
             spill_dir=_private(data_dir / "outputs"),
+            new_jobs=Jobs,
         )
         engine.start()
     except BaseException:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import logging
 import os
 import sys
 from pathlib import Path
 
+_log = logging.getLogger(__name__)
+
+_HELD = {errno.EAGAIN, errno.EACCES, errno.EDEADLK}
 # Windows locks make the bytes they cover unreadable: lock one far behind the text.
 _LOCKED_BYTE = 1 << 30
 
@@ -45,9 +50,12 @@ class FileLock:
         holder = os.read(self._descriptor, 64).decode("ascii", "replace").strip()
         try:
             _lock(self._descriptor)
-        except OSError:
-            os.close(self._descriptor)
-            raise StoreLocked(path, int(holder) if holder.isdecimal() else None) from None
+        except OSError as error:
+            if error.errno in _HELD:
+                os.close(self._descriptor)
+                raise StoreLocked(path, int(holder) if holder.isdecimal() else None) from None
+            # Some network drives know no locks; the app must work there too.
+            _log.warning("%s can't be locked: %s", path.name, error)
         self.was_abandoned = bool(holder)
         os.ftruncate(self._descriptor, 0)
         os.lseek(self._descriptor, 0, os.SEEK_SET)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 _MAX_BYTES = 2_000_000
 _KEPT_FILES = 3
+_MAX_LINE = 20_000
 _FORMAT = "%(asctime)s %(levelname)s %(threadName)s %(name)s: %(message)s"
 
 _HIDDEN = "[hidden]"
@@ -47,7 +48,7 @@ class RedactingFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line without keys."""
-        return redact(super().format(record))
+        return redact(super().format(record))[:_MAX_LINE]
 
 
 class PrivateRotatingFile(logging.handlers.RotatingFileHandler):

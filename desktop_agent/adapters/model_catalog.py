@@ -8,6 +8,7 @@ import logging
 import os
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
 import msgspec
@@ -28,6 +29,8 @@ _log = logging.getLogger(__name__)
 _CONNECT_S = 5.0
 _ANSWER_S = 15.0
 _KEPT_S = 600.0
+# How long a list of models may be held up by one server: the person waits for it.
+_LISTED_S = 6.0
 _PROBE_TOKENS = 256
 _PROBE_LIMITS = Limits(first_byte_s=60, idle_s=60, retry_total_s=20, max_retries=1)
 
@@ -189,7 +192,8 @@ class ModelCatalog:
 
             async def ask(server: CustomServer) -> tuple[ModelInfo, ...]:
                 key = self._secrets.key_for(server.api_base)
-                return await list_server(server.title, server.api_base, key, client)
+                async with _in_time(server.title):
+                    return await list_server(server.title, server.api_base, key, client)
 
             return await _answered([ask(server) for server in servers])
 
@@ -214,7 +218,8 @@ class ModelCatalog:
             return models
         try:
             if provider.models_url:
-                models = await list_models(provider, key, client)
+                async with _in_time(provider.title):
+                    models = await list_models(provider, key, client)
         except ModelError as error:
             _log.info("models of %s: %s", provider.name, error.fault.message)
         if models:
@@ -274,6 +279,15 @@ def _denies_tools(fault: Fault) -> bool:
     words = f"{fault.message} {fault.details}".lower()
     is_about_tools = "support" in words and ("tool" in words or "function" in words)
     return is_about_tools and fault.kind in {"bad_request", "not_found"}
+
+
+@asynccontextmanager
+async def _in_time(title: str) -> AsyncIterator[None]:
+    try:
+        async with asyncio.timeout(_LISTED_S):
+            yield
+    except TimeoutError:
+        raise ModelError(Fault("timeout", f"{title} did not answer in time.")) from None
 
 
 async def _answered(questions: Iterable[Any]) -> list[ModelInfo]:

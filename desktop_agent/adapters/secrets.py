@@ -53,6 +53,7 @@ class Secrets:
         self._from_ring: dict[str, str] = {}
         self._file: dict[str, str] = _read(self._file_path, dict[str, str]) or {}
         self._names = _read(self._names_path, _Names) or _Names()
+        self._saved_names = msgspec.json.encode(self._names)
         self._ring: Any = None
         self._is_ring_known = False
 
@@ -170,7 +171,10 @@ class Secrets:
             self._file_path.unlink(missing_ok=True)
 
     def _save_names(self) -> None:
-        write_private(self._names_path, msgspec.json.encode(self._names))
+        body = msgspec.json.encode(self._names)
+        if body != self._saved_names:
+            write_private(self._names_path, body)
+            self._saved_names = body
 
     def _load_ring(self) -> None:
         with self._guard:

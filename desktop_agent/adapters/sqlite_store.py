@@ -117,6 +117,7 @@ class SqliteStore:
         if self._pending.is_due(_FLUSH_AFTER_S):
             self.flush_pending()
         if isinstance(event, PartDelta | ToolOutput):
+            self._key(session_id)  # an unknown session is a defect of this call, not of a flush
             self._pending.add(session_id, event)
         elif isinstance(event, ListChanged):
             self._save_list(session_id, event)

@@ -11,30 +11,10 @@ _RAW_DEVICE = re.compile(
     r"/dev/(sd[a-z]|hd[a-z]|vd[a-z]|xvd[a-z]|nvme\d|mmcblk\d|disk\d|rdisk\d|md\d|dm-\d|mapper/|"
     r"mem\b|kmem\b|port\b).*"
 )
-_TREES = frozenset(
-    [
-        "bin",
-        "boot",
-        "dev",
-        "etc",
-        "home",
-        "lib",
-        "lib64",
-        "opt",
-        "proc",
-        "root",
-        "run",
-        "sbin",
-        "sys",
-        "usr",
-        "var",
-        "Users",
-        "System",
-        "Library",
-        "Applications",
-        "Windows",
-    ]
-)
+_TREES = frozenset({
+    "bin", "boot", "dev", "etc", "home", "lib", "lib64", "opt", "proc", "root", "run", "sbin",
+    "sys", "usr", "var", "Users", "System", "Library", "Applications", "Windows",
+})  # fmt: skip
 _WRITERS = {"dd", "cp", "mv", "tee", "shred", "truncate", "install"}
 _WIPERS = {"wipefs", "blkdiscard", "sgdisk", "fdisk", "sfdisk", "parted", "mkswap"}
 

@@ -37,6 +37,8 @@ _EDITOR_FILES = {
     ".claude": ("*",),
     ".config": ("fish", "systemd", "autostart", "gh", "gcloud", "git", "desktop-agent"),
     "github-copilot": ("*",),
+    "share": ("desktop-agent",),
+    "application support": ("desktop-agent",),
 }
 _HARMLESS = ([".env.example"], [".env.sample"], [".env.template"], [".env.dist"])
 

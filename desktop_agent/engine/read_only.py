@@ -80,21 +80,10 @@ _FORMS: dict[str, _Form] = {
 }
 _DATE_FORMAT = re.compile(r"\+[^\0]*")
 _SED_PRINT = re.compile(r"(\d{1,9}|\$)(,(\d{1,9}|\$))?p")
-_FIND_TESTS = frozenset(
-    [
-        "-name",
-        "-iname",
-        "-path",
-        "-ipath",
-        "-type",
-        "-maxdepth",
-        "-mindepth",
-        "-size",
-        "-newer",
-        "-mtime",
-        "-mmin",
-    ]
-)
+_FIND_TESTS = frozenset({
+    "-name", "-iname", "-path", "-ipath", "-type", "-maxdepth", "-mindepth", "-size", "-newer",
+    "-mtime", "-mmin",
+})  # fmt: skip
 _FIND_WORDS = {"-print", "-empty", "-not", "-o", "-or", "-a", "-and"}
 
 

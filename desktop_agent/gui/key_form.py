@@ -19,14 +19,18 @@ Place = Literal["keyring", "session", "file"]
 
 class KeyForm(QWidget):
     """Signals: `check_requested(provider, key)`, answered by `set_result`; then
-    `accepted(provider, key, where)`. The key is held by the field alone.
+    `accepted(provider, key, where)`. The key is held by the field alone. Without `asks_place`
+    the choice of a file is made elsewhere, and `set_places` tells of it.
     """
 
     check_requested = Signal(str, str)
     accepted = Signal(str, str, str)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, theme: Theme, parent: QWidget | None = None, *, asks_place: bool = True
+    ) -> None:
         super().__init__(parent)
+        self._asks_place = asks_place
         self.setObjectName("keyForm")
         self._has_keyring = True
         self._is_provider_picked = False
@@ -78,7 +82,7 @@ class KeyForm(QWidget):
     def set_places(self, *, has_keyring: bool, keeps_in_file: bool) -> None:
         """Know where keys can be kept on this computer, and what the person chose before."""
         self._has_keyring = has_keyring
-        self._in_file.setVisible(not has_keyring)
+        self._in_file.setVisible(self._asks_place and not has_keyring)
         self._in_file.setChecked(keeps_in_file and not has_keyring)
         self._show_place()
 

@@ -32,6 +32,7 @@ from desktop_agent.gui.first_run import FirstRun
 from desktop_agent.gui.folders import git_branch
 from desktop_agent.gui.links import dropped_folder, open_link, open_path
 from desktop_agent.gui.notices import Notice
+from desktop_agent.gui.page_tools import PageTools
 from desktop_agent.gui.popups import Popups
 from desktop_agent.gui.queries import Queries
 from desktop_agent.gui.regions import focus_neighbour
@@ -42,7 +43,6 @@ from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.window_frame import WindowFrame
 from desktop_agent.gui.window_state import WindowState
 
-_EARLIER = 200
 _TEXT_SCALES = (80, 90, 100, 110, 125, 150, 175, 200)
 
 
@@ -75,6 +75,7 @@ class MainWindow(QMainWindow):
         self.first_run = FirstRun(theme, frame.stack, self.queries, self.flow)
         self._empty = EmptySession(theme, frame.stack)
         frame.stack.addWidget(self._empty)
+        self.tools = PageTools(frame, self.pages, self.flow, self.queries)
         self.attention = Attention(theme, self)
         self._connection = Connection(frame.sidebar)
         self.menuBar().setVisible(self.menuBar().isNativeMenuBar())
@@ -115,7 +116,7 @@ class MainWindow(QMainWindow):
         sidebar.sessions.session_chosen.connect(self._show_session)
         sidebar.sessions.renamed.connect(lambda i, title: post("rename_session", i, title))
         sidebar.sessions.deleted.connect(lambda i: post("delete_session", i))
-        sidebar.sessions.searched.connect(self._on_searched)
+        sidebar.sessions.searched.connect(self.tools.search_sessions)
         self.frame.sidebar_toggled.connect(self._state.remember_sidebar)
 
     def _connect_composer(self) -> None:
@@ -128,16 +129,16 @@ class MainWindow(QMainWindow):
         composer.resume_requested.connect(lambda: tell("resume"))
         composer.mode_chosen.connect(lambda mode: self.flow.set("set_mode", mode))
         composer.model_picker_requested.connect(self._open_models)
-        composer.path_completion_requested.connect(self._on_completion_requested)
+        composer.path_completion_requested.connect(self.tools.complete_path)
 
     def _connect_header(self) -> None:
         frame = self.frame
         frame.header.renamed.connect(lambda title: self.flow.set("rename_session", title))
         frame.header.find_button.clicked.connect(frame.find_bar.enter)
-        frame.header.copy_button.clicked.connect(self._copy_answer)
-        frame.find_bar.searched.connect(self._on_find)
+        frame.header.copy_button.clicked.connect(self.tools.copy_answer)
+        frame.find_bar.searched.connect(self.tools.find)
         frame.find_bar.closed.connect(frame.composer.focus_text)
-        frame.approvals.review_requested.connect(self._review)
+        frame.approvals.review_requested.connect(self.tools.review)
         frame.notices.acted.connect(self._act)
 
     def _connect_popups(self) -> None:
@@ -169,8 +170,9 @@ class MainWindow(QMainWindow):
         view.edit_requested.connect(self.frame.composer.set_text)
         view.open_path_requested.connect(lambda path: open_path(path, self.flow.workspace))
         view.open_link_requested.connect(open_link)
-        view.earlier_requested.connect(lambda: self._load_earlier(SessionId(session_id)))
-        view.waiting_changed.connect(self._show_waiting)
+        view.earlier_requested.connect(lambda: self.tools.load_earlier(SessionId(session_id)))
+        view.waiting_changed.connect(self.tools.look)
+        self.tools.watch(view)
 
     def _connect_keys(self) -> None:
         keys, frame, popups = self.commands, self.frame, self.popups
@@ -187,9 +189,9 @@ class MainWindow(QMainWindow):
         keys.find.triggered.connect(frame.find_bar.enter)
         keys.find_next.triggered.connect(lambda: frame.find_bar.search())
         keys.find_previous.triggered.connect(lambda: frame.find_bar.search(backward=True))
-        keys.copy_answer.triggered.connect(self._copy_answer)
+        keys.copy_answer.triggered.connect(self.tools.copy_answer)
         keys.stop.triggered.connect(frame.composer.request_stop)
-        keys.approval.triggered.connect(self._review)
+        keys.approval.triggered.connect(self.tools.review)
         keys.composer.triggered.connect(frame.composer.focus_text)
         keys.sidebar.triggered.connect(frame.toggle_sidebar)
         keys.model.triggered.connect(self._open_models)
@@ -230,7 +232,7 @@ class MainWindow(QMainWindow):
             self._empty.set_folder(opened.info.workspace.root)
             frame.stack.setCurrentWidget(self._empty)
         self._connection.set_model(opened.info.model)
-        self._show_waiting()
+        self.tools.look()
         self.flow.mark_read()
 
     def _on_setup_needed(self) -> None:
@@ -261,10 +263,6 @@ class MainWindow(QMainWindow):
         self.popups.name_model(info.model, info.api_base)
         title = self.tr("{title} – {folder} – Desktop Agent")
         self.setWindowTitle(title.format(title=info.title, folder=info.workspace.name))
-
-    def _show_waiting(self) -> None:
-        page = self.pages.page(self.flow.current)
-        self.frame.approvals.set_count(page.waiting_count() if page is not None else 0)
 
     # -- wishes that need more than a command ------------------------------------------------
 
@@ -307,47 +305,6 @@ class MainWindow(QMainWindow):
 
     def _on_rule_deleted(self, rule: Rule) -> None:
         self._bridge.post("delete_rule", rule)
-
-    def _on_searched(self, text: str) -> None:
-        matched = self.frame.sidebar.sessions.set_matches
-        self.queries.ask(lambda ids: matched(text, ids), "engine", "search_sessions", text)
-
-    def _on_completion_requested(self, prefix: str) -> None:
-        found = self.frame.composer.set_completions
-        if self.flow.current is not None:
-            self.queries.ask(
-                lambda names: found(prefix, names),
-                "engine",
-                "complete_path",
-                self.flow.current,
-                prefix,
-            )
-
-    def _load_earlier(self, session_id: SessionId) -> None:
-        first = self.pages.first_seq(session_id)
-        self.queries.ask(
-            lambda page: self.pages.prepend(session_id, page.events, page.first_seq),
-            "engine",
-            "earlier",
-            session_id,
-            first,
-            _EARLIER,
-        )
-
-    def _on_find(self, text: str, backward: bool) -> None:
-        page = self.pages.page(self.flow.current)
-        if page is not None:
-            self.frame.find_bar.set_count(page.find(text, backward))
-
-    def _copy_answer(self) -> None:
-        page = self.pages.page(self.flow.current)
-        if page is not None:
-            page.copy_last_answer()
-
-    def _review(self) -> None:
-        page = self.pages.page(self.flow.current)
-        if page is not None:
-            page.focus_oldest_approval()
 
     def _scale_text(self, step: int) -> None:
         settings = self.flow.settings

@@ -19,6 +19,7 @@ class Pulse(QObject):
         self.is_still = False
         self._frames = int(motion["spinner_frames"])
         self._holders: set[int] = set()
+        self._known: set[int] = set()
         self._timer = QTimer(self)
         self._timer.setInterval(int(motion["spinner_step_ms"]))
         self._timer.timeout.connect(self._on_timeout)
@@ -33,15 +34,26 @@ class Pulse(QObject):
         """Whether the clock ticks now."""
         return self._timer.isActive()
 
-    def hold(self, owner: object) -> None:
-        """Tick as long as the owner needs it; harmless when repeated."""
-        self._holders.add(id(owner))
+    def hold(self, owner: QObject) -> None:
+        """Tick as long as the owner needs it, or lives; harmless when repeated."""
+        key = id(owner)
+        self._holders.add(key)
+        if key not in self._known:
+            self._known.add(key)
+            owner.destroyed.connect(lambda: self._forget(key))
         if not self._timer.isActive():
             self._timer.start()
 
-    def release(self, owner: object) -> None:
+    def release(self, owner: QObject) -> None:
         """Stop ticking for this owner."""
-        self._holders.discard(id(owner))
+        self._drop(id(owner))
+
+    def _forget(self, key: int) -> None:
+        self._known.discard(key)
+        self._drop(key)
+
+    def _drop(self, key: int) -> None:
+        self._holders.discard(key)
         if not self._holders:
             self._timer.stop()
 

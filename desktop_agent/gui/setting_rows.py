@@ -61,6 +61,7 @@ class NumberBox(QSpinBox):
         self.setSuffix(suffix)
         self.setKeyboardTracking(False)
         self.setFixedWidth(_CONTROL // 2 + 10)
+        self.setAlignment(Qt.AlignmentFlag.AlignRight)
         self._is_set = False
         self.valueChanged.connect(self._on_changed)
 
@@ -87,7 +88,7 @@ class Switch(QCheckBox):
     def __init__(self, name: str) -> None:
         super().__init__()
         self.setObjectName(name)
-        self.clicked.connect(self.chosen)
+        self.clicked.connect(self.chosen.emit)
 
     def set_value(self, value: bool) -> None:
         """Show a yes or no."""

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Literal
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QDialog,
+    QFrame,
     QHBoxLayout,
-    QListWidget,
-    QListWidgetItem,
     QStackedWidget,
+    QVBoxLayout,
     QWidget,
 )
 
@@ -19,6 +18,8 @@ from desktop_agent.core.approvals import Rule
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.models import KeyInfo, ModelInfo
 from desktop_agent.core.settings import Settings
+from desktop_agent.gui.pick_delegate import PickRow
+from desktop_agent.gui.pick_list import PickList
 from desktop_agent.gui.settings_about_page import AboutPage
 from desktop_agent.gui.settings_models_page import ModelsPage
 from desktop_agent.gui.settings_pages import AppearancePage, BehaviourPage
@@ -64,10 +65,19 @@ class SettingsDialog(QDialog):
         ):
             self._pages.addWidget(page)
         self._names = self._make_names()
+        theme.changed.connect(self._fit_names)
+        self._fit_names()
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        layout.addWidget(self._names)
+        side = QFrame()
+        side.setObjectName("sidebar")
+        side.setFixedWidth(196)
+        inner = QVBoxLayout(side)
+        inner.setContentsMargins(8, 14, 8, 8)
+        inner.addWidget(self._names)
+        inner.addStretch(1)
+        layout.addWidget(side)
         layout.addWidget(self._pages, 1)
         for page in (self._appearance, self._models, self._behaviour):
             page.changed.connect(self._on_changed)
@@ -77,13 +87,9 @@ class SettingsDialog(QDialog):
         self._models.models_requested.connect(self.models_requested)
         self._rules.rule_deleted.connect(self.rule_deleted)
         self.resize(820, 620)
-        self.setMinimumSize(480, 380)
-        self._names.setCurrentRow(0)
+        self.setMinimumSize(640, 400)
 
-    def _make_names(self) -> QListWidget:
-        names = QListWidget()
-        names.setObjectName("settingsPages")
-        names.setAccessibleName(self.tr("Pages"))
+    def _make_names(self) -> PickList:
         titles = (
             self.tr("Appearance"),
             self.tr("Models and keys"),
@@ -91,20 +97,20 @@ class SettingsDialog(QDialog):
             self.tr("Rules"),
             self.tr("About"),
         )
-        for title in titles:
-            names.addItem(QListWidgetItem(title))
-        names.setFixedWidth(184)
-        names.setContentsMargins(8, 16, 8, 8)
-        names.setViewportMargins(8, 16, 8, 8)
-        names.currentRowChanged.connect(self._pages.setCurrentIndex)
-        self._theme.changed.connect(self._paint_icons)
-        self._list = names
-        self._paint_icons()
+        names = PickList(self._theme, self.tr("Pages"))
+        names.setObjectName("settingsPages")
+        rows = [
+            PickRow(name, title, icon=icon)
+            for name, title, icon in zip(_NAMES, titles, _ICONS, strict=True)
+        ]
+        names.show_rows(tuple(rows))
+        names.selectionModel().currentChanged.connect(
+            lambda index, _: self._pages.setCurrentIndex(index.row())
+        )
         return names
 
-    def _paint_icons(self) -> None:
-        for number, icon in enumerate(_ICONS):
-            self._list.item(number).setIcon(self._theme.icon(icon, "muted", 16))
+    def _fit_names(self) -> None:
+        self._names.setFixedHeight(self._names.height_for(len(_NAMES)))
 
     # -- down -----------------------------------------------------------------------------
 
@@ -136,20 +142,15 @@ class SettingsDialog(QDialog):
 
     def open_page(self, name: PageName) -> None:
         """Show a page, opening the window."""
-        self._names.setCurrentRow(_NAMES.index(name))
+        self._names.setCurrentIndex(self._names.model().index(_NAMES.index(name), 0))
         self.show()
         self.raise_()
         self.activateWindow()
 
-    def ask_key(self, provider: str = "") -> None:
+    def show_keys(self, provider: str = "") -> None:
         """Show where a key is entered, for this provider if it is known."""
         self.open_page("models")
         self._models.key_form.select_provider(provider)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Show only the pages' icons when there is little room."""
-        super().resizeEvent(event)
-        self._names.setFixedWidth(184 if self.width() >= 640 else 60)
 
     def _on_changed(self, settings: Settings) -> None:
         # Every page holds its own copy: a change on one must not undo another's.

@@ -61,7 +61,7 @@ class ModelsPage(SettingsPage):
         self.fill(model, self._keys, self._places, self._servers)
 
     def _make_forms(self) -> None:
-        self.key_form = KeyForm(self._theme)
+        self.key_form = KeyForm(self._theme, asks_place=False)
         self.key_form.check_requested.connect(
             lambda provider, key: self.check_requested.emit(provider, "", key)
         )

@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.approvals import Rule
+from desktop_agent.core.faults import Fault
 from desktop_agent.core.settings import Settings
 from desktop_agent.gui.queries import Queries
 from desktop_agent.gui.session_flow import SessionFlow
@@ -50,6 +51,8 @@ class SettingsWindow(QObject):
         dialog.key_entered.connect(self._keep_key)
         dialog.key_deleted.connect(self._delete_key)
         dialog.rule_deleted.connect(self._delete_rule)
+        dialog.check_requested.connect(self._check)
+        dialog.models_requested.connect(self._ask_models)
         dialog.finished.connect(self._on_finished)
         return dialog
 
@@ -60,9 +63,21 @@ class SettingsWindow(QObject):
         if self._dialog is not None:
             self._dialog.set_rules(rules)
             self._dialog.set_keys(keys)
+        has_keyring = await ask("secrets", "backend") == "keyring"
         models = await ask("catalog", "models", settings)
         if self._dialog is not None:
+            self._dialog.set_has_keyring(has_keyring)
             self._dialog.set_models(models)
+
+    def _check(self, provider: str, api_base: str, key: str) -> None:
+        self._queries.ask(self._tell_check, "catalog", "check", provider, api_base, key)
+
+    def _tell_check(self, fault: Fault | None) -> None:
+        if self._dialog is not None:
+            self._dialog.set_check_result(fault)
+
+    def _ask_models(self) -> None:
+        self._queries.run(self._feed(), "settings")
 
     def _keep_key(self, provider: str, key: str, where: str) -> None:
         self._queries.run(self._change_keys("set_key", provider, key, where), "keeping the key")

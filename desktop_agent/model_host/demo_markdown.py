@@ -58,7 +58,7 @@ def fence(lines: Sequence[str], language: str = "text", *, limit: int = 40) -> s
     """Return a code block of at most `limit` lines; backticks inside can't close it."""
     shown = [_block_line(line) for line in lines[:limit]]
     if len(lines) > limit:
-        shown.append(f"… and {len(lines) - limit:,} more lines")
+        shown.append(f"… and {len(lines) - limit:,} more")
     longest = max((len(run) for run in re.findall(r"`+", "\n".join(shown))), default=0)
     ticks = "`" * max(3, longest + 1)
     return "\n".join((f"{ticks}{language}", *shown, ticks))

@@ -31,12 +31,13 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """All that the tools told about the folder. `is_cut`: there are more files than `paths`."""
+    """All that the tools told. There are more files than `paths` when `is_cut`."""
 
     paths: tuple[str, ...]
     readings: tuple[Reading, ...] = ()
     hits: tuple[Hit, ...] = ()
     is_cut: bool = False
+    has_more_hits: bool = False
 
 
 def summary(survey: Survey) -> str:
@@ -48,9 +49,10 @@ def summary(survey: Survey) -> str:
     if survey.readings:
         parts.append("What I read:")
         parts.append("\n".join(f"- {_one_line(reading)}" for reading in survey.readings))
-    open_points = _open_points(survey)
-    if open_points:
-        parts.append(f"{counted(len(open_points), 'line is', 'lines are')} marked as still to do.")
+    if open_points := _open_points(survey):
+        least = "At least " if survey.has_more_hits else ""
+        marked = counted(len(open_points), "line is", "lines are")
+        parts.append(f"{least}{marked} marked as still to do.")
     return "\n\n".join(parts)
 
 

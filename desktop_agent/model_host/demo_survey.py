@@ -25,7 +25,7 @@ from desktop_agent.model_host.demo_orders import Wishes, is_onward, wishes
 from desktop_agent.model_host.demo_overview import SIGNATURE, Reading, Survey, overview, summary
 from desktop_agent.model_host.demo_step import CLOSING, TARGETS, Step, Want, joined
 
-_SEARCH = r"\bTODO\b|\bFIXME\b|^\s*[-*] \[ \]"
+_SEARCH = r"TODO|FIXME|- \[ \]"
 _MOST_TRIES = 4
 _MOST_PAGES = 4
 _REFUSAL_WORDS = re.compile(r"They said: (.+)", re.S)
@@ -110,6 +110,7 @@ class _Story:
             readings=tuple(r for path, r in self.readings.items() if path not in TARGETS),
             hits=tuple(found),
             is_cut=bool(self.pages) and is_cut(self.pages[-1]),
+            has_more_hits=any(is_cut(done.result.text) for done in self.of("grep")),
         )
 
 
@@ -157,7 +158,8 @@ def _unread(story: _Story) -> list[str]:
 
 
 def _read_files(story: _Story, unread: Sequence[str]) -> Step:
-    found = f"I found {counted(len(story.paths), 'file')}."
+    least = "at least " if story.survey().is_cut else ""
+    found = f"I found {least}{counted(len(story.paths), 'file')}."
     also = " too" if story.readings else ""
     names = ", ".join(code(path, 80) for path in unread)
     text = joined(_heard(story), f"{'' if also else found + ' '}I'll read {names}{also}.")

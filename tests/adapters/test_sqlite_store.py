@@ -526,7 +526,7 @@ def test_a_damaged_file_is_kept_aside_and_a_new_one_begun(
 def test_a_damaged_page_costs_what_was_on_it_and_no_other_session(
     store: SqliteStore, path: Path
 ) -> None:
-    for session in range(20):
+    for session in range(8):
         store.save_session(info(SessionId(f"se_{session}"), f"Title {session}", session))
         for number in range(10):
             for event in turn(100 * session + number):
@@ -534,20 +534,20 @@ def test_a_damaged_page_costs_what_was_on_it_and_no_other_session(
     store.save_rules((Rule("shell", "pytest"),))
     store.close()
     body = bytearray(path.read_bytes())
-    start = body.index(b"output 1005") // 4096 * 4096
+    start = body.index(b"output 305") // 4096 * 4096
     body[start : start + 4096] = b"\xff" * 4096
     path.write_bytes(body)
     path.with_name(f"{path.name}.lock").write_text("999999")  # as after a crash
     with closing(SqliteStore(path)) as again:
         assert again.set_aside is not None
-        assert len(again.sessions()) == 21
+        assert len(again.sessions()) == 9
         assert again.rules() == (Rule("shell", "pytest"),)
         lengths = [
-            len(again.load_agents(SessionId(f"se_{session}"))[0].history) for session in range(20)
+            len(again.load_agents(SessionId(f"se_{session}"))[0].history) for session in range(8)
         ]
-        assert lengths.count(40) >= 18
-        assert sum(lengths) > 780
-        assert again.search("question 1905", 5) == ("se_19",)
+        assert lengths.count(40) >= 6
+        assert sum(lengths) > 300
+        assert again.search("question 705", 5) == ("se_7",)
         again.record(SessionId("se_3"), user("going on"))
 
 

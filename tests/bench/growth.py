@@ -10,68 +10,16 @@ from pathlib import Path
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QApplication, QScrollBar, QWidget
 
-from desktop_agent.adapters.sqlite_store import SqliteStore
-from desktop_agent.core.events import Happening, MessageAdded, ToolEnded, ToolStarted
-from desktop_agent.core.ids import SessionId, new_agent_id, new_message_id, new_session_id
-from desktop_agent.core.messages import Message, OutputDisplay, TextPart, ToolCall, ToolResult
-from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.core.ids import SessionId
 from desktop_agent.core.settings import Settings
-from desktop_agent.core.workspace import Workspace
 from tests.bench.processes import rss_mb
 from tests.bench.report import report
 from tests.bench.stage import Stage, run
+from tests.helpers.make_session import make_session
 
 _MESSAGES = 10_000
 _FRAMES = 150
 _OPENINGS = 5
-_ANSWER = """## Part {number}
-
-The beds in the **north** row get their water from `tools/water.py`, and the rest by hand.
-
-| bed | cans |
-|---|---|
-| 1 | 4 |
-| 2 | 3 |
-
-```python
-def cans(area: float) -> int:
-    return round(area * 1.5)
-```
-
-- first the seedlings, then the roots
-- the gate is closed at night
-"""
-
-
-def _happenings(info: SessionInfo) -> list[Happening]:
-    """Return a conversation of questions, tool calls and formatted answers."""
-    agent, events = info.main_agent, list[Happening]()
-
-    def say(role: str, *parts: object) -> None:
-        events.append(MessageAdded(agent, Message(new_message_id(), role, parts)))  # type: ignore[arg-type]
-
-    for number in range(_MESSAGES // 4):
-        call = ToolCall(f"call_{number}", "shell", {"command": f"ls part-{number}"})
-        shown = OutputDisplay("a.txt\nb.txt\n", 0, 0.01)
-        result = ToolResult(call.id, "a.txt\nb.txt\n", display=shown)
-        say("user", TextPart(f"What about part {number} of the garden?"))
-        say("assistant", TextPart("I'll look."), call)
-        events += [ToolStarted(agent, call), ToolEnded(agent, result)]
-        say("tool", result)
-        say("assistant", TextPart(_ANSWER.format(number=number)))
-    return events
-
-
-def _write_session(path: Path, folder: Path) -> SessionId:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    store = SqliteStore(path)
-    where = Workspace(str(folder))
-    info = SessionInfo(new_session_id(), new_agent_id(), "A long one", where, "demo", updated_at=1)
-    store.save_session(info)
-    for event in _happenings(info):
-        store.record(info.id, event)
-    store.close()
-    return info.id
 
 
 class _PaintWatch(QObject):
@@ -135,6 +83,7 @@ async def _play(stage: Stage) -> None:
 
 
 if __name__ == "__main__":
-    _HOME = Path(os.environ["DESKTOP_AGENT_HOME"])
-    _SESSION = _write_session(_HOME / "data" / "sessions.db", _HOME)
+    _DATA = Path(os.environ["DESKTOP_AGENT_HOME"], "data")
+    _DATA.mkdir(parents=True)
+    _SESSION = make_session(_DATA / "sessions.db", _MESSAGES)
     run(_play, Settings(model="demo"))

@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import http.client
 import json
+import os
 import subprocess
 import sys
 import time
@@ -33,8 +34,10 @@ class _Provider:
         server = await asyncio.start_server(self._on_connection, "127.0.0.1", 0, limit=2**26)
         sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")
         sys.stdout.flush()
-        # Whoever started this holds the other end of standard input: its end is ours.
+        # Whoever started this holds the other end of standard input: its end is ours, without
+        # goodbyes to the connections.
         await asyncio.to_thread(sys.stdin.read)
+        os._exit(0)
 
     async def _on_connection(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import qasync
 from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtWidgets import QApplication
 
+from desktop_agent.adapters import settings_file
 from desktop_agent.compose import Backend, compose
 from desktop_agent.core.events import Event, SessionOpened
 from desktop_agent.core.ids import AgentId, SessionId, new_note_id, new_session_id
@@ -63,17 +65,19 @@ class GapMeter(QObject):
 class Stage:
     """A window with its engine. Hears all events; `agents` maps a session to its main agent."""
 
-    def __init__(self, settings: Settings, folder_name: str) -> None:
+    def __init__(self, app: QApplication, settings: Settings, folder_name: str) -> None:
         home = Path(os.environ["DESKTOP_AGENT_HOME"])
         self.folder = home / folder_name
         self.folder.mkdir(parents=True, exist_ok=True)
-        (home / "config").mkdir()
+        for part in ("config", "data"):
+            (home / part).mkdir(exist_ok=True)
+        settings_file.save(home / "config" / "settings.json", settings)
         self._home = home
         self.agents: dict[SessionId, AgentId] = {}
         self.heard: list[Callable[[Event], None]] = []
         self.meter = GapMeter()
         self.bridge = Bridge()
-        self.theme = Theme(self.bridge)
+        self.theme = Theme(app)
         self.theme.configure(settings.theme, settings.text_scale, settings.reduce_motion)
         self.window = MainWindow(self.theme, self.bridge, settings, str(self.folder))
         self._arrived = asyncio.Event()
@@ -132,7 +136,7 @@ def run(
     asyncio.set_event_loop(loop)
 
     async def whole() -> None:
-        stage = Stage(settings or Settings(), folder_name)
+        stage = Stage(app, settings or Settings(), folder_name)
         try:
             await play(stage)
         finally:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+from desktop_agent.adapters.sqlite_rows import searchable
 from desktop_agent.adapters.sqlite_store import SqliteStore
 from desktop_agent.core.events import (
     Happening,
@@ -42,6 +43,7 @@ from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.usage import Usage
 from desktop_agent.core.workspace import Workspace
 
+_INDEX = "INSERT INTO words (rowid, text) VALUES (?, ?)"
 _BEGAN = 1_760_000_000.0
 _TEXT = (
     "the prices in this table are older than those in the report so I compare both files and "
@@ -97,13 +99,16 @@ def fill_session(
     store.save_session(info)
     made = 0
     maker = _Maker(agent_id, seed)
-    # One transaction for all: a test needs the rows, not each one forced to the disk.
-    store._connection.execute("PRAGMA synchronous = OFF")
-    store._is_forced = None
-    while made < messages:
-        for event in maker.turn():
-            store.record(session_id, event)
-            made += isinstance(event, MessageAdded)
+    # `record` without its transaction for each event.
+    with store._writing(is_forced=False):
+        key = store._key(session_id)
+        while made < messages:
+            for event in maker.turn():
+                number = store._insert(key, event)
+                words = searchable(event)
+                if words:
+                    store._connection.execute(_INDEX, (number, words))
+                made += isinstance(event, MessageAdded)
     return session_id
 
 

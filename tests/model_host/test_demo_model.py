@@ -283,6 +283,14 @@ def test_ten_thousand_files_are_counted_and_the_text_stays_short(tmp_path: Path)
     assert len(overview_of(tmp_path)) < 10_000
 
 
+def test_counts_that_are_not_the_whole_are_called_at_least(garden: Path) -> None:
+    play = Play(garden)
+    more = "[There are more; go on with offset=200, or narrow the search.]"
+    play.overrides["grep"] = lambda call: f"water.py:1:TODO\n{more}"
+    play.say("Look around")
+    assert "At least 1 line is marked as still to do." in play.until("write").text
+
+
 def test_a_list_in_several_pages_is_put_together_up_to_a_point(tmp_path: Path) -> None:
     def page(call: ToolCall) -> str:
         start = call.arguments.get("offset", 0)

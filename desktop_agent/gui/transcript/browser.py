@@ -1,0 +1,277 @@
+"""The text of the transcript: paints the frames, copies, and never opens anything by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from PySide6.QtCore import QMimeData, QPointF, QRectF, Qt, QUrl, Signal
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QGuiApplication,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+    QTextCursor,
+    QTextFrame,
+    QTextOption,
+)
+from PySide6.QtWidgets import QAbstractSlider, QFrame, QTextBrowser, QToolTip, QWidget
+
+from desktop_agent.gui.theme import Theme
+from desktop_agent.gui.transcript.copying import selection_text
+from desktop_agent.gui.transcript.page import Page, ShownRow
+from desktop_agent.gui.transcript.styles import (
+    CODE_HEADER,
+    FRAME_KIND,
+    FRAME_LANGUAGE,
+    LIST_INDENT,
+    QUOTE_INDENT,
+)
+
+_BUTTON = 28
+_BUBBLE_RADIUS = 12
+_CODE_RADIUS = 8
+
+
+class TranscriptBrowser(QTextBrowser):
+    """One document for all messages.
+
+    Signals: `menu_requested` (place in the viewport, place on the screen), `pointed` (place
+    of the pointer), `resized`.
+    """
+
+    menu_requested = Signal(object, object)
+    pointed = Signal(object)
+    resized = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._page: Page | None = None
+        self._copy_boxes: list[tuple[QRectF, QTextFrame]] = []
+        self._hovered_frame: int = -1
+        self.caret_row: ShownRow | None = None
+        self.setObjectName("transcript")
+        self.setAccessibleName(self.tr("Conversation"))
+        self.setOpenLinks(False)
+        self.setUndoRedoEnabled(False)
+        self.setAcceptDrops(False)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setCursorWidth(0)
+        self.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextBrowserInteraction
+            | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        document = self.document()
+        document.setDocumentMargin(0)
+        document.setIndentWidth(LIST_INDENT)
+        option = document.defaultTextOption()
+        option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        document.setDefaultTextOption(option)
+        self.viewport().setMouseTracking(True)
+        self.highlighted.connect(self._on_link_pointed)
+
+    def set_page(self, page: Page) -> None:
+        """Paint the frames of this page."""
+        self._page = page
+
+    def loadResource(self, kind: int, name: QUrl | str) -> object:
+        """Load nothing, ever: what a message names must not be opened by showing it."""
+        return None
+
+    def createMimeDataFromSelection(self) -> QMimeData:
+        """Copy as Markdown and as plain text, without the marks of the layout."""
+        plain, markdown = selection_text(self.textCursor())
+        copied = QMimeData()
+        copied.setText(plain)
+        copied.setData("text/markdown", markdown.encode())
+        return copied
+
+    def code_at(self, point: QPointF) -> QTextFrame | None:
+        """Return the code whose copy button is at the point."""
+        return next((frame for box, frame in self._copy_boxes if box.contains(point)), None)
+
+    # -- events --------------------------------------------------------------------------
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Tell the view, which knows the column."""
+        super().resizeEvent(event)
+        self.resized.emit()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint grounds and edges behind the text, only where it can be seen."""
+        painter = QPainter(self.viewport())
+        painter.fillRect(event.rect(), self._theme.color("canvas"))
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self._copy_boxes = []
+        for shown in self._visible_rows():
+            self._paint_row(painter, shown)
+        painter.end()
+        super().paintEvent(event)
+        self._paint_caret()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Show what can be clicked."""
+        super().mouseMoveEvent(event)
+        self.pointed.emit(event.position())
+        frame = self.code_at(event.position())
+        hovered = frame.firstPosition() if frame is not None else -1
+        if hovered != self._hovered_frame:
+            self._hovered_frame = hovered
+            self.viewport().update()
+        if frame is not None:
+            self.viewport().setCursor(Qt.CursorShape.PointingHandCursor)
+            QToolTip.showText(event.globalPosition().toPoint(), self.tr("Copy code"), self)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Scroll by the keys; with Shift they select, from where the person looks."""
+        actions = QAbstractSlider.SliderAction
+        action = {
+            Qt.Key.Key_Up: actions.SliderSingleStepSub,
+            Qt.Key.Key_Down: actions.SliderSingleStepAdd,
+            Qt.Key.Key_PageUp: actions.SliderPageStepSub,
+            Qt.Key.Key_PageDown: actions.SliderPageStepAdd,
+            Qt.Key.Key_Space: actions.SliderPageStepAdd,
+            Qt.Key.Key_Home: actions.SliderToMinimum,
+            Qt.Key.Key_End: actions.SliderToMaximum,
+        }.get(Qt.Key(event.key()))
+        is_selecting = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+        if action is not None and not is_selecting:
+            self.verticalScrollBar().triggerAction(action)
+            event.accept()
+            return
+        if action is not None:
+            self._bring_caret_here()
+        super().keyPressEvent(event)
+
+    def _bring_caret_here(self) -> None:
+        self.setCursorWidth(2)
+        is_seen = self.viewport().rect().intersects(self.cursorRect())
+        if not is_seen and not self.textCursor().hasSelection():
+            self.setTextCursor(self.cursorForPosition(self.viewport().rect().center()))
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Copy code by its button; begin a selection elsewhere."""
+        self.setCursorWidth(0)
+        frame = self.code_at(event.position())
+        if frame is not None and event.button() == Qt.MouseButton.LeftButton:
+            self.copy_frame(frame)
+            QToolTip.showText(event.globalPosition().toPoint(), self.tr("Copied"), self)
+            event.accept()
+            return
+        super().mousePressEvent(event)
+
+    def copy_frame(self, frame: QTextFrame) -> None:
+        """Put a frame's text on the clipboard."""
+        cursor = QTextCursor(self.document())
+        cursor.setPosition(frame.firstPosition())
+        cursor.setPosition(frame.lastPosition(), QTextCursor.MoveMode.KeepAnchor)
+        QGuiApplication.clipboard().setText(selection_text(cursor)[0])
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Leave the menu to the view: Qt's own one knows nothing of messages."""
+        self.menu_requested.emit(event.pos(), event.globalPos())
+        event.accept()
+
+    # -- painting ------------------------------------------------------------------------
+
+    def _visible_rows(self) -> Iterator[ShownRow]:
+        if self._page is None:
+            return
+        top = self.verticalScrollBar().value()
+        bottom = top + self.viewport().height()
+        rows = self._page.rows
+        for index in range(self._page.first_below(top), len(rows)):
+            if self._page.rect(rows[index]).top() > bottom:
+                return
+            yield rows[index]
+
+    def _paint_row(self, painter: QPainter, shown: ShownRow) -> None:
+        kind = shown.frame.frameFormat().property(FRAME_KIND)
+        if kind == "user":
+            painter.setPen(
+                self._edge("accent") if self._theme.is_high_contrast else Qt.PenStyle.NoPen
+            )
+            painter.setBrush(self._theme.color("accentSoft"))
+            box = self._on_screen(shown.frame)
+            painter.drawRoundedRect(box, _BUBBLE_RADIUS, _BUBBLE_RADIUS)
+        elif kind == "answer":
+            self._paint_frames(painter, shown.frame)
+
+    def _paint_frames(self, painter: QPainter, parent: QTextFrame) -> None:
+        height = self.viewport().height()
+        for frame in parent.childFrames():
+            box = self._on_screen(frame)
+            if box.bottom() < 0 or box.top() - CODE_HEADER > height:
+                continue
+            kind = frame.frameFormat().property(FRAME_KIND)
+            if kind == "code":
+                self._paint_code(painter, frame, box)
+            elif kind == "quote":
+                self._paint_quote(painter, box)
+                self._paint_frames(painter, frame)
+            elif kind == "rule":
+                painter.setPen(self._edge("line2"))
+                painter.drawLine(box.topLeft(), box.topRight())
+
+    def _paint_code(self, painter: QPainter, frame: QTextFrame, box: QRectF) -> None:
+        box = box.adjusted(0.5, 0.5 - CODE_HEADER, -0.5, -0.5)
+        painter.setPen(self._edge("line"))
+        painter.setBrush(self._theme.color("sunken"))
+        painter.drawRoundedRect(box, _CODE_RADIUS, _CODE_RADIUS)
+        language = str(frame.frameFormat().property(FRAME_LANGUAGE) or "")
+        painter.setFont(self._theme.font("caption", "medium"))
+        painter.setPen(self._theme.color("subtle"))
+        label = QRectF(box.left() + 12, box.top() + 6, box.width() - 60, CODE_HEADER)
+        painter.drawText(label, int(Qt.AlignmentFlag.AlignVCenter), language or self.tr("text"))
+        button = QRectF(box.right() - _BUTTON - 4, box.top() + 5, _BUTTON, _BUTTON)
+        if frame.firstPosition() == self._hovered_frame:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(self._theme.color("active"))
+            painter.drawRoundedRect(button, 6, 6)
+        ratio = self.devicePixelRatioF()
+        icon = self._theme.pixmap("copy", "muted", 14, ratio)
+        painter.drawPixmap(button.center() - QPointF(7, 7), icon)
+        self._copy_boxes.append((button, frame))
+
+    def _paint_quote(self, painter: QPainter, box: QRectF) -> None:
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self._theme.color("line2"))
+        painter.drawRoundedRect(
+            QRectF(box.left() - QUOTE_INDENT, box.top(), 3, box.height()), 1.5, 1.5
+        )
+
+    def _paint_caret(self) -> None:
+        """Mark where the next words will come."""
+        if self.caret_row is None or self.hasFocus():
+            return
+        cursor = QTextCursor(self.document())
+        cursor.setPosition(self.caret_row.frame.lastPosition())
+        if not cursor.block().text():
+            cursor.movePosition(QTextCursor.MoveOperation.PreviousCharacter)
+        box = self.cursorRect(cursor)
+        painter = QPainter(self.viewport())
+        painter.fillRect(
+            QRectF(box.left() + 2, box.top() + 2, 7, max(8, box.height() - 4)),
+            self._theme.color("accent"),
+        )
+        painter.end()
+
+    def _on_screen(self, frame: QTextFrame) -> QRectF:
+        shape = frame.frameFormat()
+        box = self.document().documentLayout().frameBoundingRect(frame)
+        box = box.adjusted(
+            shape.leftMargin(), shape.topMargin(), -shape.rightMargin(), -shape.bottomMargin()
+        )
+        return box.translated(0, -self.verticalScrollBar().value())
+
+    def _edge(self, token: str) -> QPen:
+        return QPen(self._theme.color(token), 2 if self._theme.is_high_contrast else 1)
+
+    def _on_link_pointed(self, url: QUrl) -> None:
+        shown = url.toDisplayString() if not url.isEmpty() and url.scheme() != "app" else ""
+        self.viewport().setToolTip(shown)

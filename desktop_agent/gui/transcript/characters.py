@@ -1,0 +1,96 @@
+"""Text from outside made safe to show: hidden characters, terminal codes, endless lines."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+# A line this long is given a place to break: laying out one of a megabyte takes 18 s.
+UNBROKEN_LIMIT = 1_000
+_BREAK = "\u200b"
+# Qt's own marks for frames and objects in a document, and for ends of lines.
+_RESERVED = re.compile("[\x00\ufdd0\ufdd1\ufffc\u2028\u2029]")
+_DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]")
+_TERMINAL = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|[@-Z\\^_=>78])"
+)
+_OVERWRITTEN = re.compile(r"[^\n]*\r(?=[^\n])")
+_UNBROKEN = re.compile(rf"[^\s\u200b]{{{UNBROKEN_LIMIT}}}(?=[^\s\u200b])")
+_BLANK_LOOKING = "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180e\u2800\u3164\uffa0"
+
+
+def clean(text: str) -> str:
+    """Return the text without characters that Qt takes as structure of a document."""
+    return _RESERVED.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def without_direction_marks(text: str) -> str:
+    """Return the text without marks that turn the order of what follows them."""
+    return _DIRECTION.sub("", text)
+
+
+def breakable(text: str) -> str:
+    """Return the text with a soft break, which takes no room, in every endless word."""
+    return _UNBROKEN.sub(lambda found: found[0] + _BREAK, text)
+
+
+def with_marks(text: str) -> str:
+    """Return the text with every hidden, control or direction character shown as a mark."""
+    return "".join(_mark(char) if _is_hidden(char) else char for char in text)
+
+
+def terminal_text(text: str) -> str:
+    """Return a program's output as a person should see it: colours off, overwritten lines gone."""
+    plain = _TERMINAL.sub("", text).replace("\r\n", "\n")
+    return with_marks(_OVERWRITTEN.sub("", plain).replace("\r", ""))
+
+
+def hard_wrapped(text: str) -> str:
+    """Return the text with endless lines cut into lines, for views that can't break softly."""
+    lines = text.split("\n")
+    if all(len(line) <= UNBROKEN_LIMIT for line in lines):
+        return text
+    step = UNBROKEN_LIMIT
+    return "\n".join(
+        "\n".join(line[at : at + step] for at in range(0, len(line), step)) if line else ""
+        for line in lines
+    )
+
+
+def elapsed_text(seconds: float) -> str:
+    """Return a time that runs, such as `0:07` or `1:02:03`."""
+    whole = max(0, int(seconds))
+    hours, rest = divmod(whole, 3600)
+    minutes, seconds_left = divmod(rest, 60)
+    if hours:
+        return f"{hours}:{minutes:02}:{seconds_left:02}"
+    return f"{minutes}:{seconds_left:02}"
+
+
+def duration_text(seconds: float) -> str:
+    """Return a time that is over, such as `0.2 s` or `2 m 04 s`."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, left = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes} m {left:02} s"
+    return f"{minutes // 60} h {minutes % 60:02} m"
+
+
+def _is_hidden(char: str) -> bool:
+    if " " <= char <= "~" or char in "\n\t":
+        return False
+    code = ord(char)
+    if code < 0xA0 or char in _BLANK_LOOKING or 0xE0000 <= code <= 0xE0FFF:
+        return True
+    if 0xFE00 <= code <= 0xFE0E or code in (0x2028, 0x2029):
+        return True
+    # Odd spaces pass for the ordinary one, or for none.
+    return unicodedata.category(char) in {"Cf", "Cc", "Co", "Cn", "Cs", "Zs", "Zl", "Zp"}
+
+
+def _mark(char: str) -> str:
+    return f"⟨U+{ord(char):04X}⟩"

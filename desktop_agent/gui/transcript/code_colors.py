@@ -1,0 +1,63 @@
+"""Colours of code: runs of text, each with the colour token it is painted in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+# Longer code is shown in one colour: a lexer may take seconds on it.
+_LIMIT = 60_000
+
+
+def spans(code: str, language: str) -> Iterator[tuple[str, str]]:
+    """Yield the code in runs with a colour token; an empty token is the text's own colour."""
+    lexer = _lexer(language) if language and len(code) <= _LIMIT else None
+    if lexer is None:
+        yield code, ""
+        return
+    for kind, text in lexer.get_tokens(code):
+        yield text, _color(kind)
+
+
+def spans_by_line(code: str, language: str) -> list[list[tuple[str, str]]]:
+    """Return the runs of each line."""
+    lines: list[list[tuple[str, str]]] = [[]]
+    for text, token in spans(code, language):
+        for number, part in enumerate(text.split("\n")):
+            if number:
+                lines.append([])
+            if part:
+                lines[-1].append((part, token))
+    return lines
+
+
+@lru_cache(maxsize=64)
+def _lexer(language: str) -> Any:
+    # Pygments takes 40 ms to import, and many sessions show no code.
+    from pygments.lexers import get_lexer_by_name
+    from pygments.util import ClassNotFound
+
+    try:
+        return get_lexer_by_name(language.split()[0].lower(), stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return None
+
+
+@lru_cache(maxsize=512)
+def _color(kind: Any) -> str:
+    from pygments.token import Token  # as above
+
+    for parents, color in (
+        ((Token.Comment,), "c_com"),
+        ((Token.Literal.String,), "c_str"),
+        ((Token.Literal.Number, Token.Keyword.Constant), "c_num"),
+        ((Token.Keyword, Token.Operator.Word, Token.Name.Tag), "c_kw"),
+        ((Token.Name.Function,), "c_fn"),
+        ((Token.Name.Class, Token.Name.Decorator, Token.Name.Builtin), "c_cls"),
+        ((Token.Generic.Inserted,), "addFg"),
+        ((Token.Generic.Deleted,), "delFg"),
+    ):
+        if any(kind in parent for parent in parents):
+            return color
+    return ""

@@ -1,0 +1,51 @@
+"""What was folded so far, kept small, so that earlier happenings can be put before it."""
+
+from __future__ import annotations
+
+from desktop_agent.core.events import Event, MessageAdded, PartDelta, ToolEnded, ToolOutput
+
+LIVE_OUTPUT_LIMIT = 20_000
+
+
+class EventLog:
+    """Events in order; deltas are joined, and dropped once the whole of it has come."""
+
+    def __init__(self) -> None:
+        self._events: list[Event] = []
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """All that is kept, oldest first."""
+        return tuple(self._events)
+
+    def add(self, event: Event) -> None:
+        """Keep the event."""
+        last = self._events[-1] if self._events else None
+        match event, last:
+            case PartDelta(), PartDelta() if _is_same_part(event, last):
+                text = last.text + event.text
+                self._events[-1] = PartDelta(event.agent_id, event.message_id, event.kind, text)
+                return
+            case ToolOutput(), ToolOutput() if event.call_id == last.call_id:
+                text = (last.text + event.text)[-LIVE_OUTPUT_LIMIT:]
+                self._events[-1] = ToolOutput(event.agent_id, event.call_id, text)
+                return
+            case MessageAdded(), _:
+                self._drop_tail(PartDelta, "message_id", event.message.id)
+            case ToolEnded(), _:
+                self._drop_tail(ToolOutput, "call_id", event.result.call_id)
+            case _:
+                pass
+        self._events.append(event)
+
+    def _drop_tail(self, kind: type, field: str, wanted: str) -> None:
+        while (
+            self._events
+            and isinstance(self._events[-1], kind)
+            and getattr(self._events[-1], field) == wanted
+        ):
+            self._events.pop()
+
+
+def _is_same_part(one: PartDelta, other: PartDelta) -> bool:
+    return (one.message_id, one.kind) == (other.message_id, other.kind)

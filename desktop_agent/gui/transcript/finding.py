@@ -1,0 +1,62 @@
+"""Finds text in the transcript and marks every place."""
+
+from __future__ import annotations
+
+from PySide6.QtGui import QTextCursor, QTextDocument
+from PySide6.QtWidgets import QTextBrowser, QTextEdit
+
+from desktop_agent.gui.theme import Theme
+
+_MOST_MARKS = 1_000
+
+
+class Finder:
+    """Keeps the marks of the text that was searched for last."""
+
+    def __init__(self, browser: QTextBrowser, theme: Theme) -> None:
+        self._browser = browser
+        self._theme = theme
+
+    def find(self, text: str, *, backward: bool = False) -> int:
+        """Select the next place, around the end if need be; return how many places there are."""
+        places = self._places(text)
+        self._mark(places)
+        if not places:
+            if not text:
+                self._clear_selection()
+            return 0
+        flags = QTextDocument.FindFlag(0)
+        if backward:
+            flags |= QTextDocument.FindFlag.FindBackward
+        document = self._browser.document()
+        found = document.find(text, self._browser.textCursor(), flags)
+        if found.isNull():
+            found = places[-1] if backward else places[0]
+        self._browser.setTextCursor(found)
+        self._browser.ensureCursorVisible()
+        return len(places)
+
+    def _places(self, text: str) -> list[QTextCursor]:
+        document = self._browser.document()
+        places: list[QTextCursor] = []
+        cursor = QTextCursor(document)
+        while text and len(places) < _MOST_MARKS:
+            cursor = document.find(text, cursor)
+            if cursor.isNull():
+                break
+            places.append(QTextCursor(cursor))
+        return places
+
+    def _mark(self, places: list[QTextCursor]) -> None:
+        marks: list[QTextEdit.ExtraSelection] = []
+        for place in places:
+            mark = QTextEdit.ExtraSelection()
+            mark.cursor = place
+            mark.format.setBackground(self._theme.color("warnLine"))
+            marks.append(mark)
+        self._browser.setExtraSelections(marks)
+
+    def _clear_selection(self) -> None:
+        cursor = self._browser.textCursor()
+        cursor.clearSelection()
+        self._browser.setTextCursor(cursor)

@@ -1,0 +1,175 @@
+"""What a transcript consists of: frozen items, each with a key that stays the same for life."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from desktop_agent.core.agents import StopReason
+from desktop_agent.core.approvals import ApprovalRequest, Decision, Deny
+from desktop_agent.core.events import StopReport
+from desktop_agent.core.faults import Fault
+from desktop_agent.core.ids import NoteId
+from desktop_agent.core.messages import ToolCall, ToolResult
+from desktop_agent.core.questions import Question
+from desktop_agent.core.usage import Usage
+
+DeliveryState = Literal["", "sending", "delivered", "failed"]
+ToolState = Literal["queued", "waiting", "running", "ok", "failed", "denied", "stopped", "unknown"]
+SETTLED: frozenset[str] = frozenset({"ok", "failed", "denied", "stopped", "unknown"})
+
+
+@dataclass(frozen=True, slots=True)
+class UserItem:
+    """A message to the agent. `attachments` are names; `state` is empty when nothing is known."""
+
+    key: str
+    text: str
+    attachments: tuple[str, ...] = ()
+    note_ids: tuple[NoteId, ...] = ()
+    state: DeliveryState = ""
+    step: int = 0
+    at: float = 0.0
+    sender: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerItem:
+    """Text of the model, in Markdown. `is_partial`: the stream ended before its end."""
+
+    key: str
+    text: str
+    is_live: bool = False
+    is_partial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingItem:
+    """The model's reasoning."""
+
+    key: str
+    text: str
+    is_live: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolItem:
+    """A tool call. `waiting` is for the person; `output` is the live tail while it runs."""
+
+    key: str
+    call: ToolCall
+    state: ToolState = "queued"
+    doing: str = ""
+    output: str = ""
+    result: ToolResult | None = None
+    started_at: float = 0.0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalItem:
+    """A request for approval; open while there is no decision. `at` is when the call began."""
+
+    key: str
+    request: ApprovalRequest
+    decision: Decision | None = None
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionItem:
+    """A question to the person; open while `answer` is None."""
+
+    key: str
+    question: Question
+    answer: str | None = None
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnItem:
+    """The end of a turn. Only the `is_current` one offers to go on."""
+
+    key: str
+    reason: StopReason
+    fault: Fault | None = None
+    report: StopReport | None = None
+    usage: Usage | None = None
+    seconds: float = 0.0
+    at: float = 0.0
+    is_current: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RetryItem:
+    """The request failed and is made again."""
+
+    key: str
+    attempt: int
+    delay_s: float
+    fault: Fault
+
+
+@dataclass(frozen=True, slots=True)
+class FailureItem:
+    """A defect of the app that the session survived."""
+
+    key: str
+    where: str
+    message: str
+
+
+Item = (
+    UserItem
+    | AnswerItem
+    | ThinkingItem
+    | ToolItem
+    | ApprovalItem
+    | QuestionItem
+    | TurnItem
+    | RetryItem
+    | FailureItem
+)
+
+
+def shows_work(item: Item) -> bool:
+    """Whether the item itself tells that something goes on, or waits for the person."""
+    match item:
+        case AnswerItem(is_live=live) | ThinkingItem(is_live=live):
+            return live
+        case ToolItem(state=state):
+            return state in {"running", "waiting"}
+        case ApprovalItem(decision=None) | QuestionItem(answer=None) | RetryItem():
+            return True
+        case _:
+            return False
+
+
+def is_open(item: Item) -> bool:
+    """Whether later events may change the item."""
+    match item:
+        case UserItem(state=state):
+            return state in {"sending", "failed"}
+        case ToolItem(state=state):
+            return state not in SETTLED
+        case TurnItem(is_current=is_current):
+            return is_current
+        case FailureItem():
+            return False
+        case _:
+            return shows_work(item)
+
+
+def settled(item: Item, state: ToolState) -> Item:
+    """Return the item as the end of a turn leaves it; calls that are open get the state."""
+    match item:
+        case AnswerItem(is_live=True) | ThinkingItem(is_live=True):
+            return replace(item, is_live=False)
+        case ToolItem() if item.state not in SETTLED:
+            return replace(item, state=state)
+        case ApprovalItem(decision=None):
+            return replace(item, decision=Deny(by="withdrawn"))
+        case QuestionItem(answer=None):
+            return replace(item, answer="", by="withdrawn")
+        case _:
+            return item

@@ -1,0 +1,160 @@
+"""Markdown as blocks of tokens: what is final while text still comes, and what is not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from urllib.parse import urlsplit
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+_LINK_SCHEMES = frozenset({"http", "https", "mailto"})
+# More than this nesting is a trick, not a text.
+_MAX_NESTING = 24
+_TASK = re.compile(r"\[([ xX])\]\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One top-level block: its tokens, and the lines of the source it stands on."""
+
+    tokens: tuple[Token, ...]
+    first_line: int
+    last_line: int
+
+    @property
+    def kind(self) -> str:
+        """The type of the first token, such as `fence` or `paragraph_open`."""
+        return self.tokens[0].type
+
+    @property
+    def signature(self) -> tuple[object, ...]:
+        """Equal for blocks that look the same."""
+        return tuple(_shape(token) for token in self.tokens)
+
+
+def parse(text: str, *, is_whole: bool = True) -> tuple[Block, ...]:
+    """Return the top-level blocks. Of a text that still comes, a last `-` makes no heading."""
+    return tuple(_blocks(_parser(is_whole).parse(text)))
+
+
+def split_open(text: str) -> tuple[tuple[Block, ...], str]:
+    """Return the blocks that later text can't change, and the rest of the source."""
+    blocks = parse(text, is_whole=False)
+    if len(blocks) < 2:
+        return (), text
+    last = blocks[-1].first_line
+    return blocks[:-1], _from_line(text, last)
+
+
+def closed(tail: str) -> str:
+    """Return the text with unfinished emphasis, code and links closed, as they will likely be."""
+    if is_open_fence(tail):
+        return tail
+    line_start = tail.rfind("\n\n") + 2 if "\n\n" in tail else 0
+    last = tail[line_start:]
+    if last.lstrip().startswith(("```", "~~~")):
+        return tail
+    return tail[:line_start] + _without_open_link(_with_closed_marks(last))
+
+
+def is_open_fence(tail: str) -> bool:
+    """Whether the text begins with a fence of code that has not been closed."""
+    fence = open_fence(tail)
+    return fence is not None
+
+
+def open_fence(tail: str) -> tuple[str, str] | None:
+    """Return the language and the code so far, when the tail is one fence without its end."""
+    found = re.match(r" {0,3}(`{3,}|~{3,})([^\n`]*)\n", tail)
+    if found is None:
+        return None
+    mark, info, code = found[1], found[2].strip(), tail[found.end() :]
+    ends = re.compile(rf"^ {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}[ \t]*$", re.MULTILINE)
+    return None if ends.search(code) else (info, code)
+
+
+def is_undecided(tail: str) -> bool:
+    """Whether the tail may be the first line of a table: better held back for a moment."""
+    return tail.lstrip().startswith("|") and "\n" not in tail.strip()
+
+
+def safe_link(address: object) -> str:
+    """Return the address if it may be clickable, else nothing."""
+    if not isinstance(address, str):
+        return ""
+    try:
+        scheme = urlsplit(address.strip()).scheme.lower()
+    except ValueError:
+        return ""
+    return address.strip() if scheme in _LINK_SCHEMES else ""
+
+
+def task_mark(text: str) -> tuple[bool | None, str]:
+    """Return whether a list item is a done or an open task (None: no task), and its text."""
+    found = _TASK.match(text)
+    if found is None:
+        return None, text
+    return found[1] != " ", text[found.end() :]
+
+
+@cache
+def _parser(is_whole: bool) -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False, "linkify": True, "maxNesting": _MAX_NESTING})
+    parser.enable(["table", "strikethrough", "linkify"])
+    assert parser.linkify is not None
+    parser.linkify.set({"fuzzy_link": False, "fuzzy_email": False})
+    if not is_whole:
+        parser.disable("lheading")
+    return parser
+
+
+def _blocks(tokens: list[Token]) -> Iterator[Block]:
+    run: list[Token] = []
+    for token in tokens:
+        run.append(token)
+        if token.level == 0 and token.nesting <= 0 and not token.hidden:
+            lines = run[0].map or [0, 0]
+            yield Block(tuple(run), lines[0], lines[1])
+            run = []
+
+
+def _from_line(text: str, line: int) -> str:
+    at = 0
+    for _ in range(line):
+        at = text.index("\n", at) + 1
+    return text[at:]
+
+
+def _shape(token: Token) -> tuple[object, ...]:
+    children = tuple(_shape(child) for child in token.children or ())
+    attributes = tuple(token.attrs.items())
+    content = "" if children else token.content
+    return (token.type, token.tag, token.hidden, token.info, content, attributes, children)
+
+
+def _with_closed_marks(text: str) -> str:
+    ticks = re.findall(r"(?<!`)`(?!`)", text)
+    if len(ticks) % 2:
+        return text.rstrip("`") if text.endswith("`") else text + "`"
+    plain = re.sub(r"`[^`]*`", "", text)
+    endings = ""
+    for mark in ("**", "__", "~~"):
+        if plain.count(mark) % 2:
+            if text.rstrip().endswith(mark):
+                return text.rstrip()[: -len(mark)]
+            endings = mark + endings
+            plain = plain.replace(mark, "", 1)
+    single = re.findall(r"(?<![\*\w\s])\*(?!\*)|(?<!\*)\*(?=[^\s\*])", plain.replace("**", ""))
+    if len(single) % 2 and not endings:
+        endings = "*"
+    return text.rstrip() + endings if endings else text
+
+
+def _without_open_link(text: str) -> str:
+    """Show a link whose address still comes as its words alone."""
+    found = re.search(r"!?\[([^\[\]\n]*)\]\([^()\s]*$", text)
+    return text if found is None else text[: found.start()] + found[1]

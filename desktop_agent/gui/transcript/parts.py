@@ -1,0 +1,57 @@
+"""From a message of a history to the items that show it."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from itertools import groupby
+
+from desktop_agent.core.messages import ImagePart, Message, TextPart, ThinkingPart
+from desktop_agent.gui.transcript.items import AnswerItem, Item, ThinkingItem, UserItem
+
+_ATTACHED = re.compile(r'\s*<file path="([^"]*)">\n')
+
+
+def segment_key(message_id: str, number: int, kind: str) -> str:
+    """Return the key of a message's n-th run of `text` or `thinking`."""
+    return f"{message_id}/{number}/{kind}"
+
+
+def user_item(message: Message, old: Item | None) -> UserItem:
+    """Return a user's message; attached files are named, their contents are not shown."""
+    texts: list[str] = []
+    attachments: list[str] = []
+    for part in message.parts:
+        match part:
+            case TextPart(text=text) if (attached := _ATTACHED.match(text)) is not None:
+                attachments.append(html.unescape(attached[1]))
+            case TextPart(text=text):
+                texts.append(text)
+            case ImagePart():
+                attachments.append(part.name or "image")
+            case _:
+                pass
+    known = old if isinstance(old, UserItem) else None
+    return UserItem(
+        message.id,
+        "".join(texts).strip("\n"),
+        tuple(attachments),
+        message.note_ids,
+        known.state if known else ("sending" if message.note_ids else ""),
+        known.step if known else 0,
+        known.at if known else message.created_at,
+        message.sender,
+    )
+
+
+def segments(message: Message, *, is_partial: bool) -> Iterator[AnswerItem | ThinkingItem]:
+    """Yield the runs of text and of reasoning, keyed as their deltas were."""
+    spoken = [p for p in message.parts if isinstance(p, TextPart | ThinkingPart) and p.text]
+    for number, (kind, run) in enumerate(groupby(spoken, key=type)):
+        text = "".join(part.text for part in run)
+        if kind is ThinkingPart:
+            yield ThinkingItem(segment_key(message.id, number, "thinking"), text)
+        else:
+            key = segment_key(message.id, number, "text")
+            yield AnswerItem(key, text, is_partial=is_partial)

@@ -1,0 +1,111 @@
+"""Where the person looks: it stays there, or at the end, whatever happens to the text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QTextCursor
+from PySide6.QtWidgets import QTextBrowser
+
+from desktop_agent.gui.transcript.page import Page, ShownRow
+
+# This close to the end counts as at the end.
+STICKY = 48
+
+
+class Scrolling(QObject):
+    """Changes to the document go into one of its `with` blocks. `moved`: the view scrolled."""
+
+    moved = Signal()
+
+    def __init__(self, browser: QTextBrowser, page: Page) -> None:
+        super().__init__(browser)
+        self._browser = browser
+        self._page = page
+        self._bar = browser.verticalScrollBar()
+        self._is_ours = 0
+        self.is_at_end = True
+        self._bar.valueChanged.connect(self._on_moved)
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Stay at the end, or keep the first row on screen where it is."""
+        anchor = None if self._follows_end() else self._first_on_screen()
+        with self._edited(anchor):
+            yield
+
+    @contextmanager
+    def held_at(self, shown: ShownRow) -> Iterator[None]:
+        """Keep this row where it is: the person has just unfolded it."""
+        with self._edited((shown, self._offset(shown))):
+            yield
+        self._note_place()
+
+    def to_end(self) -> None:
+        """Go to the newest message."""
+        self._settle()
+        self._bar.setValue(self._bar.maximum())
+        self._note_place()
+
+    def show(self, shown: ShownRow) -> None:
+        """Bring a row into view."""
+        box = self._page.rect(shown)
+        height = self._browser.viewport().height()
+        top = self._bar.value()
+        if box.top() < top or box.bottom() > top + height:
+            room = max(16, (height - box.height()) / 2)
+            self._bar.setValue(round(box.top() - room))
+        self._note_place()
+
+    # -- inside --------------------------------------------------------------------------
+
+    @contextmanager
+    def _edited(self, anchor: tuple[ShownRow, float] | None) -> Iterator[None]:
+        edit = QTextCursor(self._browser.document())
+        edit.beginEditBlock()
+        self._is_ours += 1
+        try:
+            yield
+        finally:
+            edit.endEditBlock()
+            self._settle()
+            self._restore(anchor)
+            self._is_ours -= 1
+
+    def _restore(self, anchor: tuple[ShownRow, float] | None) -> None:
+        if anchor is None:
+            self._bar.setValue(self._bar.maximum())
+            self.is_at_end = True
+            return
+        shown, offset = anchor
+        if shown in self._page.rows:
+            self._bar.setValue(round(self._page.rect(shown).top() - offset))
+
+    def _follows_end(self) -> bool:
+        return self.is_at_end and not self._browser.textCursor().hasSelection()
+
+    def _first_on_screen(self) -> tuple[ShownRow, float] | None:
+        rows = self._page.rows
+        index = self._page.first_below(self._bar.value())
+        # A row that the person can see whole moves least when another one changes its height.
+        while index < len(rows) - 1 and self._offset(rows[index]) < 0:
+            index += 1
+        return (rows[index], self._offset(rows[index])) if index < len(rows) else None
+
+    def _offset(self, shown: ShownRow) -> float:
+        return self._page.rect(shown).top() - self._bar.value()
+
+    def _settle(self) -> None:
+        """Have the layout done to its end, so that the scroll bar knows its range."""
+        document = self._browser.document()
+        document.documentLayout().blockBoundingRect(document.lastBlock())
+
+    def _note_place(self) -> None:
+        self.is_at_end = self._bar.maximum() - self._bar.value() <= STICKY
+
+    def _on_moved(self) -> None:
+        if not self._is_ours:
+            self._note_place()
+        self.moved.emit()

@@ -1,0 +1,79 @@
+"""A person's message in the document: as it was typed, with what went along and its state."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from PySide6.QtCore import QCoreApplication
+from PySide6.QtGui import QFontMetricsF
+
+from desktop_agent.gui.transcript.answer_text import SHOW_ALL
+from desktop_agent.gui.transcript.characters import with_marks
+from desktop_agent.gui.transcript.decision_words import clock_text
+from desktop_agent.gui.transcript.items import UserItem
+from desktop_agent.gui.transcript.styles import BLOCK_ROLE, Styles
+from desktop_agent.gui.transcript.writer import MarkdownWriter
+
+translate = QCoreApplication.translate
+
+_SHOWN_LIMIT = 20_000
+
+
+def write_user_text(item: UserItem, writer: MarkdownWriter, styles: Styles) -> None:
+    """Write the message into its bubble."""
+    text = item.text[:_SHOWN_LIMIT]
+    if text or not item.attachments:
+        writer.plain(text, styles.text(), styles.block(bottom=0))
+    if len(item.text) > _SHOWN_LIMIT:
+        link = styles.text("small", token="accent")
+        link.setAnchor(True)
+        link.setAnchorHref(SHOW_ALL)
+        writer.new_block(styles.block(bottom=0), link)
+        words = translate("Transcript", "Show all {count} characters")
+        writer.cursor.insertText(words.format(count=f"{len(item.text):,}"), link)
+    if item.attachments:
+        block = styles.block("tight", top=6 if text else 0, bottom=0)
+        char = styles.text("small", token="muted")
+        writer.new_block(block, char)
+        writer.cursor.insertText(_attachment_words(item), char)
+    if words := delivery_words(item):
+        char = styles.text("caption", "medium", "err" if item.state == "failed" else "subtle")
+        block = styles.block("tight", top=6, bottom=0)
+        block.setProperty(BLOCK_ROLE, "state")
+        writer.new_block(block, char)
+        writer.cursor.insertText(words, char)
+
+
+def text_width(item: UserItem, styles: Styles) -> int:
+    """Return how wide the message would be without line breaks."""
+    shown = [(line, "body") for line in item.text[:2_000].split("\n")]
+    if item.attachments:
+        shown.append((_attachment_words(item), "small"))
+    shown.append((delivery_words(item), "caption"))
+    return (
+        max(
+            ceil(QFontMetricsF(styles.text(size).font()).horizontalAdvance(line))
+            for line, size in shown
+        )
+        + 1
+    )
+
+
+def _attachment_words(item: UserItem) -> str:
+    names = "  ·  ".join(with_marks(name) for name in item.attachments)
+    return translate("Transcript", "With {files}").format(files=names)
+
+
+def delivery_words(item: UserItem) -> str:
+    """Return how far the message has come."""
+    if item.state == "sending":
+        return translate("Transcript", "Sending…")
+    if item.state == "failed":
+        return translate("Transcript", "Not delivered")
+    if item.state != "delivered":
+        return ""
+    at = clock_text(item.at)
+    if not item.step:
+        return translate("Transcript", "Delivered")
+    words = translate("Transcript", "Delivered · step {step}")
+    return words.format(step=item.step) + (f" · {at}" if at else "")

@@ -1,0 +1,188 @@
+"""Which of the rows are in the document: the newest ones, and more when they are wanted."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from desktop_agent.gui.transcript.card_layer import CardLayer
+from desktop_agent.gui.transcript.page import Page
+from desktop_agent.gui.transcript.rows import (
+    EarlierRow,
+    Row,
+    WorkingRow,
+    build_rows,
+    changed_span,
+    is_text,
+)
+from desktop_agent.gui.transcript.scrolling import Scrolling
+from desktop_agent.gui.transcript.transcript import Transcript
+
+FIRST_ROWS = 16
+WANTED_ROWS = 400
+MORE_ROWS = 200
+MOST_ROWS = 800
+KEPT_ROWS = 600
+_CHUNK = 4
+_SLICE_S = 0.008
+
+
+class RowWindow(QObject):
+    """Brings the document to the state of the transcript. `filled`: rows came in on top."""
+
+    filled = Signal()
+
+    def __init__(self, page: Page, cards: CardLayer, scrolling: Scrolling) -> None:
+        super().__init__(scrolling)
+        self._page = page
+        self._cards = cards
+        self._scrolling = scrolling
+        self._rows: list[Row] = []
+        self._first = 0
+        self._wanted = WANTED_ROWS
+        self._has_earlier = False
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(0)
+        self._timer.timeout.connect(self._fill)
+
+    def reset(self, *, has_earlier: bool) -> None:
+        """Forget everything: another session comes."""
+        self._timer.stop()
+        self._cards.clear()
+        self._page.clear()
+        self._rows = []
+        self._first = 0
+        self._wanted = WANTED_ROWS
+        self._has_earlier = has_earlier
+
+    def rebuild(self) -> None:
+        """Empty the document, to have the same rows written again in another look."""
+        self._page.clear()
+        self._first = max(0, len(self._rows) - FIRST_ROWS)
+
+    def add_earlier(self, *, has_earlier: bool) -> None:
+        """Older rows will be there at the next `sync`."""
+        self._has_earlier = has_earlier
+        self._wanted = len(self._page.rows) + MORE_ROWS
+
+    def sync(self, transcript: Transcript, *, is_working: bool) -> bool:
+        """Show the transcript as it is; returns whether a text is held back for a moment."""
+        old = self._rows
+        rows = build_rows(transcript.items, transcript.asked_calls)
+        if is_working:
+            rows.append(WorkingRow())
+        self._first = self._first_of(old, rows)
+        self._rows = rows
+        with self._scrolling.kept():
+            self._trim()
+            is_held = self._bring_in(self._desired())
+        self.fill_soon()
+        return is_held
+
+    def fill_soon(self) -> None:
+        """Put more rows on top when there is time."""
+        if self._is_short and not self._timer.isActive():
+            self._timer.start()
+
+    def show_more(self) -> bool:
+        """Show rows that are known but not in the document; False if there are none."""
+        if self._first == 0:
+            return False
+        self._wanted = len(self._page.rows) + MORE_ROWS
+        self.fill_soon()
+        return True
+
+    def show_all(self) -> None:
+        """Put every known row into the document."""
+        self._wanted = len(self._rows)
+        self._add_on_top(self._first)
+
+    def show_back_to(self, key: str) -> None:
+        """Put the row with this key into the document, and all after it."""
+        for index in range(self._first):
+            if self._rows[index].key == key:
+                self._add_on_top(self._first - index)
+                return
+
+    # -- inside --------------------------------------------------------------------------
+
+    @property
+    def _is_short(self) -> bool:
+        return self._first > 0 and len(self._rows) - self._first < self._wanted
+
+    def _first_of(self, old: list[Row], rows: list[Row]) -> int:
+        """Return which of the new rows is the first that is shown."""
+        if not old:
+            return max(0, len(rows) - FIRST_ROWS)
+        if self._first == 0 and not self._page.rows:
+            return 0
+        wanted = old[self._first].key if self._first < len(old) else ""
+        for index, row in enumerate(rows):
+            if row.key == wanted:
+                return index
+        shown = len(old) - self._first
+        return max(0, len(rows) - max(shown, FIRST_ROWS))
+
+    def _desired(self) -> list[Row]:
+        rows = self._rows[self._first :]
+        if self._has_earlier or self._first > 0:
+            return [EarlierRow(), *rows]
+        return rows
+
+    def _trim(self) -> None:
+        if self._scrolling.is_at_end and len(self._rows) - self._first > MOST_ROWS:
+            self._first = len(self._rows) - KEPT_ROWS
+            self._wanted = WANTED_ROWS
+
+    def _bring_in(self, rows: list[Row]) -> bool:
+        old = [_shape(shown.row) for shown in self._page.rows]
+        start, old_end, new_end = changed_span(old, [_shape(row) for row in rows])
+        for index in range(old_end - 1, start - 1, -1):
+            self._cards.drop(self._page.remove(index).row.key)
+        for index in range(start, new_end):
+            self._page.insert(index, rows[index])
+        is_held = False
+        for index, row in enumerate(rows):
+            is_new = start <= index < new_end
+            if not is_new and _differs(self._page.rows[index].row, row):
+                self._cards.refresh(row)
+                is_held |= self._page.update(index, row)
+        return is_held
+
+    def _fill(self) -> None:
+        """Add a few rows on top, then let the window breathe."""
+        if not self._is_short:
+            return
+        until = perf_counter() + _SLICE_S
+        with self._scrolling.kept():
+            while self._is_short and perf_counter() < until:
+                self._write_on_top(_CHUNK)
+        self.filled.emit()
+        self.fill_soon()
+
+    def _add_on_top(self, count: int) -> None:
+        if count > 0:
+            with self._scrolling.kept():
+                self._write_on_top(count)
+            self.filled.emit()
+
+    def _write_on_top(self, count: int) -> None:
+        count = min(count, self._first)
+        at = 1 if self._page.rows and isinstance(self._page.rows[0].row, EarlierRow) else 0
+        for _ in range(count):
+            self._first -= 1
+            self._page.insert(at, self._rows[self._first])
+        if at == 1 and self._first == 0 and not self._has_earlier:
+            self._cards.drop(self._page.remove(0).row.key)
+
+
+def _shape(row: Row) -> str:
+    """Return what makes a row another one: its key, and whether it is text or a card."""
+    return f"{row.key}/{is_text(row)}"
+
+
+def _differs(old: Row, new: Row) -> bool:
+    """Whether the row has to be shown anew; the time of the working row is not part of it."""
+    return old is not new and (old != new or isinstance(new, WorkingRow))

@@ -1,0 +1,28 @@
+"""The tools that come with the app."""
+
+from __future__ import annotations
+
+from desktop_agent.core.tool import Tool
+from desktop_agent.tools.ask import ask_user
+from desktop_agent.tools.reading import read
+from desktop_agent.tools.search import glob, grep
+from desktop_agent.tools.shell import shell
+from desktop_agent.tools.shell_jobs import shell_input, shell_job
+from desktop_agent.tools.web import web_fetch
+from desktop_agent.tools.writing import edit, write
+
+
+def builtin_tools() -> tuple[Tool, ...]:
+    """Return every built-in tool, in the order models see them."""
+    return (
+        read,
+        write,
+        edit,
+        glob,
+        grep,
+        shell,
+        shell_job,
+        shell_input,
+        web_fetch,
+        ask_user,
+    )

@@ -1,0 +1,133 @@
+"""PDF, Word, Excel and PowerPoint files as text, with bounds on what they may unfold to."""
+
+from __future__ import annotations
+
+import io
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+
+from desktop_agent.core.tool import ToolError
+
+LARGEST = 30_000_000
+_UNPACKED = 200_000_000
+_LONGEST = 2_000_000
+_SECONDS = 30.0
+
+
+def is_document(name: str) -> bool:
+    """Whether the file's name says it is a document that can be read as text."""
+    return _suffix(name) in _READERS
+
+
+def document_text(name: str, content: bytes) -> str:
+    """Return the text of a document; raises ToolError. Takes seconds: run it in a thread."""
+    suffix = _suffix(name)
+    if suffix != "pdf":
+        _require_modest_zip(content)
+    try:
+        return _bounded(_READERS[suffix](content))
+    except ToolError:
+        raise
+    except Exception as error:  # noqa: BLE001 - four parsers' own errors, for a damaged file
+        raise ToolError(
+            f"the document can't be read ({type(error).__name__}): it may be damaged or locked."
+        ) from None
+
+
+def _suffix(name: str) -> str:
+    return name.rpartition(".")[2].casefold()
+
+
+def _require_modest_zip(content: bytes) -> None:
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            unpacked = sum(entry.file_size for entry in archive.infolist())
+    except zipfile.BadZipFile:
+        raise ToolError("the document is damaged.") from None
+    if unpacked > _UNPACKED:
+        raise ToolError("the document unfolds to too much to be read.")
+
+
+def _bounded(pieces: Iterator[str]) -> str:
+    """Join what a reader gives until it is too long or takes too long."""
+    deadline = time.monotonic() + _SECONDS
+    kept: list[str] = []
+    length = 0
+    for piece in pieces:
+        kept.append(piece)
+        length += len(piece) + 1
+        if length > _LONGEST:
+            kept.append("[The document goes on; this is as much as can be read.]")
+            break
+        if time.monotonic() > deadline:
+            kept.append("[The document goes on; reading it took too long.]")
+            break
+    return "\n".join(kept)
+
+
+# The parsers are imported where they are used: together they take a second to load.
+
+
+def _pdf(content: bytes) -> Iterator[str]:
+    import pypdf
+
+    document = pypdf.PdfReader(io.BytesIO(content))
+    if document.is_encrypted and not document.decrypt(""):
+        raise ToolError("the PDF is locked with a password.")
+    for number, page in enumerate(document.pages, start=1):
+        yield f"[Page {number}]"
+        yield page.extract_text()
+
+
+def _docx(content: bytes) -> Iterator[str]:
+    import docx
+    from docx.table import Table
+
+    for block in docx.Document(io.BytesIO(content)).iter_inner_content():
+        if isinstance(block, Table):
+            for row in block.rows:
+                yield " | ".join(cell.text for cell in row.cells)
+            continue
+        style = (block.style.name or "") if block.style else ""
+        level = style.removeprefix("Heading ")
+        is_heading = style.startswith("Heading ") and level.isdigit()
+        yield f"{'#' * int(level)} {block.text}" if is_heading else block.text
+
+
+def _xlsx(content: bytes) -> Iterator[str]:
+    import openpyxl
+
+    book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
+    try:
+        for sheet in book.worksheets:
+            yield f"[Sheet {sheet.title}]"
+            for row in sheet.iter_rows(values_only=True):
+                cells = ["" if value is None else str(value) for value in row]
+                if any(cells):
+                    yield "\t".join(cells).rstrip("\t")
+    finally:
+        book.close()
+
+
+def _pptx(content: bytes) -> Iterator[str]:
+    import pptx
+
+    for number, slide in enumerate(pptx.Presentation(io.BytesIO(content)).slides, start=1):
+        yield f"[Slide {number}]"
+        for shape in slide.shapes:
+            if shape.has_text_frame:
+                yield shape.text_frame.text  # pyright: ignore[reportAttributeAccessIssue]
+            if getattr(shape, "has_table", False):
+                for row in shape.table.rows:  # pyright: ignore[reportAttributeAccessIssue]
+                    yield " | ".join(cell.text for cell in row.cells)
+        if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
+            yield f"Notes: {slide.notes_slide.notes_text_frame.text}"
+
+
+_READERS: dict[str, Callable[[bytes], Iterator[str]]] = {
+    "pdf": _pdf,
+    "docx": _docx,
+    "xlsx": _xlsx,
+    "pptx": _pptx,
+}

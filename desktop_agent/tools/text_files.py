@@ -1,0 +1,82 @@
+"""Text as files hold it: its encoding, byte-order mark and line ends, kept when it is changed."""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass
+
+from desktop_agent.core.tool import ToolError
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_LOOKED_AT = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """The text of a file, and what is needed to write it back as it was."""
+
+    text: str
+    encoding: str = "utf-8"
+    mark: bytes = b""
+
+    @property
+    def has_crlf(self) -> bool:
+        """Whether every line ends with CR LF."""
+        return "\r\n" in self.text and self.text.count("\n") == self.text.count("\r\n")
+
+    def encoded(self, text: str) -> bytes:
+        """Return the bytes of `text` in this file's encoding; raises ToolError."""
+        try:
+            return self.mark + text.encode(self.encoding)
+        except UnicodeEncodeError as error:
+            bad = text[error.start : error.start + 1]
+            raise ToolError(
+                f"the file is {self.encoding}, which can't hold {bad!a}; nothing was changed."
+            ) from None
+
+
+def decode(content: bytes) -> Text | None:
+    """Return the text in these bytes, or None when they are not text."""
+    for mark, encoding in _MARKS:
+        if content.startswith(mark):
+            try:
+                return Text(content[len(mark) :].decode(encoding), encoding, mark)
+            except UnicodeDecodeError:
+                return None
+    if is_binary(content):
+        return None
+    try:
+        return Text(content.decode("utf-8"))
+    except UnicodeDecodeError:
+        # Every byte is a character there, so it is written back unchanged.
+        return Text(content.decode("latin-1"), "latin-1")
+
+
+def is_binary(content: bytes) -> bool:
+    """Whether bytes without a byte-order mark look like no text: NULs or many control bytes."""
+    start = content[:_LOOKED_AT]
+    if b"\0" in start:
+        return True
+    odd = sum(byte < 32 and byte not in b"\t\n\r\f\b\x1b" for byte in start)
+    return odd * 20 > len(start)
+
+
+def encode_new(text: str) -> bytes:
+    """Return the UTF-8 bytes of text from a model; raises ToolError."""
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise ToolError("the content holds half a character (a lone surrogate).") from None
+
+
+def lines_of(text: str) -> list[str]:
+    """Split at line feeds alone, keeping them: what editors and `grep -n` count."""
+    lines = text.split("\n")
+    kept = [line + "\n" for line in lines[:-1]]
+    return kept + lines[-1:] if lines[-1] else kept
