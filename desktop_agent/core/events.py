@@ -204,6 +204,9 @@ class AgentEnded(Value, frozen=True):
     status: EndStatus
     text: str
     at: float = 0.0
+    usage: Usage = Usage()
+    tools_run: int = 0
+    steps: int = 0
 
 
 class BudgetReached(Value, frozen=True):

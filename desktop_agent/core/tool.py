@@ -81,7 +81,8 @@ class ToolContext:
 
     `report` shows live output to the person. `ask_user` waits for the person's answer.
     `spill_dir` takes the whole of an output that was cut for the model. `jobs` and `tasks`
-    are the agent's background commands and task list; the tools that use them know their kind.
+    are the agent's background commands and task list, `agent` and `steering` itself and its
+    dealings with others; the tools that use them know their kind.
     """
 
     agent_id: AgentId
@@ -94,6 +95,8 @@ class ToolContext:
     jobs: Any = None
     tasks: Any = None
     agent_name: str = ""
+    agent: Any = None
+    steering: Any = None
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
 
 

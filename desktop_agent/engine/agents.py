@@ -237,7 +237,10 @@ class Agents:
         assert agent.spec is not None
         for child in self.live_children(agent):
             self.stop(child)
-        agent.end = AgentEnded(agent.id, status, text, at=time.time())
+        meter = agent.meter
+        agent.end = AgentEnded(
+            agent.id, status, text, time.time(), meter.usage, meter.tools_run, agent.step
+        )
         agent.session.emit(agent.end)
         why: ReturnReason = "finished" if status == "completed" else "failed"
         returned = agent.inbox.give_back("stopped" if status == "stopped" else why)

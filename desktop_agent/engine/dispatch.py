@@ -24,6 +24,7 @@ from desktop_agent.core.tool import ToolOutput as Output
 from desktop_agent.engine import policy
 from desktop_agent.engine.approvals import Approvals
 from desktop_agent.engine.questions import Questions
+from desktop_agent.engine.scope import Scope, offered
 from desktop_agent.engine.session import Session
 from desktop_agent.engine.tasks import TaskList
 
@@ -59,6 +60,11 @@ class Caller(Protocol):
     @property
     def jobs(self) -> Any:
         """Its background commands."""
+        ...
+
+    @property
+    def scope(self) -> Scope:
+        """What it may use now."""
         ...
 
     @property
@@ -117,6 +123,8 @@ class Dispatch:
         self._report_failure = report_failure
         self._spill_dir = spill_dir
         self._is_contained = is_contained
+        # What the tools of delegation work with; set once the tree is there.
+        self.steering: object = None
 
     @property
     def tools(self) -> Mapping[str, Tool]:
@@ -171,8 +179,8 @@ class Dispatch:
 
     async def _prepare(self, call: ToolCall, caller: Caller) -> _Prepared:
         tool = self._tools.get(call.name)
-        if tool is None:
-            known = ", ".join(sorted(self._tools))
+        if tool is None or not caller.scope.allows(tool):
+            known = ", ".join(sorted(offered(self._tools, caller.scope)))
             raise ToolError(f"there is no tool {call.name!r}. The tools are: {known}.")
         if call.raw and call.raw.strip() not in _NO_ARGUMENTS:
             raise ToolError(
@@ -200,11 +208,11 @@ class Dispatch:
                 return await self._ask(prepared, reason, caller)
 
     def _situation(self, prepared: _Prepared, caller: Caller) -> policy.Situation:
-        info = caller.session.info
+        scope = caller.scope
         return policy.Situation(
-            mode=info.mode,
-            rules=self._approvals.rules_for(info.id),
-            workspace=info.workspace,
+            mode=scope.mode,
+            rules=self._approvals.rules_for(caller.session.info.id),
+            workspace=scope.workspace,
             is_repeated=caller.is_repeated(prepared.call),
             is_contained=self._is_contained,
         )
@@ -277,7 +285,7 @@ class Dispatch:
         return ToolContext(
             agent_id=caller.id,
             call_id=call.id,
-            workspace=caller.session.info.workspace,
+            workspace=caller.scope.workspace,
             report=report,
             ask_user=ask_user,
             files=caller.files,
@@ -285,6 +293,8 @@ class Dispatch:
             jobs=caller.jobs,
             tasks=caller.tasks,
             agent_name=caller.name,
+            agent=caller,
+            steering=self.steering,
         )
 
     def _defect(self, call: ToolCall, caller: Caller, error: Exception) -> ToolResult:
@@ -296,7 +306,8 @@ class Dispatch:
 
 
 def _as_error(text: str) -> str:
-    return text if text.startswith("Error") else f"Error: {text}"
+    # Outcomes of steering have words of their own (SPEC S2, S5).
+    return text if text.startswith(("Error", "Cannot steer")) else f"Error: {text}"
 
 
 def _denial(call: ToolCall, deny: Deny) -> ToolResult:

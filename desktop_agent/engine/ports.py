@@ -105,6 +105,10 @@ class Store(Protocol):
         """Return every agent of the session, with its whole history."""
         ...
 
+    def load_tree(self, session_id: SessionId) -> tuple[AgentRecord, ...]:
+        """Return the session's subagents without their histories, parents first."""
+        ...
+
     def task_states(self, session_id: SessionId) -> dict[AgentId, TaskState]:
         """Return the task lists of the session's agents: what the last ListChanged said."""
         ...

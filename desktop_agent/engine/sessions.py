@@ -1,4 +1,4 @@
-"""All sessions and their agents: found, opened, restored, followed, deleted."""
+"""All sessions: found, opened, restored, followed, deleted."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.events import (
+    AgentOpened,
     AgentsChanged,
     EngineFailed,
     Event,
@@ -22,8 +23,9 @@ from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.sessions import SessionInfo, SessionStatus
 from desktop_agent.core.tasks import TaskState, restored
 from desktop_agent.engine.agent import Agent
+from desktop_agent.engine.agents import Agents
 from desktop_agent.engine.ports import AgentRecord, Store, StoreError
-from desktop_agent.engine.recovery import closing_events
+from desktop_agent.engine.recovery import closing_events, info_of_record
 from desktop_agent.engine.session import Session
 
 _log = logging.getLogger(__name__)
@@ -33,26 +35,30 @@ UNTITLED = "New session"
 # Happenings in one page for the window: a few screens, decoded in a few milliseconds.
 _PAGE = 400
 _FLUSH_S = 0.4
+_WAITS = frozenset({"waiting_approval", "waiting_answer"})
+_ACTS = frozenset({"running", "waiting_children", "stopping", "queued"})
 
 
 class Sessions:
     """The registry. Histories are read from the store when an agent is first needed."""
 
-    def __init__(
-        self,
-        store: Store,
-        listener: Callable[[Event], None],
-        new_agent: Callable[[Session, AgentRecord, TaskState], Agent],
-    ) -> None:
+    def __init__(self, store: Store, listener: Callable[[Event], None]) -> None:
         self._store = store
         self._listener = listener
-        self._new_agent = new_agent
         self._infos: dict[SessionId, SessionInfo] = {}
         self._sessions: dict[SessionId, Session] = {}
-        self._agents: dict[AgentId, Agent] = {}
         self._flush_timer: asyncio.TimerHandle | None = None
         self._list_timer: asyncio.Handle | None = None
         self._endings: set[asyncio.Task[None]] = set()
+        self._agents: Agents
+        self._new_agent: Callable[[Session, AgentRecord, TaskState], Agent]
+
+    def attach(
+        self, agents: Agents, new_agent: Callable[[Session, AgentRecord, TaskState], Agent]
+    ) -> None:
+        """Take the tree of agents and how one is made; once, before anything else."""
+        self._agents = agents
+        self._new_agent = new_agent
 
     # -- sessions --------------------------------------------------------------------------
 
@@ -87,34 +93,42 @@ class Sessions:
         return session
 
     def open(self, session_id: SessionId) -> None:
-        """Send out a session's state and its newest happenings."""
+        """Send out a session's state and the newest happenings of its main agent."""
         session = self.session(session_id)
         self._store.flush_pending()
-        page = self._store.page(session_id, None, _PAGE)
+        page = self._store.page(session_id, None, _PAGE, session.info.main_agent)
         agents = self._agent_infos(session_id)
         lists = self._task_lists(session_id)
         self.emit(SessionOpened(session.info, agents, page.events, page.first_seq, lists))
+
+    def open_agent(self, agent_id: AgentId) -> None:
+        """Send out one agent's newest happenings, ended or not."""
+        agent = self.agent(agent_id)
+        self._store.flush_pending()
+        page = self._store.page(agent.session.info.id, None, _PAGE, agent_id)
+        self.emit(AgentOpened(self._agents.info(agent), page.events, page.first_seq))
 
     def delete(self, session_id: SessionId) -> None:
         """Stop a session's agents, then delete all of it; an unknown id is ignored."""
         info = self._infos.pop(session_id, None)
         if info is None:
             return
-        agent = self._agents.get(info.main_agent)
-        if agent is None:
-            self._forget(session_id, info.main_agent)
+        main = self._agents.find(info.main_agent)
+        if main is None:
+            self._forget(session_id)
         else:
-            agent.stop()
-            job = asyncio.get_running_loop().create_task(self._delete_after(agent, session_id))
+            self._agents.stop(main)
+            job = asyncio.get_running_loop().create_task(self._delete_after(session_id))
             self._endings.add(job)
             job.add_done_callback(self._endings.discard)
         self._schedule_list()
 
     async def close(self) -> None:
         """Stop every agent, end its background commands and write what is buffered."""
-        for agent in self._agents.values():
+        agents = self._agents.all()
+        for agent in agents:
             agent.stop()
-        for agent in list(self._agents.values()):
+        for agent in agents:
             await agent.close()
         if self._endings:
             await asyncio.wait(self._endings)
@@ -125,41 +139,50 @@ class Sessions:
     # -- agents ----------------------------------------------------------------------------
 
     def agent(self, agent_id: AgentId) -> Agent:
-        """Return a live agent, its history read from the store; raises KeyError."""
-        agent = self._agents.get(agent_id)
+        """Return an agent, its session's read from the store if need be; raises KeyError."""
+        agent = self._agents.find(agent_id)
         if agent is not None:
             return agent
-        for info in self._infos.values():
-            if info.main_agent == agent_id:
-                return self._load_agent(self.session(info.id))
-        raise KeyError(f"there is no agent {agent_id}")
+        for session_id, info in self._infos.items():
+            if info.main_agent == agent_id or self._has_subagent(session_id, agent_id):
+                self._load_agents(self.session(session_id))
+                break
+        agent = self._agents.find(agent_id)
+        if agent is None:
+            raise KeyError(f"there is no agent {agent_id}")
+        return agent
 
-    def on_agent_changed(self, session_id: SessionId) -> None:
+    def on_agents_changed(self, session_id: SessionId) -> None:
         """Send out the agents; the session needs the person while one of them waits."""
         if session_id not in self._infos:
             return
         agents = self._agent_infos(session_id)
-        session = self.session(session_id)
-        if session.info.status in {"running", "needs_you"}:
-            waits = any(a.status in {"waiting_approval", "waiting_answer"} for a in agents)
-            session.update(status="needs_you" if waits else "running", touch=False)
+        self._follow(session_id, agents)
         self.emit(AgentsChanged(session_id, agents))
 
-    def _load_agent(self, session: Session) -> Agent:
-        agent_id = session.info.main_agent
+    def _has_subagent(self, session_id: SessionId, agent_id: AgentId) -> bool:
+        if not agent_id.startswith("sa_"):
+            return False
+        return any(r.agent_id == agent_id for r in self._store.load_tree(session_id))
+
+    def _load_agents(self, session: Session) -> None:
+        main = session.info.main_agent
         records = {r.agent_id: r for r in self._store.load_agents(session.info.id)}
-        record = records.get(agent_id, AgentRecord(agent_id))
-        state = self._store.task_states(session.info.id).get(agent_id, TaskState())
-        agent = self._new_agent(session, record, restored(state))
-        self._agents[agent_id] = agent
-        return agent
+        records = {main: records.pop(main, AgentRecord(main)), **records}
+        states = self._store.task_states(session.info.id)
+        for record in records.values():
+            if record.agent_id == main or record.spec is not None:
+                state = restored(states.get(record.agent_id, TaskState()))
+                self._agents.add(self._new_agent(session, record, state))
 
     def _agent_infos(self, session_id: SessionId) -> tuple[AgentInfo, ...]:
+        loaded = self._agents.of_session(session_id)
+        if loaded:
+            return tuple(self._agents.info(agent) for agent in loaded)
         info = self._infos[session_id]
-        agent = self._agents.get(info.main_agent)
-        if agent is not None:
-            return (agent.info,)
-        return (AgentInfo(info.main_agent, session_id, "Main"),)
+        main = AgentInfo(info.main_agent, session_id, "Main", usage=info.usage, model=info.model)
+        others = (info_of_record(r, session_id) for r in self._store.load_tree(session_id))
+        return (main, *others)
 
     def _task_lists(self, session_id: SessionId) -> tuple[ListChanged, ...]:
         states = {
@@ -167,20 +190,21 @@ class Sessions:
             for agent_id, state in self._store.task_states(session_id).items()
         }
         for agent_id in states:
-            if agent_id in self._agents:
-                states[agent_id] = self._agents[agent_id].tasks.state
+            if (agent := self._agents.find(agent_id)) is not None:
+                states[agent_id] = agent.tasks.state
         return tuple(
             ListChanged(agent_id, state.revision, state.tasks, state.next_id)
             for agent_id, state in states.items()
         )
 
-    async def _delete_after(self, agent: Agent, session_id: SessionId) -> None:
-        await agent.close()
-        self._forget(session_id, agent.id)
+    async def _delete_after(self, session_id: SessionId) -> None:
+        for agent in self._agents.of_session(session_id):
+            await agent.close()
+        self._forget(session_id)
 
-    def _forget(self, session_id: SessionId, agent_id: AgentId) -> None:
+    def _forget(self, session_id: SessionId) -> None:
         self._sessions.pop(session_id, None)
-        self._agents.pop(agent_id, None)
+        self._agents.forget(session_id)
         self._store.delete_session(session_id)
 
     def _close_interrupted(self, info: SessionInfo) -> None:
@@ -199,7 +223,7 @@ class Sessions:
             case PartDelta() | ToolOutput():
                 self._arm_flush()
             case TurnEnded(agent_id=agent_id, reason=reason):
-                self._follow(agent_id, "failed" if reason == "error" else "idle")
+                self._note_end(agent_id, is_failed=reason == "error")
             case _:
                 pass
         try:
@@ -207,10 +231,22 @@ class Sessions:
         except Exception:  # noqa: BLE001 - a listener is outside the engine's control
             _log.exception("a listener failed on %s", type(event).__name__)
 
-    def _follow(self, agent_id: AgentId, status: SessionStatus) -> None:
-        agent = self._agents.get(agent_id)
-        if agent is not None and agent.session.info.id in self._infos:
-            agent.session.update(status=status, is_unread=True)
+    def _note_end(self, agent_id: AgentId, *, is_failed: bool) -> None:
+        agent = self._agents.find(agent_id)
+        if agent is None or agent.spec is not None or agent.session.info.id not in self._infos:
+            return
+        status: SessionStatus = "failed" if is_failed else "idle"
+        agent.session.update(status=status, is_unread=True)
+
+    def _follow(self, session_id: SessionId, agents: tuple[AgentInfo, ...]) -> None:
+        session = self.session(session_id)
+        states = {agent.status for agent in agents}
+        if states & _WAITS or any(a.status == "paused" and a.used >= 1 for a in agents):
+            session.update(status="needs_you", touch=False)
+        elif states & _ACTS:
+            session.update(status="running", touch=False)
+        elif session.info.status in {"running", "needs_you"}:
+            session.update(status="idle", is_unread=True)
 
     def _on_session_changed(self, session_id: SessionId) -> None:
         if session_id in self._infos:

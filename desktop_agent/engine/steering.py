@@ -38,7 +38,7 @@ class Steering:
         model: Model,
         settings: Callable[[], Settings],
     ) -> None:
-        self._agents = agents
+        self.agents = agents
         self._questions = questions
         self._model = model
         self._settings = settings
@@ -52,7 +52,7 @@ class Steering:
         if not text:
             raise ToolError("Error: note is required")
         child = self._own_live_child(caller, agent_id.strip())
-        self._agents.tell(child, note.strip(), kind="steer", sender=caller.id)
+        self.agents.tell(child, note.strip(), kind="steer", sender=caller.id)
         echo = f"steer ▸ {child.id} ← {_shortened(text, _ECHO)}"
         asked = self._questions.waiting_of(child.id)
         if asked:
@@ -70,7 +70,7 @@ class Steering:
         return f"{echo} (parked · enters child context next turn)"
 
     def _own_live_child(self, caller: Agent, agent_id: str) -> Agent:
-        child = self._agents.find(AgentId(agent_id)) if agent_id else None
+        child = self.agents.find(AgentId(agent_id)) if agent_id else None
         unknown = f"Cannot steer {agent_id} — no such running subagent."
         if child is None or child.session is not caller.session:
             raise ToolError(unknown)
@@ -108,7 +108,7 @@ class Steering:
 
     def snapshot(self, agent: Agent) -> str:
         """Return one line of state and the last activities; no model is asked."""
-        status, doing = self._agents.status(agent)
+        status, doing = self.agents.status(agent)
         last = doing or (agent.meter.activities[-1] if agent.meter.activities else "nothing yet")
         role = agent.spec.role if agent.spec is not None else "main"
         head = f"probe {agent.id} · {role} · {status} · {agent.meter.tools_run} tools · last: {last}"
@@ -144,7 +144,7 @@ class Steering:
 
     async def ask_parent(self, caller: Agent, call_id: str, question: str) -> str:
         """Ask the parent recorded at spawn, and the person; the first answer wins."""
-        parent = self._agents.parent(caller)
+        parent = self.agents.parent(caller)
         if parent is None:
             raise ToolError("you have no parent; ask the user instead")
         if not question.strip():
@@ -155,7 +155,7 @@ class Steering:
             f"[Question from {caller.name} ({caller.id})] {question.strip()}\n"
             f'It waits for answer_child(agent_id: "{caller.id}", answer: "…").'
         )
-        self._agents.tell(parent, text, kind="question", sender=caller.id)
+        self.agents.tell(parent, text, kind="question", sender=caller.id)
         with caller.busy("waiting_answer", f"asking: {_shortened(question, _ECHO)}"):
             try:
                 async with asyncio.timeout(self._settings().question_timeout_s):
@@ -172,7 +172,7 @@ class Steering:
         child = self._own_child(caller, agent_id)
         asked = self._questions.waiting_of(child.id)
         if not asked:
-            raise ToolError(f"{child.id} is not waiting on you.")
+            return f"{child.id} is not waiting on you."
         self._questions.answer(asked[0].id, answer.strip(), by=caller.id)
         return f"Answered {child.id}."
 
@@ -181,7 +181,7 @@ class Steering:
     async def wait(self, caller: Agent, agent_ids: Sequence[str], timeout_s: float) -> str:
         """Park until a report, a question, or any note reaches the caller."""
         wanted = [self._own_child(caller, agent_id) for agent_id in agent_ids]
-        live = self._agents.live_children(caller)
+        live = self.agents.live_children(caller)
         if not caller.inbox.is_waking:
             if wanted and all(child.end is not None for child in wanted):
                 return "They have all ended; their reports reached you."
@@ -208,12 +208,12 @@ class Steering:
         child = self._own_child(caller, agent_id)
         if child.end is not None:
             return f"[{child.id}] already {child.end.status} — nothing to stop."
-        self._agents.stop(child)
-        await self._agents.stopped(child)
+        self.agents.stop(child)
+        await self.agents.stopped(child)
         return f"[{child.id}] {child.end.text if child.end is not None else 'stopped'}"
 
     def _own_child(self, caller: Agent, agent_id: str) -> Agent:
-        child = self._agents.find(AgentId(agent_id.strip()))
+        child = self.agents.find(AgentId(agent_id.strip()))
         if child is None or child.spec_parent != caller.id:
             raise ToolError(f"Error: {agent_id} is not one of your subagents.")
         return child
@@ -222,7 +222,7 @@ class Steering:
 
     def steered_by_person(self, agent: Agent, note: Note) -> None:
         """Tell the parent in one line what the person told its child."""
-        parent = self._agents.parent(agent)
+        parent = self.agents.parent(agent)
         if parent is not None and parent.end is None:
             text = f"[The user told {agent.name} ({agent.id}): {_shortened(note.text, 200)}]"
             told = Note(new_note_id(), text, kind="notice", created_at=time.time())

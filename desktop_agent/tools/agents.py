@@ -1,0 +1,157 @@
+"""How agents work together: start, wait, steer, ask, answer, stop. Ownership is checked at
+the call, so every agent is offered the same tools.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field
+
+from desktop_agent.core.tool import Access, Tool, ToolContext, ToolError, ToolOutput
+from desktop_agent.engine.agent import Agent
+from desktop_agent.engine.agents import SpawnRequest
+from desktop_agent.engine.steering import Steering
+from desktop_agent.tools.define import Arguments, tool
+
+_LONGEST_WAIT_S = 3600.0
+
+
+def _parties(ctx: ToolContext) -> tuple[Agent, Steering]:
+    if not isinstance(ctx.agent, Agent) or not isinstance(ctx.steering, Steering):
+        raise ToolError("subagents are not available here")
+    return ctx.agent, ctx.steering
+
+
+class SpawnArguments(Arguments):
+    """What a subagent is started with."""
+
+    description: str = Field(description="A name for it of two to five words.")
+    prompt: str = Field(description="All it is to know: the goal, the files, the answer's form.")
+    agent: str = Field(default="general", description="Its role: general, explore or review.")
+    model: str = Field(default="", description="Another model; empty is yours.")
+    read: list[str] = Field(default=[], description="Folders it may read; empty: yours.")
+    write: list[str] = Field(default=[], description="Folders it may write; empty: yours.")
+    task_id: int = Field(default=0, description="A task of your list that it is to do.")
+
+
+def _spawning(raw: Mapping[str, Any]) -> str:
+    return f"starting a subagent: {str(raw.get('description', ''))[:60]}"
+
+
+@tool(access=Access.INTERNAL, describe=_spawning)
+async def spawn(args: SpawnArguments, ctx: ToolContext) -> ToolOutput:
+    """Start a subagent and go on at once; its answer comes to you as a report.
+
+    It sees nothing of your conversation: only the prompt, its folders and its role. Roles:
+    general (a whole piece of work), explore (looks, changes nothing), review (checks work).
+    """
+    caller, steering = _parties(ctx)
+    request = SpawnRequest(
+        description=args.description,
+        prompt=args.prompt,
+        role=args.agent,
+        model=args.model,
+        read=args.read,
+        write=args.write,
+        task_id=args.task_id,
+    )
+    child = steering.agents.spawn(caller, request)
+    return ToolOutput(f"Started {child.name} as {child.id}. Its report will come to you.")
+
+
+class WaitArguments(Arguments):
+    """Whom to wait for."""
+
+    agent_ids: list[str] = Field(default=[], description="Subagents; empty: any of yours.")
+    timeout_s: float = Field(default=600.0, description="How long at most, in seconds.")
+
+
+@tool(access=Access.INTERNAL, describe=lambda _: "waiting for subagents")
+async def wait(args: WaitArguments, ctx: ToolContext) -> ToolOutput:
+    """Do nothing until a subagent reports or asks, or a note reaches you."""
+    caller, steering = _parties(ctx)
+    limit = min(max(args.timeout_s, 0.0), _LONGEST_WAIT_S)
+    return ToolOutput(await steering.wait(caller, args.agent_ids, limit))
+
+
+class ChildArguments(Arguments):
+    """One subagent."""
+
+    agent_id: str = Field(default="", description="The id of one of your subagents: sa_…")
+
+
+@tool(access=Access.INTERNAL, describe=lambda _: "reading a subagent's result")
+async def agent_result(args: ChildArguments, ctx: ToolContext) -> ToolOutput:
+    """Return the whole of what a subagent ended with, when its report was shortened."""
+    caller, steering = _parties(ctx)
+    return ToolOutput(steering.result(caller, args.agent_id))
+
+
+class SteerArguments(ChildArguments):
+    """A note for a subagent."""
+
+    note: str = Field(default="", description="Short, complete in itself.")
+
+
+@tool(access=Access.INTERNAL, describe=lambda raw: f"steering {raw.get('agent_id', '')}")
+async def steer(args: SteerArguments, ctx: ToolContext) -> ToolOutput:
+    """Queue a note for one of your own running subagents.
+
+    It reads the note at its next step and changes its course; nothing is interrupted.
+    """
+    caller, steering = _parties(ctx)
+    return ToolOutput(steering.steer(caller, args.agent_id, args.note))
+
+
+class ProbeArguments(ChildArguments):
+    """A look at a subagent."""
+
+    question: str = Field(default="", description="With live: what you want to know.")
+    live: bool = Field(default=False, description="Ask its model aside; at most 5 times a child.")
+
+
+@tool(access=Access.INTERNAL, describe=lambda raw: f"looking at {raw.get('agent_id', '')}")
+async def probe(args: ProbeArguments, ctx: ToolContext) -> ToolOutput:
+    """See how a subagent stands, without telling it anything."""
+    caller, steering = _parties(ctx)
+    return ToolOutput(await steering.probe(caller, args.agent_id, args.question, live=args.live))
+
+
+class QuestionArguments(Arguments):
+    """A question for the parent."""
+
+    question: str = Field(default="", description="One clear question.")
+
+
+@tool(access=Access.INTERNAL, describe=lambda _: "asking its parent")
+async def ask_parent(args: QuestionArguments, ctx: ToolContext) -> ToolOutput:
+    """Ask the agent that started you, and wait for the answer. For subagents only."""
+    caller, steering = _parties(ctx)
+    return ToolOutput(await steering.ask_parent(caller, ctx.call_id, args.question))
+
+
+class AnswerArguments(ChildArguments):
+    """An answer for a subagent."""
+
+    answer: str = Field(default="", description="What it asked for.")
+
+
+@tool(access=Access.INTERNAL, describe=lambda raw: f"answering {raw.get('agent_id', '')}")
+async def answer_child(args: AnswerArguments, ctx: ToolContext) -> ToolOutput:
+    """Answer the question one of your subagents waits with."""
+    caller, steering = _parties(ctx)
+    return ToolOutput(steering.answer_child(caller, args.agent_id, args.answer))
+
+
+@tool(access=Access.INTERNAL, describe=lambda raw: f"stopping {raw.get('agent_id', '')}")
+async def stop(args: ChildArguments, ctx: ToolContext) -> ToolOutput:
+    """Stop one of your subagents and all that it started. What it did stays done."""
+    caller, steering = _parties(ctx)
+    return ToolOutput(await steering.stop(caller, args.agent_id))
+
+
+def agent_tools() -> tuple[Tool, ...]:
+    """Return the tools with which agents work together."""
+    return (spawn, wait, agent_result, steer, probe, ask_parent, answer_child, stop)
