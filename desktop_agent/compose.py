@@ -83,7 +83,7 @@ async def compose(
     file = SettingsFile(config_dir / "settings.json")
     secrets = Secrets(config_dir)
     model = HostedModel(key_for=secrets.key_for, on_died=_on_host_died)
-    store = SqliteStore(store_path or data_dir / SESSIONS_FILE)
+    store = SqliteStore(store_path or _private(data_dir) / SESSIONS_FILE)
     try:
         engine = Engine(
             model=model,

@@ -23,6 +23,7 @@ from tests.bench.stage import Stage, run
 _WIDTH, _HEIGHT = 1280, 832
 _FOLDER = "garden"
 _SETTLE_S = 0.4
+_PROBE_S = 2.0
 
 
 class _Story:
@@ -65,8 +66,10 @@ async def _play(stage: Stage, camera: _Camera) -> None:
     window = stage.window
     window.resize(_WIDTH, _HEIGHT)
     _look(stage, "light")
+    await asyncio.sleep(_PROBE_S)
     await camera.take(window, "welcome-light")
     agent = await stage.new_session("demo")
+    window.frame.composer.focus_text()
     stage.send(agent, "Have a look around and tell me what this folder is about.")
     await stage.until(lambda: bool(story.requests))
     await camera.take(window, "approval-light")
@@ -89,7 +92,8 @@ def main() -> int:
     target = Path(sys.argv[1])
     target.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as home:
-        os.environ["DESKTOP_AGENT_HOME"] = home
+        # The folder's path is in the pictures, as a person's own would be: below the home.
+        os.environ["DESKTOP_AGENT_HOME"] = os.environ["HOME"] = home
         shutil.copytree(resource("demo"), Path(home) / _FOLDER)
         camera = _Camera(target)
         run(lambda stage: _play(stage, camera), Settings(theme="light"), _FOLDER)

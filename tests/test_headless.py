@@ -380,6 +380,16 @@ def test_while_the_app_is_open_its_sessions_are_left_alone(folder: Path) -> None
     assert len(ended.stderr.splitlines()) == 1
 
 
+def test_a_home_that_can_not_be_written_is_one_sentence(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DESKTOP_AGENT_HOME", str(folder / "README.md" / "below-a-file"))
+    ended = run("list files", "--workspace", folder)
+    assert ended.returncode == 1
+    assert "The sessions can't be opened" in ended.stderr
+    assert len(ended.stderr.splitlines()) == 1
+
+
 def allow_everywhere(command: str) -> None:
     store = SqliteStore(paths.data_dir() / SESSIONS_FILE)
     store.save_rules([Rule("shell", command, scope="everywhere")])

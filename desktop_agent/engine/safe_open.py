@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import functools
 import hashlib
 import os
 import secrets
@@ -145,11 +146,16 @@ def _words_for(path: Path) -> Generator[None, None, None]:
         raise ToolError(text) from None
 
 
+@functools.cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
 def _openat2(root: int, relative: str, flags: int) -> int | None:
     """Return a descriptor, or None where the kernel doesn't know the call."""
     if not sys.platform.startswith("linux"):
         return None
-    call = ctypes.CDLL(None, use_errno=True).syscall
+    call = _libc().syscall
     how = _OpenHow(flags, 0, _BENEATH)
     for _ in range(64):
         descriptor = call(

@@ -47,10 +47,13 @@ class Bridge(QObject):
         )
         self._thread.start()
 
-    def post(self, name: str, *args: Any, **kwargs: Any) -> None:
-        """Run a command of the engine; a failure comes back as an EngineFailed event."""
+    def post(self, name: str, *args: Any, target: str = "engine", **kwargs: Any) -> None:
+        """Run a command of the engine, or of another part of the backend, and wait for nothing.
+
+        A failure comes back as an EngineFailed event. What was posted before `close` is run.
+        """
         if self._thread is not None:
-            self._thread.call(name, args, kwargs)
+            self._thread.call(target, name, args, kwargs)
 
     async def ask(self, target: str, name: str, *args: Any, **kwargs: Any) -> Any:
         """Await a query of `engine`, `catalog`, `secrets` or `settings` on the window's loop."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_agent.core.approvals import Mode
 from desktop_agent.core.events import (
@@ -62,6 +62,7 @@ class Composer(QWidget):
         self._unconfirmed: dict[NoteId, Note] = {}
         self._drafts: dict[SessionId | None, Draft] = {}
         self.setObjectName("composerArea")
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self._make_parts()
         self._lay_out()
         self._connect()
@@ -84,7 +85,7 @@ class Composer(QWidget):
             case NoteQueued() if event.agent_id == self._ledger.agent_id:
                 self._unconfirmed.pop(event.note.id, None)
                 self._draft.remember(event.note)
-            case EngineFailed():
+            case EngineFailed() if event.agent_id in (None, self._ledger.agent_id):
                 self._give_back()
             case _:
                 pass

@@ -9,6 +9,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QWidget
 
 from desktop_agent.gui.mode_menu import ModeButton
+from desktop_agent.gui.model_words import short_count
 from desktop_agent.gui.pick_button import PickButton
 from desktop_agent.gui.round_button import RoundButton
 from desktop_agent.gui.theme import Theme
@@ -194,7 +195,7 @@ class ComposerBar(QWidget):
             return
         locale = QLocale()
         if not limit:
-            self.meter.setText(self.tr("{count} tokens").format(count=locale.toString(tokens)))
+            self.meter.setText(self.tr("{count} tokens").format(count=short_count(tokens)))
             self.meter.setToolTip(self.tr("The last request. The model's limit is not known."))
             self.meter.set_role("subtle")
             return

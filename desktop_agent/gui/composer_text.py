@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QMimeData, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QMimeData, QSize, Qt, Signal
 from PySide6.QtGui import (
     QDragEnterEvent,
     QDragMoveEvent,
@@ -100,11 +100,21 @@ class ComposerText(QPlainTextEdit):
         cursor.insertText(text)
         self.setTextCursor(cursor)
 
+    def event(self, event: QEvent) -> bool:
+        """Give the list of files its keys before Tab moves the focus."""
+        if (
+            isinstance(event, QKeyEvent)
+            and event.type() == QEvent.Type.KeyPress
+            and self.key_filter is not None
+            and self.key_filter(event)
+        ):
+            event.accept()
+            return True
+        return super().event(event)
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Send, recall, or type."""
-        if self.key_filter is not None and self.key_filter(event):
-            event.accept()
-        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self._press_enter(event)
         elif event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down) and self._can_recall(event):
             self.recalled.emit(-1 if event.key() == Qt.Key.Key_Up else 1)

@@ -20,7 +20,8 @@ class Draft:
 
     def remember(self, note: Note) -> None:
         """Keep a sent text, under its id: an edited one replaces itself."""
-        if note.sender != "user" or not note.text:
+        is_written = note.sender == "user" and note.kind in ("message", "steer")
+        if not is_written or not note.text:
             return
         self._sent[note.id] = note.text
         while len(self._sent) > _MAX_SENT:

@@ -59,11 +59,11 @@ class EngineThread:
             _log.error("the engine did not end within %s s", timeout_s)
         return not self._thread.is_alive()
 
-    def call(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Run a command of the engine when it is there."""
+    def call(self, target: str, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Run a command of a part of the backend when it is there."""
 
         def command(backend: Backend) -> None:
-            getattr(backend.engine, name)(*args, **kwargs)
+            getattr(getattr(backend, target), name)(*args, **kwargs)
 
         self._cross(self._on_command, command, name)
 

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QPaintEvent
-from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
+from PySide6.QtWidgets import QMainWindow, QWidget
 
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.events import (
@@ -47,9 +47,13 @@ _TEXT_SCALES = (80, 90, 100, 110, 125, 150, 175, 200)
 
 
 class MainWindow(QMainWindow):
-    """Shows one session at a time. `painted` comes once, after the first paint."""
+    """Shows one session at a time. `painted` comes once, after the first paint.
+
+    `closed` means that the app is to end; a window that went into the tray is not closed.
+    """
 
     painted = Signal()
+    closed = Signal()
 
     def __init__(
         self, theme: Theme, bridge: Bridge, settings: Settings, folder: str | None = None
@@ -245,7 +249,7 @@ class MainWindow(QMainWindow):
         self._theme.configure(settings.theme, settings.text_scale, settings.reduce_motion)
         self.frame.composer.set_settings(settings)
         self.settings_window.follow(settings)
-        self.queries.ask(None, "settings", "save", settings)
+        self._bridge.post("save", settings, target="settings")
 
     def _show_place(self) -> None:
         info, workspace = self.flow.info, self.flow.workspace
@@ -339,7 +343,7 @@ class MainWindow(QMainWindow):
         self.queries.cancel()
         self._state.save()
         event.accept()
-        QApplication.quit()
+        self.closed.emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Esc, when nothing nearer to the focus wanted it: close the drawer, then stop."""

@@ -45,7 +45,12 @@ class NoteRow:
     @property
     def can_change(self) -> bool:
         """Whether the text can still be edited or withdrawn."""
-        return self.state == "queued"
+        return self.state == "queued" and self.is_written
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the person typed it; the app itself tells of edits of the task list."""
+        return self.note.kind in ("message", "steer")
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,6 +104,8 @@ class NoteRowView(QWidget):
         if count == 1:
             extra = self.tr("1 attachment")
         shown = " ".join(row.note.text.split())
+        if not row.is_written:
+            shown = self.tr("Your changes to the task list")
         self._text.set_text(" · ".join(filter(None, (shown, extra))))
         state = self._state_text(status, tools)
         self._state.set_text(state)

@@ -6,7 +6,7 @@ from functools import partial
 
 from PySide6.QtCore import QEvent, QObject, QTimer, Signal, SignalInstance
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_agent.core.ids import NoteId
 from desktop_agent.gui.note_ledger import NoteLedger, NoteRow
@@ -41,6 +41,7 @@ class NoteStrip(QFrame):
         self.setObjectName("noteStrip")
         self.setProperty("frame", "card")
         self.setAccessibleName(self.tr("Notes for the agent"))
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self._content = QWidget()
         self._rows = QVBoxLayout(self._content)
         self._rows.setContentsMargins(0, 2, 0, 2)

@@ -27,15 +27,11 @@ class Queries(QObject):
         self._bridge = bridge
         self._jobs: set[Any] = set()
 
-    def ask(
-        self, then: Callable[[Any], None] | None, target: str, name: str, *args: object
-    ) -> None:
+    def ask(self, then: Callable[[Any], None], target: str, name: str, *args: object) -> None:
         """Ask, and pass the answer to `then`."""
 
         async def run() -> None:
-            answer = await self._bridge.ask(target, name, *args)
-            if then is not None:
-                then(answer)
+            then(await self._bridge.ask(target, name, *args))
 
         self.run(run(), name)
 
@@ -51,10 +47,22 @@ class Queries(QObject):
         self._jobs.add(job)
         job.add_done_callback(self._jobs.discard)
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether something is not answered yet."""
+        return bool(self._jobs)
+
     def cancel(self) -> None:
         """Give up all that is not answered yet."""
         for job in self._jobs:
             job.cancel()
+
+    async def drain(self) -> None:
+        """Give up, and wait until it is all let go."""
+        import asyncio
+
+        self.cancel()
+        await asyncio.gather(*self._jobs, return_exceptions=True)
 
     async def _guard(self, work: Coroutine[Any, Any, None], name: str) -> None:
         try:

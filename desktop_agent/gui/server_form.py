@@ -41,7 +41,7 @@ class ServerForm(QWidget):
         self.line.forced.connect(self._accept)
         for field in (self._address, self._key):
             field.returnPressed.connect(self._check)
-            field.textEdited.connect(self._on_edited)
+            field.textChanged.connect(self._on_edited)
         fields = QHBoxLayout()
         fields.setSpacing(8)
         fields.addWidget(self._address, 1)
@@ -98,8 +98,9 @@ class ServerForm(QWidget):
 
 def tidy_address(text: str) -> str:
     """Return a typed address in full, with its scheme; empty when it is none."""
+    has_scheme = "://" in text
     text = text.strip().rstrip("/")
-    if text and "://" not in text:
+    if text and not has_scheme:
         # Without a scheme an address on the network would get its key unprotected.
         host = text.partition("/")[0].rpartition(":")[0] or text.partition("/")[0]
         is_near = host in ("localhost", "127.0.0.1", "[::1]")

@@ -88,7 +88,7 @@ class Switch(QCheckBox):
     def __init__(self, name: str) -> None:
         super().__init__()
         self.setObjectName(name)
-        self.clicked.connect(self.chosen.emit)
+        self.clicked.connect(lambda checked: self.chosen.emit(checked))
 
     def set_value(self, value: bool) -> None:
         """Show a yes or no."""

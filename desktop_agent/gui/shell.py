@@ -89,10 +89,12 @@ def run_loop(app: QApplication, window: MainWindow, bridge: Bridge, compose: Com
     bridge.started.connect(gc.freeze)
     ender = SignalEnder(app)
     ender.ended.connect(window.quit_now)
+    window.closed.connect(app.quit)
     bridge.start(compose)
     try:
         with loop:
             loop.run_forever()
+            loop.run_until_complete(window.queries.drain())
     finally:
         window.hide()
         bridge.close()

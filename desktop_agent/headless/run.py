@@ -65,9 +65,9 @@ def run(options: Options) -> int:
 async def _run(options: Options, printer: Printer) -> EndReason:
     follower = Follower(printer)
     _listen_for_signals(follower)
-    start_logging(paths.log_dir(), name="desktop-agent-run")
     session_id = SessionId(options.session) if options.session else new_session_id()
     try:
+        start_logging(paths.log_dir(), name="desktop-agent-run")
         backend = await _open(options, session_id, follower)
     except (StoreLocked, StoreError, OSError) as error:
         printer.show(EngineFailed("store", f"The sessions can't be opened: {error}."))

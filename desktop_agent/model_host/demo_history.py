@@ -6,12 +6,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from desktop_agent.core.messages import Message, ToolCall, ToolResult
+from desktop_agent.core.messages import UNKNOWN_OUTCOME, Message, ToolCall, ToolResult
 
 # A longer result is not looked at: the demo has to stay quick in any folder.
 _MAX_LINES = 20_000
 _LONGEST_HIT = 2_000
 _NOTE_MARK = "[Note from the user]"
+_CUT_CALLS = ("Cancelled", "Not executed", UNKNOWN_OUTCOME)
 _NUMBERED = re.compile(r"^\s*(\d+)\t(.*)$")
 _MORE_FILES = re.compile(r"\[There are more; go on with offset=(\d{1,9})\.\]")
 _CUT_FILE = re.compile(r"\[Lines \d+-\d+ of (\d{1,12})\b")
@@ -24,6 +25,11 @@ class Done:
 
     call: ToolCall
     result: ToolResult
+
+    @property
+    def was_cut(self) -> bool:
+        """Whether a stop or a crash came between the call and its result."""
+        return self.result.is_error and self.result.text.startswith(_CUT_CALLS)
 
     @property
     def path(self) -> str:

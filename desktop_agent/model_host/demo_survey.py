@@ -55,7 +55,8 @@ class _Story:
 
     @cached_property
     def done(self) -> tuple[Done, ...]:
-        return done_calls(self.messages)
+        # A call that was cut off is made again: nothing goes on unless the person wants it.
+        return tuple(done for done in done_calls(self.messages) if not done.was_cut)
 
     @cached_property
     def pages(self) -> tuple[str, ...]:

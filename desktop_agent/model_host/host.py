@@ -120,8 +120,9 @@ class Host:
     async def _ask(
         self, request: ModelRequest, conversation: Conversation, key: str, outlet: Outlet
     ) -> None:
-        # Importing it takes as much time as litellm's own parts need here: httpx.
+        # Here, because it imports httpx, which the demo does without.
         litellm_model = import_module("desktop_agent.model_host.litellm_model")
+        litellm_model.check_has_key(request, key)
         asked = litellm_model.asked(request, conversation, key)
         await litellm_model.answer(await self.litellm(), asked, outlet.put)
 

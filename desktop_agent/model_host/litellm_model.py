@@ -29,7 +29,21 @@ from desktop_agent.model_host.pricing import cost_of, read_usage, usage_of
 CHARACTER_LIMIT = 4_000_000
 _LONGEST_WAIT_S = 120.0
 _LONGEST_DELAY_S = 30.0
-_NEEDS_KEY = ("openai", "anthropic", "gemini", "mistral", "groq", "openrouter", "deepseek", "xai")
+_NEEDS_KEY = tuple(
+    f"{provider}/"
+    for provider in [
+        "openai",
+        "anthropic",
+        "gemini",
+        "mistral",
+        "groq",
+        "openrouter",
+        "deepseek",
+        "xai",
+        "cohere",
+        "together_ai",
+    ]
+)
 
 
 @dataclass(frozen=True)
@@ -47,11 +61,15 @@ def asked(request: ModelRequest, conversation: Conversation, key: str) -> Asked:
     return Asked(request, conversation.prompt(request.system), conversation.call_ids(), key)
 
 
+def check_has_key(request: ModelRequest, key: str) -> None:
+    """Raise ModelError when the provider would certainly refuse the request."""
+    if not key and not request.api_base and request.model.startswith(_NEEDS_KEY):
+        raise ModelError(faults.no_key(request.model))
+
+
 async def answer(litellm: Any, asked: Asked, emit: Callable[[StreamItem], None]) -> None:
     """Emit Retrying*, Accepted, Delta*, Answer; raises ModelError."""
     request = asked.request
-    if not asked.key and not request.api_base and request.model.startswith(_NEEDS_KEY):
-        raise ModelError(faults.no_key(request.model))
     started = time.monotonic()
     tries = 0
     is_accepted = False

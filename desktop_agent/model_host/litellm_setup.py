@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import logging
 import os
@@ -46,8 +47,32 @@ def load() -> Any:
     litellm.in_memory_llm_clients_cache.max_size_in_memory = 200
     # A table or a line of dashes is a hundred equal chunks too; length is limited by us.
     setattr(litellm, "REPEATED_STREAMING_CHUNK_LIMIT", 10**9)  # noqa: B010  (not declared)
+    # It would put all chunks together again at the end, and count tokens on its own when the
+    # provider did not: milliseconds for each answer, and a download for some models.
+    setattr(litellm, "stream_chunk_builder", _no_summary)  # noqa: B010  (its type is another)
     _install_transport()
+    _warm_up(litellm)
     return litellm
+
+
+def _warm_up(litellm: Any) -> None:
+    """Import what litellm imports at its first request: it would stop all streams for a second."""
+    tool = {"type": "function", "function": {"name": "none", "parameters": {}}}
+    with contextlib.suppress(Exception):  # the first request then pays for it
+        answer = litellm.completion(
+            model="openai/none",
+            api_key="none",
+            messages=[{"role": "user", "content": "none"}],
+            tools=[tool],
+            mock_response="none",
+            stream=True,
+        )
+        for _ in answer:
+            pass
+
+
+def _no_summary(*_: Any, **__: Any) -> None:
+    return None
 
 
 def _install_transport() -> None:

@@ -13,6 +13,7 @@ from desktop_agent.model_host.wire import EventJoiner
 
 _ERROR_BODY_LIMIT = 1_000_000
 _AHEAD_LIMIT = 256 * 1024
+_DRAIN_S = 2.0
 _STREAM_TYPES = ("text/event-stream", "application/x-ndjson", "application/ndjson")
 
 
@@ -25,6 +26,7 @@ class WatchingTransport(httpx.AsyncBaseTransport):
 
     def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
         self._inner = inner
+        self._draining: set[asyncio.Task[None]] = set()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send the request; an error answer's body is read and kept."""
@@ -53,7 +55,21 @@ class WatchingTransport(httpx.AsyncBaseTransport):
             await response.aclose()
             raise RedirectRefused("the address redirects", request=request)
         exchange.note_accepted()
-        return _watched(request, response, exchange)
+        return self._watched(request, response, exchange)
+
+    def _watched(
+        self, request: httpx.Request, response: httpx.Response, exchange: Exchange
+    ) -> httpx.Response:
+        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        exchange.is_stream = kind in _STREAM_TYPES
+        joiner = None
+        if exchange.is_stream and not response.headers.get("content-encoding"):
+            joiner = EventJoiner(is_lines="ndjson" in kind)
+        stream = WatchedStream(response.stream, exchange, joiner, self._draining)
+        exchange.close = stream.aclose
+        return httpx.Response(
+            response.status_code, headers=response.headers, stream=stream, request=request
+        )
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -81,26 +97,18 @@ async def _with_body(
     )
 
 
-def _watched(
-    request: httpx.Request, response: httpx.Response, exchange: Exchange
-) -> httpx.Response:
-    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    exchange.is_stream = kind in _STREAM_TYPES
-    joiner = None
-    if exchange.is_stream and not response.headers.get("content-encoding"):
-        joiner = EventJoiner(is_lines="ndjson" in kind)
-    stream = WatchedStream(response.stream, exchange, joiner)
-    exchange.close = stream.aclose
-    return httpx.Response(
-        response.status_code, headers=response.headers, stream=stream, request=request
-    )
-
-
 class WatchedStream(httpx.AsyncByteStream):
     """An answer's bytes, read ahead by a job of their own so that text can be joined by clock."""
 
-    def __init__(self, inner: Any, exchange: Exchange, joiner: EventJoiner | None) -> None:
+    def __init__(
+        self,
+        inner: Any,
+        exchange: Exchange,
+        joiner: EventJoiner | None,
+        draining: set[asyncio.Task[None]],
+    ) -> None:
         self._inner = inner
+        self._draining = draining
         self._exchange = exchange
         self._joiner = joiner
         self._ready = bytearray()
@@ -130,10 +138,27 @@ class WatchedStream(httpx.AsyncByteStream):
                 self._changed.set()
 
     async def aclose(self) -> None:
-        """Stop reading and close the connection."""
+        """Stop reading and close the connection, or keep it when the answer has ended."""
         self._stop_timer()
         reading, self._reading = self._reading, None
-        if reading is not None and not reading.done():
+        if reading is None or reading.done():
+            await self._inner.aclose()
+        elif self._exchange.has_end:
+            job = asyncio.create_task(self._drain(reading))
+            self._draining.add(job)
+            job.add_done_callback(self._draining.discard)
+        else:
+            await self._drop(reading)
+
+    async def _drain(self, reading: asyncio.Task[None]) -> None:
+        """Read the last bytes: only then is the connection good for the next request."""
+        self._joiner = None
+        self._has_room.set()
+        await asyncio.wait({reading}, timeout=_DRAIN_S)
+        await self._drop(reading)
+
+    async def _drop(self, reading: asyncio.Task[None]) -> None:
+        if not reading.done():
             reading.cancel()
             await asyncio.wait({reading})
         await self._inner.aclose()

@@ -1,12 +1,79 @@
-"""Widgets must die on the window's thread: no automatic collection while an engine runs."""
+"""The window under test: real bridge, engine, store and tools, and a provider on loopback."""
 
+import asyncio
 import gc
 
 import pytest
+import qasync
+
+from desktop_agent.adapters.settings_file import save
+from desktop_agent.core.settings import Settings
 
 
 @pytest.fixture(autouse=True)
 def collect_between_tests_only():
+    """Widgets must die on the window's thread: no automatic collection while an engine runs."""
     gc.disable()
     yield
     gc.enable()
+
+
+@pytest.fixture
+def window_loop(qapp):
+    """The window's own loop, turning whenever Qt's does."""
+    loop = qasync.QEventLoop(qapp, already_running=True)
+    asyncio.set_event_loop(loop)
+    failures = []
+    loop.set_exception_handler(lambda _, context: failures.append(context))
+    yield loop
+    asyncio.events._set_running_loop(None)
+    asyncio.set_event_loop(None)
+    assert not failures, failures
+
+
+@pytest.fixture
+def project(tmp_path):
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "notes.txt").write_text("milk\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def open_window(qtbot, theme, window_loop):
+    """Open real windows; closing and reopening one is a restart of the app."""
+    from desktop_agent import paths
+    from desktop_agent.app import _compose
+    from desktop_agent.gui.bridge import Bridge
+    from desktop_agent.gui.main_window import MainWindow
+
+    opened = []
+
+    def close(window, bridge):
+        window.quit_now()
+        qtbot.waitUntil(lambda: not window.queries.is_busy, timeout=5000)
+        assert bridge.close()
+        window.deleteLater()
+
+    def open_one(folder="", **changes):
+        settings = Settings(**{"reduce_motion": True, "theme": "light", **changes})
+        save(paths.config_dir() / "settings.json", settings)
+        bridge = Bridge()
+        window = MainWindow(theme, bridge, settings, str(folder) or None)
+        window.resize(1200, 800)
+        window.show()
+        qtbot.waitExposed(window)
+        window.activateWindow()
+        bridge.start(_compose)
+        opened.append((window, bridge))
+        return window
+
+    def close_one(window):
+        for pair in [pair for pair in opened if pair[0] is window]:
+            opened.remove(pair)
+            close(*pair)
+
+    open_one.close = close_one
+    yield open_one
+    for pair in opened:
+        close(*pair)

@@ -93,7 +93,9 @@ class Play:
             text = run(call)
         except (OSError, UnicodeDecodeError) as error:
             text = f"Error: {error}"
-        return ToolResult(call.id, text, is_error=text.startswith("Error"))
+        return ToolResult(
+            call.id, text, is_error=text.startswith(("Error", "Cancelled", "Not", "The app ended"))
+        )
 
     def _glob(self, call: ToolCall) -> str:
         files = sorted(p for p in self.folder.rglob("*") if p.is_file())
@@ -457,17 +459,21 @@ def test_a_survey_that_was_stopped_in_its_first_words_goes_on(garden: Path) -> N
     assert SIGNATURE in overview_of(garden)
 
 
-def test_a_write_of_unknown_outcome_is_done_again_only_when_asked(garden: Path) -> None:
+@pytest.mark.parametrize("tool", ["glob", "read", "write"])
+@pytest.mark.parametrize(
+    "cut", ["Cancelled: the user stopped the turn.", "Not executed: stopped.", UNKNOWN_OUTCOME]
+)
+def test_what_a_stop_or_a_crash_cut_off_is_done_again(garden: Path, tool: str, cut: str) -> None:
     play = Play(garden)
-    answers = iter([f"Error: {UNKNOWN_OUTCOME}"])
-    real = play._write
-    play.overrides["write"] = lambda call: next(answers, "") or real(call)
+    answers = iter([cut])
+    real = getattr(play, f"_{tool}")
+    play.overrides[tool] = lambda call: next(answers, "") or real(call)
     play.say("Look around")
-    play.until("write")
-    play.say("Continue from where you stopped.")
-    play.finish()
-    assert play.names().count("write") == 2
-    assert SIGNATURE in overview_of(garden)
+    play.until(tool)
+    last = play.finish()
+    assert "5 files in 2 folders." in overview_of(garden)
+    assert "could not be read" not in overview_of(garden)
+    assert last.text.startswith("Done")
 
 
 # -- later turns ----------------------------------------------------------------------------

@@ -366,18 +366,6 @@ async def test_an_empty_id_is_replaced(ask: Ask) -> None:
     assert len(set(ids)) == 2
 
 
-async def test_a_provider_without_a_key_asks_for_one(model) -> None:
-    request = ModelRequest("ag_1", "openai/gpt-4o", "", (user("Hi"),))
-    keyless = type(model)(key_for=lambda _name: None)
-    try:
-        heard = await hear(keyless, request)
-    finally:
-        await keyless.close()
-    assert heard.fault is not None
-    assert (heard.fault.kind, heard.fault.action) == ("auth", "edit_key")
-    assert heard.fault.message == "There is no key for openai yet."
-
-
 async def test_a_key_that_the_provider_repeats_is_hidden(ask: Ask) -> None:
     step = Fail(401, message=f"Incorrect API key provided: {KEY}. Find yours at the console")
     with LoopbackProvider("openai", [step]) as provider:

@@ -1,0 +1,200 @@
+"""The demo's whole story on the real engine, tools, store and model host, without a window."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from desktop_agent import paths
+from desktop_agent.compose import Backend, compose
+from desktop_agent.core.approvals import AllowOnce, Decision, Deny
+from desktop_agent.core.events import (
+    ApprovalRequested,
+    Event,
+    MessageAdded,
+    NoteDelivered,
+    NoteTaken,
+    QuestionAsked,
+    SessionOpened,
+    ToolStarted,
+    TurnEnded,
+)
+from desktop_agent.core.ids import AgentId, SessionId, new_note_id
+from desktop_agent.core.messages import DiffDisplay
+from desktop_agent.core.notes import Note
+from desktop_agent.core.workspace import Workspace
+
+SECONDS = 40
+
+
+class Watcher:
+    """Keeps every event; `until` waits for one that has not been waited for yet."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self._next = 0
+        self._came = asyncio.Event()
+
+    def hear(self, event: Event) -> None:
+        self.events.append(event)
+        self._came.set()
+
+    async def until(self, kind: type, where: Callable[[Event], bool] = lambda _: True) -> Event:
+        async with asyncio.timeout(SECONDS):
+            while True:
+                while self._next < len(self.events):
+                    event = self.events[self._next]
+                    self._next += 1
+                    if isinstance(event, kind) and where(event):
+                        return event
+                self._came.clear()
+                await self._came.wait()
+
+
+class Story:
+    """One session on the demo model in a copy of the demo folder."""
+
+    def __init__(self, backend: Backend, watcher: Watcher, folder: Path) -> None:
+        self.backend = backend
+        self.watcher = watcher
+        self.folder = folder
+        self.agent = AgentId("")
+
+    async def begin(self, text: str) -> None:
+        root = Workspace(str(self.folder))
+        self.backend.engine.new_session(SessionId("se_1"), root, model="demo", mode="ask")
+        opened = await self.watcher.until(SessionOpened)
+        assert isinstance(opened, SessionOpened)
+        self.agent = opened.info.main_agent
+        self.send(text)
+
+    def send(self, text: str) -> Note:
+        note = Note(new_note_id(), text)
+        self.backend.engine.send(self.agent, note)
+        return note
+
+    async def decide(self, decision: Decision) -> ApprovalRequested:
+        asked = await self.watcher.until(ApprovalRequested)
+        assert isinstance(asked, ApprovalRequested)
+        self.backend.engine.decide(asked.request.id, decision)
+        return asked
+
+    async def ended(self) -> TurnEnded:
+        event = await self.watcher.until(TurnEnded)
+        assert isinstance(event, TurnEnded)
+        return event
+
+    @property
+    def last_words(self) -> str:
+        said = [e.message for e in self.watcher.events if isinstance(e, MessageAdded)]
+        return [message.text for message in said if message.role == "assistant"][-1]
+
+    @property
+    def overview(self) -> str:
+        return (self.folder / "OVERVIEW.md").read_text()
+
+
+@pytest.fixture
+async def story(tmp_path: Path) -> AsyncIterator[Story]:
+    folder = tmp_path / "garden"
+    shutil.copytree(paths.resource("demo"), folder)
+    watcher = Watcher()
+    home = tmp_path / "home"
+    backend = await compose(watcher.hear, data_dir=home, config_dir=home, is_warmed=False)
+    yield Story(backend, watcher, folder)
+    await backend.close()
+
+
+async def test_a_newcomer_allows_the_overview_and_gets_it(story: Story) -> None:
+    await story.begin("Look around")
+    asked = await story.decide(AllowOnce())
+    assert isinstance(asked.request.display, DiffDisplay)
+    assert asked.request.display.is_new
+    assert "+# Overview of this folder" in asked.request.display.patch
+    ended = await story.ended()
+    assert (ended.reason, ended.fault) == ("finished", None)
+    assert "7 files in 3 folders." in story.overview
+    assert "3 lines" not in story.overview
+    assert "`notes/meeting.md`, line 12" in story.overview
+    assert "`OVERVIEW.md` has" in story.last_words
+
+
+async def test_a_newcomer_refuses_and_nothing_is_written(story: Story) -> None:
+    await story.begin("Look around")
+    await story.decide(Deny())
+    assert (await story.ended()).reason == "finished"
+    assert "You said no, and that is fine" in story.last_words
+    assert not (story.folder / "OVERVIEW.md").exists()
+
+
+async def test_words_with_a_refusal_are_heeded(story: Story) -> None:
+    await story.begin("Look around")
+    await story.decide(Deny("much shorter, please"))
+    await story.decide(AllowOnce())
+    await story.ended()
+    assert "## What I read" not in story.overview
+
+
+async def test_a_note_sent_while_it_works_is_delivered_once_and_acted_on(story: Story) -> None:
+    await story.begin("Look around")
+    await story.watcher.until(ToolStarted)
+    note = story.send("Please include next-year, I mean plan-next-year.md")
+    await story.watcher.until(
+        NoteTaken, lambda e: isinstance(e, NoteTaken) and e.note_id == note.id
+    )
+    await story.decide(AllowOnce())
+    await story.ended()
+    assert "### `notes/plan-next-year.md`" in story.overview
+    delivered = [e for e in story.watcher.events if isinstance(e, NoteDelivered)]
+    assert [e.note_id for e in delivered].count(note.id) == 1
+
+
+async def test_a_note_sent_during_the_approval_changes_the_file(story: Story) -> None:
+    await story.begin("Look around")
+    asked = await story.watcher.until(ApprovalRequested)
+    assert isinstance(asked, ApprovalRequested)
+    story.send("keep it short")
+    story.backend.engine.decide(asked.request.id, AllowOnce())
+    await story.decide(AllowOnce())
+    await story.ended()
+    assert "## What I read" not in story.overview
+
+
+async def test_a_survey_that_was_stopped_continues(story: Story) -> None:
+    await story.begin("Look around")
+    await story.watcher.until(ToolStarted)
+    story.backend.engine.stop(story.agent)
+    assert (await story.ended()).reason == "cancelled"
+    story.backend.engine.resume(story.agent)
+    await story.decide(AllowOnce())
+    await story.ended()
+    assert "7 files in 3 folders." in story.overview
+
+
+async def test_every_ability_it_names_really_works(story: Story) -> None:
+    await story.begin("list files")
+    await story.ended()
+    assert "notes/meeting.md" in story.last_words
+    for order, answer in {
+        "read harvest.csv": "2026-06-14,2,beans,1.2",
+        "search for aniseed": "seeds.txt:8:",
+        "write me a poem": "a script, not an AI",
+    }.items():
+        story.send(order)
+        await story.ended()
+        assert answer in story.last_words
+    story.send("run python3 -m unittest discover tools")
+    await story.decide(AllowOnce())
+    await story.ended()
+    assert "Ran 3 tests" in story.last_words
+    story.send("ask me something")
+    asked = await story.watcher.until(QuestionAsked)
+    assert isinstance(asked, QuestionAsked)
+    assert asked.question.options
+    story.backend.engine.answer(asked.question.id, "look around")
+    await story.ended()
+    assert "> look around" in story.last_words

@@ -1,0 +1,77 @@
+"""A folder to work in and a context for tool calls, all real."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from desktop_agent.core.ids import AgentId
+from desktop_agent.core.tool import Preview, Tool, ToolContext, ToolOutput
+from desktop_agent.core.workspace import Workspace
+from desktop_agent.engine.containment import make_workspace
+from desktop_agent.engine.files_seen import FilesSeen
+from desktop_agent.tools.jobs import Jobs, new_jobs
+
+
+@dataclass
+class Bench:
+    """Calls tools the way the dispatcher does, and keeps what they reported."""
+
+    root: Path
+    context: ToolContext
+    jobs: Jobs
+    reported: list[str] = field(default_factory=list)
+    questions: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+
+    @property
+    def workspace(self) -> Workspace:
+        return self.context.workspace
+
+    async def run(self, tool: Tool, **arguments: Any) -> ToolOutput:
+        return await tool.run(tool.parse(arguments), self.context)
+
+    async def preview(self, tool: Tool, **arguments: Any) -> Preview:
+        assert tool.preview is not None
+        return await tool.preview(tool.parse(arguments), self.context)
+
+    def put(self, name: str, content: str | bytes = "") -> Path:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+
+@pytest.fixture
+async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+    root = tmp_path / "work"
+    root.mkdir()
+    jobs = new_jobs()
+    made: list[Bench] = []
+
+    async def ask(question: str, options: tuple[str, ...]) -> str:
+        made[0].questions.append((question, options))
+        return "blue"
+
+    report: Callable[[str], None] = lambda text: made[0].reported.append(text)  # noqa: E731
+    context = ToolContext(
+        agent_id=AgentId("ag_test"),
+        call_id="call_1",
+        workspace=make_workspace(root),
+        report=report,
+        ask_user=ask,
+        files=FilesSeen(),
+        spill_dir=tmp_path / "spill",
+        jobs=jobs,
+    )
+    made.append(Bench(root, context, jobs))
+    yield made[0]
+    await jobs.close()
+
+
+def with_folders(bench: Bench, **folders: Any) -> None:
+    """Give the bench another workspace."""
+    bench.context = replace(bench.context, workspace=make_workspace(bench.root, **folders))
