@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import time
-from collections import deque
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -35,32 +33,26 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.core.tasks import TaskEdit, TaskState
 from desktop_agent.core.tool import Tool
 from desktop_agent.core.usage import Usage
-from desktop_agent.engine.batch import CUT_OFF, NO_TOOLS, ToolBatch
+from desktop_agent.engine.activity import Activity
+from desktop_agent.engine.batch import CUT_OFF, NO_TOOLS, ToolBatch, stop_report
 from desktop_agent.engine.dispatch import Dispatch
 from desktop_agent.engine.files_seen import FilesSeen
 from desktop_agent.engine.inbox import Inbox
 from desktop_agent.engine.meter import Meter
+from desktop_agent.engine.outcome import StepLimitReached, outcome_of
 from desktop_agent.engine.pace import Pace
 from desktop_agent.engine.ports import AgentRecord, Model, StoreError
 from desktop_agent.engine.prompt import Prompt
+from desktop_agent.engine.recent_calls import RecentCalls
 from desktop_agent.engine.scope import Scope, offered, scope_of
 from desktop_agent.engine.session import Session
-from desktop_agent.engine.stream import AnswerStream, cut_off, withheld
+from desktop_agent.engine.stream import AnswerStream, is_cut_off, raise_for_finish
 from desktop_agent.engine.task_edits import apply_edit
 from desktop_agent.engine.tasks import TaskList
 
 _log = logging.getLogger(__name__)
 
 CONTINUE = "Continue from where you stopped."
-
-# One group with one switch: the tools with which agents work together.
-DELEGATION = frozenset(
-    {"spawn", "wait", "agent_result", "steer", "probe", "ask_parent", "answer_child", "stop"}
-)
-
-
-class StepLimitReached(Exception):
-    """The turn took as many steps as the settings allow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +98,15 @@ class Agent:
         self.jobs = jobs
         self.id: AgentId = record.agent_id
         self.tasks = TaskList(self.id, tasks, session.emit, check=setup.check_thread)
-        self.inbox = Inbox(self.id, session.emit, notes=record.inbox, unconfirmed=record.unconfirmed)
+        self.inbox = Inbox(
+            self.id, session.emit, notes=record.inbox, unconfirmed=record.unconfirmed
+        )
         # After a crash a subagent holds until the person says that it goes on.
         self.pace = Pace(is_paused=record.spec is not None and record.was_running)
         self.meter = Meter(record)
         self.end: AgentEnded | None = record.end
+        # Stopped by the person: reports wait for the next message, they don't wake it.
+        self.is_hushed = False
         self._history = list(record.history)
         self._step = record.step
         self._setup = setup
@@ -118,10 +114,10 @@ class Agent:
         self._job: asyncio.Task[None] | None = None
         self._starts_again = False
         self._is_stopping = False
-        self._busy: dict[int, tuple[AgentStatus, str]] = {}
+        self._activity = Activity()
         self._turn_usage = Usage()
         self._outcome: tuple[StopReason, Fault | None] = ("finished", None)
-        self._recent: deque[str] = deque(maxlen=3)
+        self._recent = RecentCalls()
         self._batch: ToolBatch | None = None
         self._report: StopReport | None = None
 
@@ -173,37 +169,28 @@ class Agent:
             return self.end.status, ""
         if self._is_stopping:
             return "stopping", ""
-        if self.pace.is_paused and (not self.is_running or not self._busy):
+        now = self._activity.now()
+        if self.pace.is_paused and now is None:
             return "paused", ""
         if not self.is_running:
             return "idle", ""
-        states = list(self._busy.values())
-        for wanted in ("waiting_approval", "waiting_answer"):
-            for status, doing in reversed(states):
-                if status == wanted:
-                    return status, doing
-        return states[-1] if states else ("running", "thinking")
+        return now or ("running", "thinking")
 
     @contextmanager
     def busy(self, status: AgentStatus, doing: str) -> Generator[None]:
         """Show a status and an activity while the block runs."""
-        key = id(object())
-        while key in self._busy:
-            key += 1
-        self._busy[key] = (status, doing)
         self.meter.begin(status, doing)
-        self._setup.changed(self)
-        try:
-            yield
-        finally:
-            self._busy.pop(key, None)
-            self.meter.end(status)
+        with self._activity.doing(status, doing):
             self._setup.changed(self)
+            try:
+                yield
+            finally:
+                self.meter.end(status)
+        self._setup.changed(self)
 
     def is_repeated(self, call: ToolCall) -> bool:
         """Whether this is the third identical call in a row."""
-        same = _fingerprint(call)
-        return len(self._recent) == 3 and all(recent == same for recent in self._recent)
+        return self._recent.is_repeated(call)
 
     # -- notes ---------------------------------------------------------------------------
 
@@ -229,6 +216,7 @@ class Agent:
             self._starts_again = self._is_stopping
             return
         self._starts_again = False
+        self.is_hushed = False
         # On disk before the turn is: whatever is killed from here on is found at the next start.
         self.session.update(status="running")
         self._job = asyncio.get_running_loop().create_task(self._run_turn(), name=f"turn {self.id}")
@@ -248,7 +236,7 @@ class Agent:
         """Cancel the turn; it ends with a report. Does nothing when none runs."""
         if self.is_running and not self._is_stopping and self._job is not None:
             self._is_stopping = True
-            self._report = self._stop_report()
+            self._report = stop_report(self._batch)
             self._job.cancel()
             self._setup.changed(self)
 
@@ -273,19 +261,11 @@ class Agent:
             self.session.emit(TurnStarted(self.id, at=self.meter.start_turn()))
             self._setup.changed(self)
             await self._work()
-        except asyncio.CancelledError:
-            reason = "cancelled"
-        except StepLimitReached:
-            reason = "step_limit"
-        except ModelError as error:
-            reason, fault = "error", error.fault
-        except StoreError as error:
-            reason, fault = "error", Fault("internal", str(error), "retry")
-        except Exception as error:  # noqa: BLE001 - the turn's outermost boundary
-            _log.exception("the turn of %s failed", self.id)
-            what = f"{type(error).__name__}: {error}"
-            self._setup.failed(EngineFailed("agent", what, self.id))
-            reason, fault = "error", Fault("internal", "Something went wrong here.", details=what)
+        except (asyncio.CancelledError, Exception) as error:  # noqa: BLE001 - the outermost
+            reason, fault = outcome_of(error)
+            if fault is not None and fault.kind == "internal":
+                what = fault.details or fault.message
+                self._setup.failed(EngineFailed("agent", what, self.id))
         self._end_turn(reason, fault)
 
     def _end_turn(self, reason: StopReason, fault: Fault | None) -> None:
@@ -302,7 +282,7 @@ class Agent:
     def _on_job_done(self, job: asyncio.Task[None]) -> None:
         self._is_stopping = False
         self._job = None
-        self._busy.clear()
+        self._activity = Activity()
         if not job.cancelled() and (error := job.exception()) is not None:
             _log.error("the turn of %s ended badly", self.id, exc_info=error)
         if self._starts_again and self.inbox.is_waking:
@@ -322,18 +302,19 @@ class Agent:
             if self.pace.is_paused:
                 self._setup.changed(self)
             await self.pace.turn_to_go()
-            message, answer = await self._take_step(is_first=steps == 0)
+            is_last = self.pace.is_last_step
+            message, answer = await self._take_step(is_first=steps == 0, has_tools=not is_last)
             steps += 1
-            await self._run_tools(message, answer)
-            _raise_for_finish(answer)
-            if self.pace.is_last_step:
+            await self._run_tools(message, answer, NO_TOOLS if is_last else "")
+            raise_for_finish(answer)
+            if is_last:
                 self.pace.done()
                 return
 
     def _has_work(self) -> bool:
         return len(self.inbox) > 0 or owes_reply(self._history)
 
-    async def _take_step(self, *, is_first: bool) -> tuple[Message, Answer]:
+    async def _take_step(self, *, is_first: bool, has_tools: bool) -> tuple[Message, Answer]:
         """Make one model call, streamed, and append its message."""
         self._step += 1
         self.session.emit(StepStarted(self.id, self._step))
@@ -345,7 +326,7 @@ class Agent:
             self.id, self._emit, on_accepted=lambda: self.inbox.confirm(self._step)
         )
         try:
-            answer = await stream.read(self._setup.model, self._request())
+            answer = await stream.read(self._setup.model, self._request(has_tools=has_tools))
         except (ModelError, asyncio.CancelledError) as ended:
             self._keep_partial(stream, ended)
             raise
@@ -354,12 +335,12 @@ class Agent:
         self._count(answer.usage)
         return message, answer
 
-    def _request(self) -> ModelRequest:
+    def _request(self, *, has_tools: bool) -> ModelRequest:
         scope = self.scope
-        tools = {} if self.pace.is_last_step else offered(self._dispatch.tools, scope)
         settings = self._setup.settings()
-        if not settings.has_subagents:
-            tools = {name: tool for name, tool in tools.items() if name not in DELEGATION}
+        tools = offered(self._dispatch.tools, scope, has_subagents=settings.has_subagents)
+        if not has_tools:
+            tools = {}
         return ModelRequest(
             agent_id=self.id,
             model=scope.model,
@@ -401,47 +382,19 @@ class Agent:
         else:
             self.session.update(usage=total)
 
-    async def _run_tools(self, message: Message, answer: Answer) -> None:
+    async def _run_tools(self, message: Message, answer: Answer, refusal: str) -> None:
+        """Run the message's calls; with `refusal`, or cut off, none runs and all are told why."""
         calls = message.tool_calls
         if not calls:
             return
         self._batch = batch = ToolBatch(calls, self, self._dispatch)
-        if self.pace.is_last_step:
-            self._append(batch.close(NO_TOOLS))
+        refusal = refusal or (CUT_OFF if is_cut_off(answer) else "")
+        if refusal:
+            self._append(batch.close(refusal))
             return
-        if _is_cut_off(answer):
-            self._append(batch.close(CUT_OFF))
-            return
-        self._recent.extend(_fingerprint(call) for call in calls)
+        self._recent.add(calls)
         try:
             await batch.run()
         finally:
             self._batch = None
             self._append(batch.close())
-
-    def _stop_report(self) -> StopReport:
-        batch = self._batch
-        if batch is None:
-            return StopReport(cancelled=("the model's reply",))
-        return StopReport(
-            cancelled=tuple(self._dispatch.activity(call) for call in batch.running),
-            not_executed=tuple(self._dispatch.activity(call) for call in batch.not_begun),
-        )
-
-
-def _fingerprint(call: ToolCall) -> str:
-    return f"{call.name} {json.dumps(call.arguments, sort_keys=True, default=str)}{call.raw}"
-
-
-def _is_cut_off(answer: Answer) -> bool:
-    """Whether the answer ended too early to be acted on: in its text, or inside a call."""
-    calls = [part for part in answer.parts if isinstance(part, ToolCall)]
-    return answer.finish == "length" and (not calls or any(call.raw for call in calls))
-
-
-def _raise_for_finish(answer: Answer) -> None:
-    """End the turn for an answer that is not whole; its tool calls are closed by then."""
-    if answer.finish == "filtered":
-        raise ModelError(withheld())
-    if _is_cut_off(answer):
-        raise ModelError(cut_off())

@@ -60,6 +60,8 @@ class Agents:
         self._changed = changed
         self._agents: dict[AgentId, Agent] = {}
         self._children: dict[AgentId, list[AgentId]] = {}
+        # What ends as soon as the last of its subagents has.
+        self._ending: dict[AgentId, tuple[EndStatus, str]] = {}
 
     # -- finding ---------------------------------------------------------------------------
 
@@ -102,6 +104,10 @@ class Agents:
         if agent.spec is not None:
             self._children.setdefault(agent.spec.parent_id, []).append(agent.id)
 
+    def all(self) -> list[Agent]:
+        """Return every agent, children before their parents."""
+        return list(reversed(self._agents.values()))
+
     def forget(self, session_id: SessionId) -> None:
         """Drop a session's agents."""
         for agent in self.of_session(session_id):
@@ -113,6 +119,8 @@ class Agents:
     def status(self, agent: Agent) -> tuple[AgentStatus, str]:
         """Return an agent's status, seen with its subagents."""
         status, doing = agent.status()
+        if status == "idle" and agent.id in self._ending:
+            return "stopping", ""
         if status == "idle" and self.live_children(agent):
             return "waiting_children", ""
         return status, doing
@@ -223,8 +231,7 @@ class Agents:
         elif agent.end is not None or self._goes_on(agent, reason):
             pass
         else:
-            status, text = _outcome(agent, reason, fault)
-            self._end(agent, status, text)
+            self._end(agent, *_outcome(agent, reason, fault))
         self._changed(agent.session.info.id)
 
     def _goes_on(self, agent: Agent, reason: StopReason) -> bool:
@@ -235,8 +242,12 @@ class Agents:
 
     def _end(self, agent: Agent, status: EndStatus, text: str) -> None:
         assert agent.spec is not None
-        for child in self.live_children(agent):
-            self.stop(child)
+        if self.live_children(agent):
+            self._ending[agent.id] = (status, text)
+            for child in self.live_children(agent):
+                self.stop(child)
+            return
+        self._ending.pop(agent.id, None)
         meter = agent.meter
         agent.end = AgentEnded(
             agent.id, status, text, time.time(), meter.usage, meter.tools_run, agent.step
@@ -246,7 +257,11 @@ class Agents:
         returned = agent.inbox.give_back("stopped" if status == "stopped" else why)
         agent.release()
         parent = self.parent(agent)
-        if parent is None or parent.end is not None:
+        if parent is None:
+            return
+        if parent.id in self._ending:
+            if not self.live_children(parent):
+                self._end(parent, *self._ending[parent.id])
             return
         text = self._report(agent, status, text, returned, self._finish_task(parent, agent, status))
         self.tell(parent, text, kind="report", sender=agent.id)
@@ -285,18 +300,25 @@ class Agents:
         return f"Task #{number} is pending again: its subagent was {status}."
 
     def tell(self, agent: Agent, text: str, *, kind: NoteKind, sender: str) -> None:
-        """Queue a note; quiet kinds don't wake an idle agent."""
+        """Queue a note and wake the agent; one that the person stopped is left asleep."""
         note = Note(new_note_id(), text, kind=kind, sender=sender, created_at=time.time())
-        if kind == "notice":
+        if agent.is_hushed:
             agent.inbox.put(note)
         else:
             agent.deliver(note)
+
+    def tell_changed(self, agent: Agent) -> None:
+        """Have the agents of its session sent out."""
+        self._changed(agent.session.info.id)
 
     # -- stopping --------------------------------------------------------------------------
 
     def stop(self, agent: Agent) -> None:
         """Cancel the agent and all below it, children first; a subagent ends by it."""
-        for one in self.subtree(agent):
+        subtree = list(self.subtree(agent))
+        for one in subtree:
+            one.is_hushed = True
+        for one in subtree:
             if one.is_running:
                 one.stop()
             elif one.spec is not None and one.end is None:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from itertools import groupby
 
-from desktop_agent.core.events import ToolEnded
+from desktop_agent.core.events import StopReport, ToolEnded
 from desktop_agent.core.ids import new_message_id
 from desktop_agent.core.messages import Message, ToolCall, ToolResult
 from desktop_agent.core.tool import Access
@@ -39,6 +39,10 @@ class ToolBatch:
         """The calls that did not begin."""
         return tuple(c for c in self._calls if c.id not in self._begun)
 
+    def activity(self, call: ToolCall) -> str:
+        """Say what a call does."""
+        return self._dispatch.activity(call)
+
     async def run(self) -> None:
         """Run all calls; on cancellation those that ended keep their real results."""
         for looks_only, group in groupby(self._calls, key=self._looks_only):
@@ -67,3 +71,13 @@ class ToolBatch:
     def _looks_only(self, call: ToolCall) -> bool:
         tool = self._dispatch.tools.get(call.name)
         return tool is not None and tool.access in {Access.READ, Access.INTERNAL}
+
+
+def stop_report(batch: ToolBatch | None) -> StopReport:
+    """Return what a stop cuts, seen at its moment; without a batch it is the model's reply."""
+    if batch is None:
+        return StopReport(cancelled=("the model's reply",))
+    return StopReport(
+        cancelled=tuple(batch.activity(call) for call in batch.running),
+        not_executed=tuple(batch.activity(call) for call in batch.not_begun),
+    )

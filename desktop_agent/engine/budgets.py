@@ -72,11 +72,19 @@ def exhausted(tree: Tree, agent: Agent) -> Agent | None:
 def more(budget: Budget, gone: Spent) -> Budget:
     """Return the budget half as large again, and in any case above what is gone."""
     return Budget(
-        cost=None if budget.cost is None else max(budget.cost, gone.cost) * MORE or 0.1,
-        tokens=None if budget.tokens is None else int(max(budget.tokens, gone.tokens) * MORE) or 10_000,
-        steps=None if budget.steps is None else int(max(budget.steps, gone.steps) * MORE) or 5,
-        seconds=None if budget.seconds is None else max(budget.seconds, gone.seconds) * MORE or 60.0,
+        cost=_grown(budget.cost, gone.cost, 0.1),
+        tokens=_whole(_grown(budget.tokens, gone.tokens, 10_000)),
+        steps=_whole(_grown(budget.steps, gone.steps, 5)),
+        seconds=_grown(budget.seconds, gone.seconds, 60.0),
     )
+
+
+def _grown(limit: float | None, gone: float, least: float) -> float | None:
+    return None if limit is None else max(max(limit, gone) * MORE, least)
+
+
+def _whole(limit: float | None) -> int | None:
+    return None if limit is None else round(limit)
 
 
 def _least(first: float | None, second: float | None) -> float | None:

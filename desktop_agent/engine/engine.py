@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from desktop_agent.core.agents import Budget
 from desktop_agent.core.approvals import Decision, Mode, Rule
-from desktop_agent.core.events import EngineFailed, Event
+from desktop_agent.core.events import EngineFailed, Event, NoteQueued, NoteReturned
 from desktop_agent.core.ids import (
     AgentId,
     NoteId,
@@ -27,14 +28,17 @@ from desktop_agent.core.tasks import TaskEdit, TaskState
 from desktop_agent.core.tool import Tool
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.agent import Agent, AgentSetup
+from desktop_agent.engine.agents import Agents
 from desktop_agent.engine.approvals import Approvals
 from desktop_agent.engine.completion import complete_path
 from desktop_agent.engine.dispatch import Dispatch
+from desktop_agent.engine.holding import Holding
 from desktop_agent.engine.ports import AgentRecord, Model, Page, Store, StoreError
 from desktop_agent.engine.prompt import Prompt
 from desktop_agent.engine.questions import Questions
 from desktop_agent.engine.session import Session
 from desktop_agent.engine.sessions import UNTITLED, Sessions
+from desktop_agent.engine.steering import Steering
 from desktop_agent.engine.tasks import TaskError
 
 
@@ -62,7 +66,9 @@ class Engine:
         self._store = store
         self._settings = settings
         self._new_jobs = new_jobs
-        self._sessions = Sessions(store, emit, self._new_agent)
+        self._prompt = Prompt()
+        self._thread = 0
+        self._sessions = Sessions(store, emit)
         self._emit = self._sessions.emit
         self._approvals = Approvals(store)
         self._questions = Questions()
@@ -74,8 +80,16 @@ class Engine:
             spill_dir=spill_dir,
             is_contained=is_contained,
         )
-        self._prompt = Prompt()
-        self._thread = 0
+        self._agents = Agents(
+            settings=lambda: self._settings,
+            questions=self._questions,
+            new_agent=lambda session, record: self._new_agent(session, record, TaskState()),
+            changed=self._sessions.on_agents_changed,
+        )
+        self._sessions.attach(self._agents, self._new_agent)
+        self._holding = Holding(self._agents)
+        self._steering = Steering(self._agents, self._questions, model, lambda: self._settings)
+        self._dispatch.steering = self._steering
 
     # -- life ----------------------------------------------------------------------------
 
@@ -172,17 +186,31 @@ class Engine:
 
     # -- agents --------------------------------------------------------------------------
 
+    def open_agent(self, agent_id: AgentId) -> None:
+        """Send out one agent's transcript, ended or not."""
+        self._check_thread()
+        self._sessions.open_agent(agent_id)
+
     def send(self, agent_id: AgentId, note: Note) -> None:
-        """Queue a note for an agent, which wakes up if it is idle."""
+        """Queue a note for any agent, which wakes up if it is idle; its parent is told.
+
+        A note for one that has ended comes back at once, with its text kept.
+        """
         agent = self._agent(agent_id)
         try:
+            if agent.end is not None:
+                agent.session.emit(NoteQueued(agent_id, note))
+                agent.session.emit(NoteReturned(agent_id, note.id, "finished"))
+                return
             agent.deliver(note)
+            self._steering.steered_by_person(agent, note)
         except StoreError as error:
             self._emit(EngineFailed("store", f"Your message was not sent: {error}", agent_id))
             return
         session = agent.session
-        if session.info.title == UNTITLED and note.text.strip():
+        if agent.spec is None and session.info.title == UNTITLED and note.text.strip():
             session.update(title=_title_from(note.text))
+        self._sessions.on_agents_changed(session.info.id)
 
     def edit_note(self, agent_id: AgentId, note_id: NoteId, text: str) -> None:
         """Change a note that still waits."""
@@ -200,17 +228,45 @@ class Engine:
             self._emit(EngineFailed("tasks", str(error), agent_id))
 
     def stop(self, agent_id: AgentId) -> None:
-        """Cancel the agent's turn."""
-        self._agent(agent_id).stop()
+        """Cancel the turns of the agent and of all below it, children first."""
+        self._agents.stop(self._agent(agent_id))
 
     def stop_and_send(self, agent_id: AgentId, note: Note) -> None:
-        """Cancel the agent's turn; the note starts the next one."""
+        """Cancel the agent's own turn; the note starts the next one."""
         self._agent(agent_id).stop()
         self.send(agent_id, note)
 
     def resume(self, agent_id: AgentId) -> None:
-        """Go on after a fault, a stop or a crash."""
+        """Go on after a pause, a fault, a stop or a crash."""
         self._agent(agent_id).resume()
+
+    def pause(self, agent_id: AgentId) -> None:
+        """Hold the agent at its next step; nothing is cancelled."""
+        agent = self._agent(agent_id)
+        agent.pace.pause()
+        self._sessions.on_agents_changed(agent.session.info.id)
+
+    def step(self, agent_id: AgentId) -> None:
+        """Let a paused agent take one step."""
+        agent = self._agent(agent_id)
+        agent.pace.step()
+        self._sessions.on_agents_changed(agent.session.info.id)
+
+    def finish(self, agent_id: AgentId) -> None:
+        """Let the agent take one last step without tools: it answers with what it has."""
+        agent = self._agent(agent_id)
+        agent.pace.finish()
+        if not agent.is_running:
+            agent.resume()
+        self._sessions.on_agents_changed(agent.session.info.id)
+
+    def extend_budget(self, agent_id: AgentId) -> None:
+        """Give the agent half as much again, and let those go on that it held."""
+        self._holding.extend(self._agent(agent_id))
+
+    def set_budget(self, agent_id: AgentId, budget: Budget) -> None:
+        """Give the agent this budget."""
+        self._holding.set_budget(self._agent(agent_id), budget)
 
     def decide(self, request_id: RequestId, decision: Decision) -> None:
         """Settle an approval request; one that is settled already is ignored."""
@@ -234,9 +290,12 @@ class Engine:
 
     # -- queries -------------------------------------------------------------------------
 
-    async def earlier(self, session_id: SessionId, before_seq: int, count: int) -> Page:
-        """Return the happenings before a number, for *Show earlier messages*."""
-        return self._store.page(session_id, before_seq, count)
+    async def earlier(
+        self, session_id: SessionId, before_seq: int, count: int, agent_id: AgentId | None = None
+    ) -> Page:
+        """Return an agent's happenings before a number (without an id: the main agent's)."""
+        agent_id = agent_id or self._sessions.session(session_id).info.main_agent
+        return self._store.page(session_id, before_seq, count, agent_id)
 
     async def search_sessions(self, text: str) -> tuple[SessionId, ...]:
         """Return sessions whose title or messages hold the words, best first."""
@@ -253,6 +312,14 @@ class Engine:
         """Return every approval rule."""
         return self._approvals.rules
 
+    async def probe(self, agent_id: AgentId) -> str:
+        """Return how an agent stands, from its record; no model is asked."""
+        return self._steering.snapshot(self._agent(agent_id))
+
+    async def ask_aside(self, agent_id: AgentId, question: str) -> str:
+        """Ask an agent's model about its work; nothing is appended to it."""
+        return await self._steering.ask_aside(self._agent(agent_id), question)
+
     # -- inside --------------------------------------------------------------------------
 
     def _check_thread(self) -> None:
@@ -264,21 +331,22 @@ class Engine:
         return self._sessions.agent(agent_id)
 
     def _new_agent(self, session: Session, record: AgentRecord, tasks: TaskState) -> Agent:
-        return Agent(
-            record,
-            session,
-            AgentSetup(
-                model=self._model,
-                dispatch=self._dispatch,
-                prompt=self._prompt,
-                settings=lambda: self._settings,
-                failed=self._emit,
-                check_thread=self._check_thread,
-            ),
-            tasks=tasks,
-            changed=lambda: self._sessions.on_agent_changed(session.info.id),
-            jobs=self._new_jobs() if self._new_jobs is not None else None,
+        setup = AgentSetup(
+            model=self._model,
+            dispatch=self._dispatch,
+            prompt=self._prompt,
+            settings=lambda: self._settings,
+            failed=self._emit,
+            check_thread=self._check_thread,
+            changed=lambda agent: self._sessions.on_agents_changed(agent.session.info.id),
+            settled=self._agents.settle,
+            before_step=self._holding.check,
         )
+        jobs = self._new_jobs() if self._new_jobs is not None else None
+        agent = Agent(record, session, setup, tasks=tasks, jobs=jobs)
+        if record.spec is None:
+            agent.meter.budget = self._settings.budget
+        return agent
 
 
 def _title_from(text: str) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
-from desktop_agent.core.approvals import Rule
 from desktop_agent.core.agents import AgentSpec
+from desktop_agent.core.approvals import Rule
 from desktop_agent.core.events import AgentEnded, Happening
 from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.messages import Message
@@ -46,7 +46,7 @@ class AgentRecord:
     unconfirmed: tuple[Note, ...] = ()
     spec: AgentSpec | None = None
     end: AgentEnded | None = None
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     tools_run: int = 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 
+from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.approvals import ApprovalRequest, Deny
 from desktop_agent.core.events import (
     ApprovalRequested,
@@ -17,7 +18,7 @@ from desktop_agent.core.events import (
     TurnEnded,
 )
 from desktop_agent.core.faults import Fault
-from desktop_agent.core.ids import AgentId, new_message_id
+from desktop_agent.core.ids import AgentId, SessionId, new_message_id
 from desktop_agent.core.messages import (
     UNKNOWN_OUTCOME,
     Message,
@@ -46,6 +47,30 @@ def closing_events(record: AgentRecord, recent: Sequence[Happening]) -> tuple[Ha
     fault = Fault("internal", "The app ended while this was running.", "continue")
     events.append(TurnEnded(agent_id, "interrupted", fault=fault, at=time.time()))
     return tuple(events)
+
+
+def info_of_record(record: AgentRecord, session_id: SessionId) -> AgentInfo:
+    """Return a subagent's snapshot from its record alone; one that did not end is paused."""
+    spec, end = record.spec, record.end
+    assert spec is not None
+    return AgentInfo(
+        id=record.agent_id,
+        session_id=session_id,
+        name=spec.name,
+        status=end.status if end is not None else "paused",
+        parent_id=spec.parent_id,
+        step=end.steps if end is not None else record.step,
+        usage=end.usage if end is not None else record.usage,
+        started_at=spec.started_at,
+        active_at=end.at if end is not None else spec.started_at,
+        role=spec.role,
+        model=spec.model,
+        budget=spec.budget,
+        tools_run=end.tools_run if end is not None else record.tools_run,
+        task_id=spec.task_id,
+        ended_at=end.at if end is not None else 0.0,
+        result=" ".join(end.text.split())[:300] if end is not None else "",
+    )
 
 
 def _closed_calls(

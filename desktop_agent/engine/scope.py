@@ -13,6 +13,11 @@ from desktop_agent.core.tool import Tool, ToolError
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.containment import make_workspace, resolve_for_read, resolve_for_write
 
+# One group with one switch: the tools with which agents work together.
+DELEGATION = frozenset(
+    {"spawn", "wait", "agent_result", "steer", "probe", "ask_parent", "answer_child", "stop"}
+)
+
 _RANK: dict[Mode, int] = {"look": 0, "ask": 1, "free": 2}
 
 
@@ -68,9 +73,15 @@ def narrowed(
     return make_workspace(writable[0], readable=others, writable=writable[1:]), mode
 
 
-def offered(tools: Mapping[str, Tool], scope: Scope) -> dict[str, Tool]:
-    """Return the tools of a scope by name."""
-    return {name: tool for name, tool in tools.items() if scope.allows(tool)}
+def offered(
+    tools: Mapping[str, Tool], scope: Scope, *, has_subagents: bool = True
+) -> dict[str, Tool]:
+    """Return the tools of a scope by name; without subagents none of delegation's."""
+    return {
+        name: tool
+        for name, tool in tools.items()
+        if scope.allows(tool) and (has_subagents or name not in DELEGATION)
+    }
 
 
 def _folder(path: Path) -> str:

@@ -127,6 +127,7 @@ class Sessions:
         """Stop every agent, end its background commands and write what is buffered."""
         agents = self._agents.all()
         for agent in agents:
+            agent.is_hushed = True
             agent.stop()
         for agent in agents:
             await agent.close()

@@ -109,10 +109,11 @@ class Steering:
     def snapshot(self, agent: Agent) -> str:
         """Return one line of state and the last activities; no model is asked."""
         status, doing = self.agents.status(agent)
-        last = doing or (agent.meter.activities[-1] if agent.meter.activities else "nothing yet")
+        meter = agent.meter
+        last = doing or (meter.activities[-1] if meter.activities else "nothing yet")
         role = agent.spec.role if agent.spec is not None else "main"
-        head = f"probe {agent.id} · {role} · {status} · {agent.meter.tools_run} tools · last: {last}"
-        return "\n".join([head, *(f"- {activity}" for activity in agent.meter.activities)])
+        head = f"probe {agent.id} · {role} · {status} · {meter.tools_run} tools · last: {last}"
+        return "\n".join([head, *(f"- {activity}" for activity in meter.activities)])
 
     async def ask_aside(self, agent: Agent, question: str) -> str:
         """Ask an agent's model about its work, for the person, over a copy of its history."""
@@ -187,6 +188,9 @@ class Steering:
                 return "They have all ended; their reports reached you."
             if not live:
                 return "You have no running subagents."
+        for child in live:
+            if asked := self._questions.waiting_of(child.id):
+                return f"{child.id} waits for your answer to: {asked[0].text}"
         names = ", ".join(child.name for child in wanted or live)
         with caller.busy("waiting_children", f"waiting for {names}"):
             try:

@@ -9,7 +9,7 @@ from contextlib import aclosing
 from desktop_agent.core.events import Happening, MessageStarted, PartDelta, RetryScheduled
 from desktop_agent.core.faults import Fault, ModelError
 from desktop_agent.core.ids import AgentId, new_message_id
-from desktop_agent.core.messages import Message, TextPart
+from desktop_agent.core.messages import Message, TextPart, ToolCall
 from desktop_agent.core.requests import Accepted, Answer, Delta, ModelRequest, Retrying
 from desktop_agent.engine.ports import Model
 
@@ -100,3 +100,17 @@ def withheld() -> Fault:
 def cut_off() -> Fault:
     """Return the fault for an answer that ended at the output limit."""
     return Fault("cut_off", "The answer reached the model's length limit.", "continue")
+
+
+def is_cut_off(answer: Answer) -> bool:
+    """Whether the answer ended too early to be acted on: in its text, or inside a call."""
+    calls = [part for part in answer.parts if isinstance(part, ToolCall)]
+    return answer.finish == "length" and (not calls or any(call.raw for call in calls))
+
+
+def raise_for_finish(answer: Answer) -> None:
+    """Raise ModelError for an answer that is not whole; its tool calls are closed by then."""
+    if answer.finish == "filtered":
+        raise ModelError(withheld())
+    if is_cut_off(answer):
+        raise ModelError(cut_off())

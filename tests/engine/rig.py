@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from desktop_agent.core.approvals import Mode
-from desktop_agent.core.events import Event, MessageAdded, SessionsChanged, TurnEnded
+from desktop_agent.core.events import Event, MessageAdded, SessionOpened, SessionsChanged, TurnEnded
 from desktop_agent.core.ids import AgentId, SessionId, new_note_id, new_session_id
 from desktop_agent.core.messages import Message, ToolResult
 from desktop_agent.core.notes import Delivery, Note
@@ -98,7 +98,8 @@ class Rig:
             spill_dir=tmp_path,
         )
         self.engine.start()
-        self.workspace = Workspace(str(tmp_path))
+        tmp_path.mkdir(exist_ok=True)
+        self.workspace = Workspace(str(tmp_path.resolve()))
         existing = self.store.sessions()
         self.session_id: SessionId = existing[0].id if existing else new_session_id()
         if not existing:
@@ -143,6 +144,21 @@ class Rig:
         note = Note(new_note_id(), text, delivery=delivery)
         self.engine.send(self.agent_id, note)
         return note
+
+    def send_to(self, agent_id: AgentId, text: str) -> Note:
+        """Queue a message of the person's for any agent."""
+        note = Note(new_note_id(), text)
+        self.engine.send(agent_id, note)
+        return note
+
+    def messages_of(self, agent_id: AgentId) -> list[Message]:
+        """One agent's history as it was told."""
+        return [e.message for e in self.of(MessageAdded) if e.agent_id == agent_id]
+
+    @property
+    def opened(self) -> SessionOpened:
+        """The newest opening of a session."""
+        return self.of(SessionOpened)[-1]
 
     async def until(self, kind: type[E], count: int = 1) -> E:
         """Wait for the `count`-th event of a kind, at most 5 s."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -268,7 +269,8 @@ async def test_a_retry_is_told_while_it_waits(tmp_path: Path) -> None:
             yield says("ok")
 
     rig = Rig(tmp_path)
-    rig.engine._sessions.agent(rig.agent_id)._model = Retries()
+    agent = rig.engine._sessions.agent(rig.agent_id)
+    agent._setup = dataclasses.replace(agent._setup, model=Retries())
     await rig.run("hi")
     assert [event.delay_s for event in rig.of(RetryScheduled)] == [2.0]
 

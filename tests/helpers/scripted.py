@@ -9,6 +9,8 @@ from typing import Any
 
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.events import (
+    AgentEnded,
+    AgentSpawned,
     Happening,
     ListChanged,
     MessageAdded,
@@ -17,6 +19,7 @@ from desktop_agent.core.events import (
     NoteReturned,
     NoteTaken,
     StepStarted,
+    ToolStarted,
     TurnEnded,
     TurnStarted,
 )
@@ -123,8 +126,15 @@ class MemoryStore:
     def sessions(self) -> tuple[SessionInfo, ...]:
         return tuple(sorted(self.infos.values(), key=lambda i: i.updated_at, reverse=True))
 
-    def page(self, session_id: SessionId, before_seq: int | None, count: int) -> Page:
-        events = self.events.get(session_id, [])
+    def page(
+        self,
+        session_id: SessionId,
+        before_seq: int | None,
+        count: int,
+        agent_id: AgentId | None = None,
+    ) -> Page:
+        every = self.events.get(session_id, [])
+        events = [e for e in every if agent_id is None or e.agent_id == agent_id]
         end = len(events) if before_seq is None else before_seq - 1
         start = max(0, end - count)
         return Page(tuple(events[start:end]), start + 1)
@@ -138,6 +148,7 @@ class MemoryStore:
         taken: dict[str, Note] = {}
         history = []
         step, running = 0, False
+        spec, end, tools = None, None, 0
         for event in self.events[session_id]:
             if event.agent_id != agent_id:
                 continue
@@ -157,6 +168,12 @@ class MemoryStore:
                     running = True
                 case TurnEnded():
                     running = False
+                case AgentSpawned(spec=given):
+                    spec = given
+                case AgentEnded():
+                    end = event
+                case ToolStarted():
+                    tools += 1
                 case _:
                     pass
         return AgentRecord(
@@ -166,7 +183,13 @@ class MemoryStore:
             step,
             running,
             tuple(taken.values()),
+            spec,
+            end,
+            tools_run=tools,
         )
+
+    def load_tree(self, session_id: SessionId) -> tuple[AgentRecord, ...]:
+        return tuple(r for r in self.load_agents(session_id) if r.spec is not None)
 
     def task_states(self, session_id: SessionId) -> dict[AgentId, TaskState]:
         return {
