@@ -243,6 +243,7 @@ class MainWindow(QMainWindow):
         self.frame.set_conversing(False)
         self.frame.sidebar.sessions.set_current(None)
         self.first_run.show()
+        self.frame.stack.setFocus()
         self._show_place()
 
     def _on_settings_changed(self, settings: Settings) -> None:

@@ -128,7 +128,7 @@ class Popups(QObject):
             if (model.name, model.api_base) == (name, api_base):
                 self.model_titled.emit(model.title or short_name(name), model.has_images)
                 return
-        title = self.tr("Demo model") if name == DEMO_MODEL else short_name(name)
+        title = self.tr("Demo") if name == DEMO_MODEL else short_name(name)
         self.model_titled.emit(title, None)
 
     def _models_picker(self) -> ModelPicker:

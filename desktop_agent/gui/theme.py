@@ -115,6 +115,8 @@ class Theme(QObject):
     def size(self, name: str) -> int:
         """Return a measure by its name; heights of rows and controls follow the text size."""
         pixels = int(self._tokens["size"][name])
+        if name == "sidebar" and self._text_scale > 100:
+            return round(pixels * (1 + (self._text_scale - 100) / 250))
         if name in _GROWING and self._text_scale > 100:
             return round(pixels * self._text_scale / 100)
         return pixels
@@ -123,6 +125,10 @@ class Theme(QObject):
         """Return the size of a window that was never resized."""
         width, height = self._tokens["size"]["window_default"]
         return int(width), int(height)
+
+    def icon_px(self, size: int) -> int:
+        """Return an icon's size beside text of the person's size."""
+        return round(size * max(100, self._text_scale) / 100)
 
     def duration(self, name: str) -> int:
         """Return a duration in milliseconds (`fast_ms`, `expand_ms`); 0 when motion is off."""
