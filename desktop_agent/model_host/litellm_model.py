@@ -29,20 +29,15 @@ from desktop_agent.model_host.pricing import cost_of, read_usage, usage_of
 CHARACTER_LIMIT = 4_000_000
 _LONGEST_WAIT_S = 120.0
 _LONGEST_DELAY_S = 30.0
-_NEEDS_KEY = tuple(
-    f"{provider}/"
-    for provider in [
-        "openai",
-        "anthropic",
-        "gemini",
-        "mistral",
-        "groq",
-        "openrouter",
-        "deepseek",
-        "xai",
-        "cohere",
-        "together_ai",
-    ]
+_NEEDS_KEY = (
+    "openai/",
+    "anthropic/",
+    "gemini/",
+    "mistral/",
+    "groq/",
+    "openrouter/",
+    "deepseek/",
+    "xai/",
 )
 
 
