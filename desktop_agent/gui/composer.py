@@ -7,16 +7,20 @@ from pathlib import Path
 
 import msgspec
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_agent.core.approvals import Mode
 from desktop_agent.core.events import (
     EngineFailed,
     Event,
+    MessageAdded,
+    MessageStarted,
     NoteQueued,
+    PartDelta,
     SessionOpened,
     SessionsChanged,
     StepEnded,
+    ToolOutput,
 )
 from desktop_agent.core.ids import NoteId, SessionId, new_note_id
 from desktop_agent.core.notes import Delivery, Note
@@ -31,6 +35,8 @@ from desktop_agent.gui.note_strip import NoteStrip
 from desktop_agent.gui.theme import Theme
 
 _MAX_WIDTH = 784
+# Hundreds a second, and nothing of them shows here.
+_STREAMED = (PartDelta, ToolOutput, MessageStarted, MessageAdded)
 
 
 class Composer(QWidget):
@@ -62,7 +68,6 @@ class Composer(QWidget):
         self._unconfirmed: dict[NoteId, Note] = {}
         self._drafts: dict[SessionId | None, Draft] = {}
         self.setObjectName("composerArea")
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self._make_parts()
         self._lay_out()
         self._connect()
@@ -74,6 +79,8 @@ class Composer(QWidget):
 
     def apply(self, event: Event) -> None:
         """Follow the session: its notes, its turn, its tools, its size and cost."""
+        if isinstance(event, _STREAMED):
+            return
         self._ledger.apply(event)
         match event:
             case SessionOpened():
@@ -169,6 +176,7 @@ class Composer(QWidget):
         stack = QVBoxLayout(column)
         stack.setContentsMargins(0, 0, 0, 0)
         stack.setSpacing(8)
+        stack.addStretch(1)
         stack.addWidget(self._strip)
         stack.addWidget(self._frame)
         outer = QHBoxLayout(self)

@@ -40,6 +40,8 @@ class PickList(QListView):
         self.setModel(self._rows)
         self.setItemDelegate(PickDelegate(theme, self))
         self.clicked.connect(self._on_clicked)
+        # The rows' height follows the text size.
+        theme.changed.connect(self.scheduleDelayedItemsLayout)
 
     @property
     def current(self) -> PickRow | None:
