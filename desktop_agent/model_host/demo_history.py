@@ -6,12 +6,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from desktop_agent.core.messages import UNKNOWN_OUTCOME, Message, ToolCall, ToolResult
+from desktop_agent.core.messages import UNKNOWN_OUTCOME, Message, TextPart, ToolCall, ToolResult
 
 # A longer result is not looked at: the demo has to stay quick in any folder.
 _MAX_LINES = 20_000
 _LONGEST_HIT = 2_000
 _NOTE_MARK = "[Note from the user]"
+_ATTACHED = "<file path="
 _CUT_CALLS = ("Cancelled", "Not executed", UNKNOWN_OUTCOME)
 _NUMBERED = re.compile(r"^\s*(\d+)\t(.*)$")
 _MORE_FILES = re.compile(r"\[There are more; go on with offset=(\d{1,9})\.\]")
@@ -65,10 +66,17 @@ def since_last_answer(messages: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(messages)
 
 
+def said(message: Message) -> str:
+    """Return what the person wrote in a message; the texts of attached files are not their words."""
+    parts = (part.text for part in message.parts if isinstance(part, TextPart))
+    text = "".join(part for part in parts if not part.lstrip().startswith(_ATTACHED))
+    return text.strip().removeprefix(_NOTE_MARK).strip()
+
+
 def user_texts(messages: Sequence[Message]) -> tuple[str, ...]:
-    """Return the texts of the user's messages that hold any."""
-    texts = (message.text.strip() for message in messages if message.role == "user")
-    return tuple(text.removeprefix(_NOTE_MARK).strip() for text in texts if text)
+    """Return what the user's messages say, of those that say something."""
+    texts = (said(message) for message in messages if message.role == "user")
+    return tuple(text for text in texts if text)
 
 
 def listed_paths(text: str) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from desktop_agent.model_host.demo_history import (
     is_cut,
     listed_paths,
     next_offset,
+    said,
     since_last_answer,
     user_texts,
 )
@@ -78,7 +79,7 @@ class _Story:
     @cached_property
     def wishes(self) -> Wishes:
         notes = (*_words_of_refusals(self.done), *user_texts(self.messages[1:]))
-        return wishes(self.messages[0].text, notes, self.paths)
+        return wishes(said(self.messages[0]), notes, self.paths)
 
     @cached_property
     def readings(self) -> dict[str, Reading]:
