@@ -13,6 +13,7 @@ _MAX_LINES = 20_000
 _LONGEST_HIT = 2_000
 _NOTE_MARK = "[Note from the user]"
 _ATTACHED = "<file path="
+_TASKS_END = "</tasks>"
 _CUT_CALLS = ("Cancelled", "Not executed", UNKNOWN_OUTCOME)
 _NUMBERED = re.compile(r"^\s*(\d+)\t(.*)$")
 _MORE_FILES = re.compile(r"\[There are more; go on with offset=(\d{1,9})\.\]")
@@ -67,9 +68,13 @@ def since_last_answer(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def said(message: Message) -> str:
-    """Return what the person wrote in a message; the texts of attached files are not their words."""
+    """Return the person's own words in a message: no attached file, no edit of the task list."""
     parts = (part.text for part in message.parts if isinstance(part, TextPart))
-    text = "".join(part for part in parts if not part.lstrip().startswith(_ATTACHED))
+    text = "".join(
+        part
+        for part in parts
+        if not part.lstrip().startswith(_ATTACHED) and not part.rstrip().endswith(_TASKS_END)
+    )
     return text.strip().removeprefix(_NOTE_MARK).strip()
 
 
