@@ -63,6 +63,7 @@ class MainWindow(QMainWindow):
         self._bridge = bridge
         self._is_quitting = False
         self._was_painted = False
+        self._has_shown = False
         self.setObjectName("mainWindow")
         self.setWindowTitle(self.tr("Desktop Agent"))
         self.setAcceptDrops(True)
@@ -125,7 +126,7 @@ class MainWindow(QMainWindow):
 
     def _connect_composer(self) -> None:
         composer, tell = self.frame.composer, self.flow.tell
-        composer.submitted.connect(lambda note: tell("send", note))
+        composer.submitted.connect(self.flow.send)
         composer.stop_requested.connect(lambda: tell("stop"))
         composer.stop_and_send_requested.connect(lambda note: tell("stop_and_send", note))
         composer.note_edited.connect(lambda note_id, text: tell("edit_note", note_id, text))
@@ -221,7 +222,13 @@ class MainWindow(QMainWindow):
     def _follow_shown(self, event: Event) -> None:
         if isinstance(event, NoteQueued | MessageAdded | TurnStarted):
             self.pages.bring(self.flow.current)
-        self.frame.composer.apply(event)
+        composer = self.frame.composer
+        # What was typed before the first session was there belongs to that session.
+        typed = "" if self._has_shown else composer.draft()
+        composer.apply(event)
+        if isinstance(event, SessionOpened) and not self._has_shown:
+            self._has_shown = True
+            composer.set_draft(typed)
         self.frame.notices.apply(event, self.flow.agent)
         self._connection.apply(event)
         if isinstance(event, TurnEnded) and self.isActiveWindow():

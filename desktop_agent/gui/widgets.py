@@ -203,7 +203,8 @@ class ElidedLabel(QLabel):
         return self._whole
 
     def sizeHint(self) -> QSize:
-        """Ask for the room of the whole text."""
+        """Ask for the room of the whole text, in the font it will have."""
+        self.ensurePolished()
         hint = super().sizeHint()
         hint.setWidth(self.fontMetrics().horizontalAdvance(self._whole) + 2)
         return hint
