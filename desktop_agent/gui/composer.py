@@ -65,6 +65,8 @@ class Composer(QWidget):
         self._dollars: float | None = None
         self._tokens: int | None = None
         self._has_asked_stop = False
+        # A message that was sent while its files were still being read goes when they are.
+        self._sends_when_read: bool | None = None
         self._unconfirmed: dict[NoteId, Note] = {}
         self._drafts: dict[SessionId | None, Draft] = {}
         self.setObjectName("composerArea")
@@ -189,7 +191,7 @@ class Composer(QWidget):
     def _connect(self) -> None:
         box, bar, strip = self._input, self._bar, self._strip
         box.sent.connect(self._send)
-        box.changed.connect(self._show_state)
+        box.changed.connect(self._on_input_changed)
         box.focus_changed.connect(self._frame.set_focused)
         box.path_completion_requested.connect(self.path_completion_requested)
         self._frame.files_given.connect(box.attach_files)
@@ -212,6 +214,7 @@ class Composer(QWidget):
 
     def _open(self, opened: SessionOpened) -> None:
         self._info = opened.info
+        self._sends_when_read = None
         self._dollars = opened.info.usage.cost
         self._tokens = opened.info.context_tokens
         self._draft = self._draft_of(opened.info.id)
@@ -271,7 +274,17 @@ class Composer(QWidget):
         self._input.clear()
         return note
 
+    def _on_input_changed(self) -> None:
+        waiting = self._sends_when_read
+        if waiting is not None and not self._input.is_reading:
+            self._sends_when_read = None
+            self._send(waiting)
+        self._show_state()
+
     def _send(self, is_other: bool) -> None:
+        if self._input.is_reading:
+            self._sends_when_read = is_other
+            return
         steers = is_other != self._settings.steer_on_enter
         delivery: Delivery = "step" if self._ledger.is_running and steers else "turn"
         note = self._note(delivery)

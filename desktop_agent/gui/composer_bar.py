@@ -144,9 +144,7 @@ class ComposerBar(QWidget):
             (self.more, chooses),
         ):
             widget.setVisible(shown)
-        self.send.setEnabled(state.has_content and not state.is_reading)
-        self.first.setEnabled(not state.is_reading)
-        self.second.setEnabled(not state.is_reading)
+        self.send.setEnabled(state.has_content)
         self.cut.setEnabled(not state.is_reading)
         self._name_stop(state)
         self._name_ways(state)

@@ -312,6 +312,16 @@ def test_very_long_pasted_text_becomes_an_attachment_instead_of_freezing_the_box
     assert composer.draft() == "short"
 
 
+def test_a_message_sent_while_its_file_is_being_read_goes_with_the_file(qtbot, composer, tmp_path):
+    file = tmp_path / "a.txt"
+    file.write_text("content")
+    composer.set_text("look")
+    composer.attach_files([file])
+    note = sent(qtbot, composer, lambda: qtbot.keyClick(box(composer), ENTER))
+    assert len(note.attachments) == 1
+    assert note.text == "look"
+
+
 def test_a_refused_file_shows_why_and_is_not_sent(qtbot, composer, tmp_path):
     composer.set_text("look")
     composer.attach_files([tmp_path / "gone.txt"])
