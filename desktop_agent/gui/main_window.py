@@ -25,7 +25,6 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.gui.actions import WindowActions
 from desktop_agent.gui.attention import Attention
 from desktop_agent.gui.bridge import Bridge
-from desktop_agent.gui.closing import ask_before_closing
 from desktop_agent.gui.connection import Connection
 from desktop_agent.gui.empty_session import EmptySession
 from desktop_agent.gui.first_run import FirstRun
@@ -339,13 +338,13 @@ class MainWindow(QMainWindow):
         """Ask first while agents work; otherwise leave things in order."""
         running = len(self.pages.running())
         if running and not self._is_quitting:
+            from desktop_agent.gui.closing import ask_before_closing  # not at the start
+
             choice = ask_before_closing(self, running, has_tray=self.attention.has_tray)
-            if choice == "tray" and self.attention.enter_tray():
-                self.hide()
-                event.ignore()
-                return
             if choice != "quit":
                 event.ignore()
+                if choice == "tray" and self.attention.enter_tray():
+                    self.hide()
                 return
         self.frame.sidebar.sessions.finish_deletes()
         self.queries.cancel()
