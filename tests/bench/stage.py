@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import os
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -131,6 +132,8 @@ def run(
     folder_name: str = "folder",
 ) -> None:
     """Open the window, play, and close it."""
+    # The offscreen platform warns of each thing that only a window manager could do.
+    logging.getLogger("desktop_agent.gui.shell").setLevel(logging.ERROR)
     app = make_application()
     loop = qasync.QEventLoop(app)
     asyncio.set_event_loop(loop)
