@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from desktop_agent.tools.html_markdown import markdown_of
 _REDIRECTS = 5
 _RESULT = 100_000
 _LARGEST = 3_000_000
+_HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]+")
 _SECONDS = 60.0
 _LIMITS = httpx.Timeout(20.0, connect=10.0)
 _TEXTS = ("text/", "application/json", "application/xml", "application/javascript")
@@ -67,8 +69,8 @@ async def _preview(args: FetchArguments, ctx: ToolContext) -> Preview:
         title=f"Fetch {url}?",
         display=UrlDisplay(str(url)),
         stakes=("reaches the network",),
-        host=url.host,
-        rules=(Rule("web_fetch", url.host),),
+        host=_host(url),
+        rules=(Rule("web_fetch", _host(url)),),
         fingerprint=digest(str(url).encode()),
     )
 
@@ -102,13 +104,21 @@ def checked_url(text: str) -> httpx.URL:
     try:
         url = httpx.URL(text.strip())
         host = url.raw_host.decode("ascii").casefold().rstrip(".")
+        url = url.copy_with(host=host, fragment=None)
     except (httpx.InvalidURL, UnicodeError, ValueError):
         raise ToolError(f"{text[:200]!r} is not an address.") from None
-    if url.scheme not in {"http", "https"} or not host:
-        raise ToolError("only http:// and https:// addresses can be fetched.")
+    if url.scheme not in {"http", "https"} or not _HOST.fullmatch(host):
+        raise ToolError("only plain http:// and https:// addresses can be fetched.")
     if url.userinfo:
         raise ToolError("an address with a user name or password is not fetched.")
-    return url.copy_with(host=host.strip("[]"), fragment=None)
+    if url.port is not None and not 0 < url.port < 65_536:
+        raise ToolError(f"{url.port} is not a port.")
+    return url
+
+
+def _host(url: httpx.URL) -> str:
+    """The host as it goes over the wire: what looks like another letter shows as `xn--…`."""
+    return url.raw_host.decode("ascii")
 
 
 async def _fetched(url: httpx.URL, network: Network) -> _Page:
@@ -124,13 +134,13 @@ async def _fetched(url: httpx.URL, network: Network) -> _Page:
 
 async def _one_request(url: httpx.URL, network: Network) -> tuple[_Page, httpx.URL | None]:
     port = url.port or (443 if url.scheme == "https" else 80)
-    address = await _allowed_address(url.host, port, network)
+    address = await _allowed_address(_host(url), port, network)
     # The connection goes to the address that was checked; the name is only told to the server.
     request = httpx.Request(
         "GET",
         url.copy_with(host=address),
         headers={**_HEADERS, "Host": url.netloc.decode("ascii")},
-        extensions={"sni_hostname": url.host, "timeout": _LIMITS.as_dict()},
+        extensions={"sni_hostname": _host(url), "timeout": _LIMITS.as_dict()},
     )
     try:
         async with httpx.AsyncClient(trust_env=False, follow_redirects=False) as client:
@@ -143,9 +153,9 @@ async def _one_request(url: httpx.URL, network: Network) -> tuple[_Page, httpx.U
             finally:
                 await response.aclose()
     except httpx.TimeoutException:
-        raise ToolError(f"{url.host} did not answer in time.") from None
+        raise ToolError(f"{_host(url)} did not answer in time.") from None
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise ToolError(f"{url.host}: {str(error) or type(error).__name__}.") from None
+        raise ToolError(f"{_host(url)}: {str(error) or type(error).__name__}.") from None
 
 
 async def _allowed_address(host: str, port: int, network: Network) -> str:
@@ -199,7 +209,7 @@ def _is_same_site(old: httpx.URL, new: httpx.URL) -> bool:
     default = {"http": 80, "https": 443}
     is_default_port = all((u.port or default[u.scheme]) == default[u.scheme] for u in (old, new))
     same_port = old.port == new.port or is_default_port
-    return same_port and old.host.removeprefix("www.") == new.host.removeprefix("www.")
+    return same_port and _host(old).removeprefix("www.") == _host(new).removeprefix("www.")
 
 
 def _text_of(page: _Page) -> str:

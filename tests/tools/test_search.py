@@ -260,3 +260,15 @@ async def test_no_search_escapes_a_race(bench: Bench, monkeypatch: pytest.Monkey
 def test_what_they_do_is_said_in_words() -> None:
     said = [tool.describe({"pattern": "x"}) for tool in (glob, grep) if tool.describe]
     assert said == ["finding x", "searching for “x”"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are bytes on Linux")
+async def test_a_name_that_is_no_text_breaks_nothing(bench: Bench, engine: str) -> None:
+    raw = os.fsencode(bench.root) + b"/bad\xff\nname.txt"
+    with open(raw, "w") as file:  # noqa: PTH123 - a name in bytes
+        file.write("needle\n")
+    for tool in (glob, grep):
+        result = await bench.run(tool, pattern="needle" if tool is grep else "**")
+        result.text.encode()
+        assert isinstance(result.display, FilesDisplay)
+        "".join(result.display.paths).encode()

@@ -197,6 +197,13 @@ def test_an_output_of_any_size_keeps_its_start_and_its_end(tmp_path: Path, size:
     assert output.since(max(0, size - 10)) == content[-10:].decode()[:size]
 
 
+async def test_colours_and_progress_bars_are_taken_out(bench: Bench) -> None:
+    command = r"printf '\033[31mred\033[0m\r\n10%%\r50%%\r100%%\n\033]0;title\007a\000b\a\n'"
+    result = await bench.run(shell, command=command)
+    assert result.text.startswith("red\n100%\nab\n[Exit code 0")
+    assert "".join(bench.reported) == "red\n100%\nab\n"
+
+
 # ---- environment ----
 
 
