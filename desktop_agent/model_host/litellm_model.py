@@ -23,6 +23,7 @@ from desktop_agent.model_host import faults
 from desktop_agent.model_host.assembly import Assembly
 from desktop_agent.model_host.conversation import Conversation, family_of
 from desktop_agent.model_host.exchange import CURRENT, Exchange
+from desktop_agent.model_host.litellm_setup import NO_MCP, make_ready
 from desktop_agent.model_host.pricing import cost_of, read_usage, usage_of
 
 # Stops an answer that would never end; a thousand pages are not an answer.
@@ -65,6 +66,7 @@ def check_has_key(request: ModelRequest, key: str) -> None:
 async def answer(litellm: Any, asked: Asked, emit: Callable[[StreamItem], None]) -> None:
     """Emit Retrying*, Accepted, Delta*, Answer; raises ModelError."""
     request = asked.request
+    await make_ready(request.model)
     started = time.monotonic()
     tries = 0
     is_accepted = False
@@ -146,6 +148,7 @@ class _Attempt:
             "stream_options": {"include_usage": True},
             "num_retries": 0,
             "max_retries": 0,
+            **NO_MCP,
             # Our own clock watches; litellm's would also end answers that are only long.
             "timeout": 24 * 3600.0,
         }
