@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shutil
 import sys
@@ -18,7 +17,7 @@ from desktop_agent.core.events import ApprovalRequested, Event, TurnEnded
 from desktop_agent.core.ids import AgentId, RequestId
 from desktop_agent.core.settings import Settings
 from desktop_agent.paths import resource
-from tests.bench.stage import Stage, run
+from tests.bench.stage import Stage, pause, run
 
 _WIDTH, _HEIGHT = 1280, 832
 _FOLDER = "garden"
@@ -47,7 +46,7 @@ class _Camera:
 
     async def take(self, widget: QWidget, name: str) -> None:
         """Wait until layouts and fades have come to rest, then save the picture."""
-        await asyncio.sleep(_SETTLE_S)
+        await pause(_SETTLE_S)
         image = widget.grab().toImage().convertToFormat(QImage.Format.Format_RGB888)
         buffer = QBuffer()
         buffer.open(QIODevice.OpenModeFlag.WriteOnly)
@@ -79,7 +78,7 @@ async def _play(stage: Stage, camera: _Camera) -> None:
     window = stage.window
     window.resize(_WIDTH, _HEIGHT)
     _look(stage, "light")
-    await asyncio.sleep(_PROBE_S)
+    await pause(_PROBE_S)
     await camera.take(window, "welcome-light")
     for question in _EARLIER:
         await _ask(stage, story, await stage.new_session("demo"), question)
@@ -94,7 +93,7 @@ async def _play(stage: Stage, camera: _Camera) -> None:
     await _ask(stage, story, agent, "read tools/water.py")
     await _in_both_looks(stage, camera, "main")
     window.commands.settings.trigger()
-    await asyncio.sleep(_SETTLE_S)
+    await pause(_SETTLE_S)
     dialog = QApplication.activeModalWidget() or QApplication.activeWindow()
     if dialog is not None and dialog is not window:
         await camera.take(dialog, "settings-light")

@@ -63,6 +63,13 @@ class GapMeter(QObject):
         self._last = now
 
 
+async def pause(seconds: float) -> None:
+    """Let the window run for a measured time: here time itself is what is wanted."""
+    over = asyncio.get_running_loop().create_future()
+    asyncio.get_running_loop().call_later(seconds, over.set_result, None)
+    await over
+
+
 class Stage:
     """A window with its engine. Hears all events; `agents` maps a session to its main agent."""
 
