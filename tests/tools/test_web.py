@@ -14,9 +14,10 @@ from aiohttp import web
 
 from desktop_agent.core.messages import UrlDisplay
 from desktop_agent.core.tool import ToolError
-from desktop_agent.tools.addresses import is_public, look_up
+from desktop_agent.tools.addresses import Network, is_public, look_up
 from desktop_agent.tools.html_markdown import markdown_of
-from desktop_agent.tools.web import Network, checked_url, make_web_fetch, web_fetch
+from desktop_agent.tools.web import make_web_fetch, web_fetch
+from desktop_agent.tools.web_client import checked_url
 from tests.tools.conftest import Bench
 
 
