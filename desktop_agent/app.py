@@ -61,9 +61,7 @@ def _window(folder: str, settings: Settings | None = None) -> int:
         print(f"desktop-agent: {problem}", file=sys.stderr)
         return 1
     from desktop_agent.adapters import settings_file
-    from desktop_agent.adapters.log_file import start_logging
 
-    start_logging(paths.log_dir())
     wanted = settings or settings_file.load(paths.config_dir() / "settings.json")
     try:
         from desktop_agent.gui.shell import run_window
@@ -71,7 +69,14 @@ def _window(folder: str, settings: Settings | None = None) -> int:
         print(f"desktop-agent: a system library is missing: {error}", file=sys.stderr)
         return 1
     # An empty name means no folder was given; a relative one is meant from here.
-    return run_window(_compose, wanted, str(Path(folder).resolve()) if folder else "")
+    place = str(Path(folder).resolve()) if folder else ""
+    return run_window(_compose, wanted, place, _start_logging)
+
+
+def _start_logging() -> None:
+    from desktop_agent.adapters.log_file import start_logging
+
+    start_logging(paths.log_dir())
 
 
 def _demo(arguments: list[str]) -> int:
@@ -108,10 +113,9 @@ def _demo_run(arguments: list[str]) -> int:
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     with tempfile.TemporaryDirectory(prefix="desktop-agent-", ignore_cleanup_errors=True) as home:
         os.environ["DESKTOP_AGENT_HOME"] = home
-        from desktop_agent.adapters.log_file import start_logging
         from desktop_agent.gui.demo_run import run_demo
 
-        start_logging(paths.log_dir())
+        _start_logging()
         return run_demo(_compose, given.folder.resolve(), given.screenshot, _say)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shutil
 import sys
@@ -15,29 +14,30 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from desktop_agent.core.approvals import AllowOnce
 from desktop_agent.core.events import ApprovalRequested, Event, TurnEnded
-from desktop_agent.core.ids import RequestId
+from desktop_agent.core.ids import AgentId, RequestId
 from desktop_agent.core.settings import Settings
 from desktop_agent.paths import resource
-from tests.bench.stage import Stage, run
+from tests.bench.stage import Stage, pause, run
 
 _WIDTH, _HEIGHT = 1280, 832
 _FOLDER = "garden"
 _SETTLE_S = 0.4
 _PROBE_S = 2.0
+_EARLIER = ("search for courgette", "list files", "read seeds.txt")
 
 
 class _Story:
-    """What has happened so far."""
+    """What has happened so far; `turns` counts those that are over."""
 
     def __init__(self) -> None:
         self.requests: list[RequestId] = []
-        self.is_over = False
+        self.turns = 0
 
     def hear(self, event: Event) -> None:
         if isinstance(event, ApprovalRequested):
             self.requests.append(event.request.id)
         elif isinstance(event, TurnEnded):
-            self.is_over = True
+            self.turns += 1
 
 
 class _Camera:
@@ -46,7 +46,7 @@ class _Camera:
 
     async def take(self, widget: QWidget, name: str) -> None:
         """Wait until layouts and fades have come to rest, then save the picture."""
-        await asyncio.sleep(_SETTLE_S)
+        await pause(_SETTLE_S)
         image = widget.grab().toImage().convertToFormat(QImage.Format.Format_RGB888)
         buffer = QBuffer()
         buffer.open(QIODevice.OpenModeFlag.WriteOnly)
@@ -60,28 +60,40 @@ def _look(stage: Stage, theme: str) -> None:
     stage.theme.configure(theme, 100, True)
 
 
+async def _ask(stage: Stage, story: _Story, agent: AgentId, text: str) -> None:
+    over = story.turns
+    stage.send(agent, text)
+    await stage.until(lambda: story.turns > over)
+
+
+async def _in_both_looks(stage: Stage, camera: _Camera, name: str) -> None:
+    for theme in ("dark", "light"):
+        _look(stage, theme)
+        await camera.take(stage.window, f"{name}-{theme}")
+
+
 async def _play(stage: Stage, camera: _Camera) -> None:
     story = _Story()
     stage.heard.append(story.hear)
     window = stage.window
     window.resize(_WIDTH, _HEIGHT)
     _look(stage, "light")
-    await asyncio.sleep(_PROBE_S)
+    await pause(_PROBE_S)
     await camera.take(window, "welcome-light")
+    for question in _EARLIER:
+        await _ask(stage, story, await stage.new_session("demo"), question)
     agent = await stage.new_session("demo")
     window.frame.composer.focus_text()
-    stage.send(agent, "Have a look around and tell me what this folder is about.")
+    stage.send(agent, "Have a look around and write an overview.")
     await stage.until(lambda: bool(story.requests))
-    await camera.take(window, "approval-light")
-    _look(stage, "dark")
-    await camera.take(window, "approval-dark")
+    await _in_both_looks(stage, camera, "approval")
+    over = story.turns
     stage.bridge.post("decide", story.requests[0], AllowOnce())
-    await stage.until(lambda: story.is_over)
-    await camera.take(window, "main-dark")
-    _look(stage, "light")
-    await camera.take(window, "main-light")
+    await stage.until(lambda: story.turns > over)
+    await _ask(stage, story, agent, "read tools/water.py")
+    await _in_both_looks(stage, camera, "main")
     window.commands.settings.trigger()
-    await asyncio.sleep(_SETTLE_S)
+    await pause(_SETTLE_S)
     dialog = QApplication.activeModalWidget() or QApplication.activeWindow()
     if dialog is not None and dialog is not window:
         await camera.take(dialog, "settings-light")

@@ -108,6 +108,12 @@ class AttachmentRow(QWidget):
         self.setObjectName("attachmentRow")
         self.setAccessibleName(self.tr("Attachments"))
         self.setVisible(False)
+        theme.changed.connect(self._make_again)
+
+    def _make_again(self) -> None:
+        entries = tuple((number, shown[0]) for number, shown in self._shown.items())
+        self.show_entries(())
+        self.show_entries(entries)
 
     def show_entries(self, entries: tuple[tuple[int, Attachment], ...]) -> None:
         """Show these; chips that stay the same are kept, with their focus."""

@@ -255,6 +255,15 @@ def _system_words(error: OSError) -> str:
     )
 
 
+def _too_many() -> str:
+    words = translate("Attachments", "At most {count} attachments go with one message.")
+    return words.format(count=MAX_ATTACHMENTS)
+
+
+def _unread(path: Path) -> Attachment:
+    return Attachment(path.name or str(path), detail=str(path))
+
+
 class AttachmentList(QObject):
     """The attachments of one draft. Files are read beside the window, in the order they came."""
 
@@ -284,11 +293,15 @@ class AttachmentList(QObject):
 
     def add_files(self, paths: Sequence[Path], root: str = "") -> None:
         """Show the files at once and read them one after another."""
-        numbers: list[tuple[int, Path]] = []
-        for path in paths:
-            number = self._add(Attachment(path.name or str(path), detail=str(path)))
-            if self._entries[number].is_reading:
-                numbers.append((number, path))
+        room = MAX_ATTACHMENTS - sum(1 for one in self._entries.values() if not one.reason)
+        numbers = [(self._add(_unread(path)), path) for path in paths[:room]]
+        if len(paths) > room:
+            # One chip tells of all the others: a thousand would fill the window.
+            name = paths[room].name
+            if len(paths) > room + 1:
+                words = translate("Attachments", "{count} files")
+                name = words.format(count=len(paths) - room)
+            self._add(Attachment(name, reason=_too_many()))
         if numbers:
             # A daemon: a file on a network disk that hangs must not keep the app from ending.
             work = threading.Thread(target=self._read_all, args=(numbers, root), daemon=True)
@@ -314,9 +327,7 @@ class AttachmentList(QObject):
     def _add(self, attachment: Attachment) -> int:
         used = sum(1 for entry in self._entries.values() if not entry.reason)
         if used >= MAX_ATTACHMENTS and not attachment.reason:
-            reason = translate("Attachments", "At most {count} attachments go with one message.")
-            reason = reason.format(count=MAX_ATTACHMENTS)
-            attachment = Attachment(attachment.name, reason=reason, detail=attachment.detail)
+            attachment = Attachment(attachment.name, reason=_too_many(), detail=attachment.detail)
         self._next += 1
         self._entries[self._next] = attachment
         return self._next

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtWidgets import QApplication, QMenu, QSystemTrayIcon, QWidget
+from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from desktop_agent.core.events import (
     ApprovalRequested,
@@ -31,12 +33,14 @@ class Attention(QObject):
         super().__init__(window)
         self._theme = theme
         self._window = window
-        self._tray: QSystemTrayIcon | None = None
+        self._tray: Any = None
         self._since: dict[AgentId, float] = {}
 
     @property
     def has_tray(self) -> bool:
         """Whether this desktop shows tray icons."""
+        from PySide6.QtWidgets import QSystemTrayIcon  # most runs never need one
+
         return QSystemTrayIcon.isSystemTrayAvailable()
 
     def apply(self, event: Event) -> None:
@@ -52,6 +56,8 @@ class Attention(QObject):
         if not self.has_tray:
             return False
         if self._tray is None:
+            from PySide6.QtWidgets import QSystemTrayIcon
+
             self._tray = QSystemTrayIcon(self._theme.icon("bot", "accent", 22), self)
             self._tray.setToolTip(self.tr("Desktop Agent"))
             menu = QMenu(self._window)

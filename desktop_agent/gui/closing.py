@@ -22,7 +22,7 @@ def make_question(parent: QWidget, running: int, *, has_tray: bool) -> QMessageB
     """Return the question; each button's property `choice` says what it means."""
     box = QMessageBox(parent)
     box.setObjectName("closeQuestion")
-    box.setIcon(QMessageBox.Icon.Question)
+    box.setIcon(QMessageBox.Icon.NoIcon)
     box.setWindowTitle(_tr("Quit?"))
     if running == 1:
         box.setText(_tr("An agent is still working."))

@@ -16,9 +16,10 @@ from desktop_agent.gui.popover import Popover
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import TextLabel
 
-_WIDTH = 560
+_WIDTH = 43  # in widths of the text size
 _SHOWN = 10
 _TOP = 64
+_AROUND = 150  # what stands around the list: search, edges, the room above
 
 
 class CommandPalette(Popover):
@@ -58,7 +59,7 @@ class CommandPalette(Popover):
     def place(self) -> None:
         """Stay in the middle of the window."""
         window = self.window()
-        wide = min(_WIDTH, window.width() - 2 * self._MARGIN)
+        wide = min(_WIDTH * self._theme.text_px("ui"), window.width() - 2 * self._MARGIN)
         self._frame.setFixedWidth(max(wide, 200))
         # The frame has to know its new height before the popover takes its size.
         self.body.activate()
@@ -76,7 +77,8 @@ class CommandPalette(Popover):
             rows += self._under(self.tr("Sessions"), sessions)
         self.list.show_rows(rows)
         self.list.setVisible(bool(rows))
-        self.list.setFixedHeight(self.list.height_for(_SHOWN))
+        room = max(self.window().height() - _AROUND, 100)
+        self.list.setFixedHeight(min(self.list.height_for(_SHOWN), room))
         self._empty.setVisible(not rows)
         self.place()
 

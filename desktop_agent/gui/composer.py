@@ -7,16 +7,20 @@ from pathlib import Path
 
 import msgspec
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_agent.core.approvals import Mode
 from desktop_agent.core.events import (
     EngineFailed,
     Event,
+    MessageAdded,
+    MessageStarted,
     NoteQueued,
+    PartDelta,
     SessionOpened,
     SessionsChanged,
     StepEnded,
+    ToolOutput,
 )
 from desktop_agent.core.ids import NoteId, SessionId, new_note_id
 from desktop_agent.core.notes import Delivery, Note
@@ -31,6 +35,8 @@ from desktop_agent.gui.note_strip import NoteStrip
 from desktop_agent.gui.theme import Theme
 
 _MAX_WIDTH = 784
+# Hundreds a second, and nothing of them shows here.
+_STREAMED = (PartDelta, ToolOutput, MessageStarted, MessageAdded)
 
 
 class Composer(QWidget):
@@ -59,10 +65,11 @@ class Composer(QWidget):
         self._dollars: float | None = None
         self._tokens: int | None = None
         self._has_asked_stop = False
+        # A message that was sent while its files were still being read goes when they are.
+        self._sends_when_read: bool | None = None
         self._unconfirmed: dict[NoteId, Note] = {}
         self._drafts: dict[SessionId | None, Draft] = {}
         self.setObjectName("composerArea")
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self._make_parts()
         self._lay_out()
         self._connect()
@@ -74,6 +81,8 @@ class Composer(QWidget):
 
     def apply(self, event: Event) -> None:
         """Follow the session: its notes, its turn, its tools, its size and cost."""
+        if isinstance(event, _STREAMED):
+            return
         self._ledger.apply(event)
         match event:
             case SessionOpened():
@@ -169,6 +178,7 @@ class Composer(QWidget):
         stack = QVBoxLayout(column)
         stack.setContentsMargins(0, 0, 0, 0)
         stack.setSpacing(8)
+        stack.addStretch(1)
         stack.addWidget(self._strip)
         stack.addWidget(self._frame)
         outer = QHBoxLayout(self)
@@ -181,7 +191,7 @@ class Composer(QWidget):
     def _connect(self) -> None:
         box, bar, strip = self._input, self._bar, self._strip
         box.sent.connect(self._send)
-        box.changed.connect(self._show_state)
+        box.changed.connect(self._on_input_changed)
         box.focus_changed.connect(self._frame.set_focused)
         box.path_completion_requested.connect(self.path_completion_requested)
         self._frame.files_given.connect(box.attach_files)
@@ -204,6 +214,7 @@ class Composer(QWidget):
 
     def _open(self, opened: SessionOpened) -> None:
         self._info = opened.info
+        self._sends_when_read = None
         self._dollars = opened.info.usage.cost
         self._tokens = opened.info.context_tokens
         self._draft = self._draft_of(opened.info.id)
@@ -263,7 +274,17 @@ class Composer(QWidget):
         self._input.clear()
         return note
 
+    def _on_input_changed(self) -> None:
+        waiting = self._sends_when_read
+        if waiting is not None and not self._input.is_reading:
+            self._sends_when_read = None
+            self._send(waiting)
+        self._show_state()
+
     def _send(self, is_other: bool) -> None:
+        if self._input.is_reading:
+            self._sends_when_read = is_other
+            return
         steers = is_other != self._settings.steer_on_enter
         delivery: Delivery = "step" if self._ledger.is_running and steers else "turn"
         note = self._note(delivery)

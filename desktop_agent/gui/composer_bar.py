@@ -16,7 +16,7 @@ from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import IconButton, PrimaryButton, TextButton, TextLabel
 
 _MIN_WIDTH = 240
-_GAP = 2
+_GAP = 4
 # What is given up first when there is little room: cost, model's name, mode's name, …
 _MODEL_WIDTHS = (220, 220, 130, 130, 90, 90, 60)
 
@@ -57,7 +57,7 @@ class ComposerBar(QWidget):
         self._make_right()
         self._lay_out()
         self.set_model("")
-        self.show_state(SendState())
+        self._show_state()
 
     def _make_left(self) -> None:
         theme = self._theme
@@ -124,11 +124,16 @@ class ComposerBar(QWidget):
     def set_keys(self, first: str, second: str) -> None:
         """Name the keys in the tooltips."""
         self._keys = (first, second)
-        self.show_state(self._state)
+        self._show_state()
 
     def show_state(self, state: SendState) -> None:
         """Show the one way to send or stop that fits."""
-        self._state = state
+        if state != self._state:
+            self._state = state
+            self._show_state()
+
+    def _show_state(self) -> None:
+        state = self._state
         chooses = state.is_running and state.has_content
         stops = state.is_running and not state.has_content
         for widget, shown in (
@@ -139,9 +144,7 @@ class ComposerBar(QWidget):
             (self.more, chooses),
         ):
             widget.setVisible(shown)
-        self.send.setEnabled(state.has_content and not state.is_reading)
-        self.first.setEnabled(not state.is_reading)
-        self.second.setEnabled(not state.is_reading)
+        self.send.setEnabled(state.has_content)
         self.cut.setEnabled(not state.is_reading)
         self._name_stop(state)
         self._name_ways(state)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QRectF, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QFrame, QSizePolicy, QWidget
+from PySide6.QtWidgets import QFrame, QWidget
 
 from desktop_agent.gui.composer_text import is_folder_drop
 from desktop_agent.gui.theme import Theme
@@ -27,7 +27,6 @@ class ComposerFrame(QFrame):
         self._is_free = False
         self.setObjectName("composer")
         self.setAcceptDrops(True)
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         theme.changed.connect(self.update)
 
     def set_focused(self, is_focused: bool) -> None:

@@ -96,7 +96,7 @@ class ComposerInput(QWidget):
         self._draft, self._root = draft, root
         draft.attachments.changed.connect(self._show_attachments)
         if self.text != draft.text:
-            self._text.replace_text(draft.text)
+            self._text.load_text(draft.text)
         self._popup.hide()
         self._show_attachments()
 

@@ -83,6 +83,11 @@ class ComposerText(QPlainTextEdit):
         cursor.insertText(text)
         self.setTextCursor(cursor)
 
+    def load_text(self, text: str) -> None:
+        """Begin with another text: Undo must not bring back that of another session."""
+        self.setPlainText(text)
+        self.moveCursor(QTextCursor.MoveOperation.End)
+
     def insert_word(self, text: str) -> None:
         """Insert at the cursor, with a space where it would touch the word before."""
         cursor = self.textCursor()

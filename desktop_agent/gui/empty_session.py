@@ -90,7 +90,9 @@ class EmptySession(QWidget):
         layout.addWidget(column, 1000, Qt.AlignmentFlag.AlignVCenter)
         layout.addStretch(1)
         self._listed.connect(self._on_listed, Qt.ConnectionType.QueuedConnection)
-        self._show(())
+        # Nothing is offered before the folder and its files are known.
+        self._column = column
+        column.hide()
 
     def set_folder(self, folder: str) -> None:
         """Offer prompts for this folder's files; the folder is listed beside the window."""
@@ -114,3 +116,4 @@ class EmptySession(QWidget):
     def _show(self, names: tuple[str, ...]) -> None:
         for button, prompt in zip(self._buttons, example_prompts(names), strict=True):
             button.set_prompt(prompt)
+        self._column.show()

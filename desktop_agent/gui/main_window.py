@@ -25,7 +25,6 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.gui.actions import WindowActions
 from desktop_agent.gui.attention import Attention
 from desktop_agent.gui.bridge import Bridge
-from desktop_agent.gui.closing import ask_before_closing
 from desktop_agent.gui.connection import Connection
 from desktop_agent.gui.empty_session import EmptySession
 from desktop_agent.gui.first_run import FirstRun
@@ -63,6 +62,7 @@ class MainWindow(QMainWindow):
         self._bridge = bridge
         self._is_quitting = False
         self._was_painted = False
+        self._has_shown = False
         self.setObjectName("mainWindow")
         self.setWindowTitle(self.tr("Desktop Agent"))
         self.setAcceptDrops(True)
@@ -125,7 +125,7 @@ class MainWindow(QMainWindow):
 
     def _connect_composer(self) -> None:
         composer, tell = self.frame.composer, self.flow.tell
-        composer.submitted.connect(lambda note: tell("send", note))
+        composer.submitted.connect(self.flow.send)
         composer.stop_requested.connect(lambda: tell("stop"))
         composer.stop_and_send_requested.connect(lambda note: tell("stop_and_send", note))
         composer.note_edited.connect(lambda note_id, text: tell("edit_note", note_id, text))
@@ -221,7 +221,13 @@ class MainWindow(QMainWindow):
     def _follow_shown(self, event: Event) -> None:
         if isinstance(event, NoteQueued | MessageAdded | TurnStarted):
             self.pages.bring(self.flow.current)
-        self.frame.composer.apply(event)
+        composer = self.frame.composer
+        # What was typed before the first session was there belongs to that session.
+        typed = "" if self._has_shown else composer.draft()
+        composer.apply(event)
+        if isinstance(event, SessionOpened) and not self._has_shown:
+            self._has_shown = True
+            composer.set_draft(typed)
         self.frame.notices.apply(event, self.flow.agent)
         self._connection.apply(event)
         if isinstance(event, TurnEnded) and self.isActiveWindow():
@@ -243,6 +249,7 @@ class MainWindow(QMainWindow):
         self.frame.set_conversing(False)
         self.frame.sidebar.sessions.set_current(None)
         self.first_run.show()
+        self.frame.stack.setFocus()
         self._show_place()
 
     def _on_settings_changed(self, settings: Settings) -> None:
@@ -331,13 +338,13 @@ class MainWindow(QMainWindow):
         """Ask first while agents work; otherwise leave things in order."""
         running = len(self.pages.running())
         if running and not self._is_quitting:
+            from desktop_agent.gui.closing import ask_before_closing  # not at the start
+
             choice = ask_before_closing(self, running, has_tray=self.attention.has_tray)
-            if choice == "tray" and self.attention.enter_tray():
-                self.hide()
-                event.ignore()
-                return
             if choice != "quit":
                 event.ignore()
+                if choice == "tray" and self.attention.enter_tray():
+                    self.hide()
                 return
         self.frame.sidebar.sessions.finish_deletes()
         self.queries.cancel()

@@ -56,6 +56,8 @@ class ModeButton(PickButton):
 
     def set_mode(self, mode: Mode) -> None:
         """Show the session's mode."""
+        if mode == self._mode and self.text():
+            return
         self._mode = mode
         self._actions[mode].setChecked(True)
         self._paint_menu()

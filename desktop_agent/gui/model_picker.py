@@ -15,7 +15,8 @@ from desktop_agent.gui.popover import Popover
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import GhostButton, IconButton, Separator, TextLabel, row
 
-_WIDTH = 440
+_WIDTH = 34  # in widths of the text size
+_AROUND = 170  # what stands around the list: search, button, edges
 _SHOWN = 7
 _MAX_FOUND = 100
 
@@ -93,7 +94,6 @@ class ModelPicker(Popover):
         for part in (self.search, self.list, self._empty, Separator(self)):
             self.body.addWidget(part)
         self.body.addLayout(row(self._add, None, self._star))
-        self._frame.setFixedWidth(_WIDTH)
 
     def _show_rows(self) -> None:
         query = self.search.text().strip()
@@ -101,7 +101,10 @@ class ModelPicker(Popover):
         name, base = self._current
         self.list.show_rows(rows, "" if query else _key(name, base))
         self.list.setVisible(bool(rows))
-        self.list.setFixedHeight(self.list.height_for(_SHOWN))
+        room = max(self.window().height() - _AROUND, 100)
+        self.list.setFixedHeight(min(self.list.height_for(_SHOWN), room))
+        wide = _WIDTH * self._theme.text_px("ui")
+        self._frame.setFixedWidth(max(200, min(wide, self.window().width() - 2 * self._MARGIN)))
         self._empty.setText(self._empty_words(query))
         self._empty.setVisible(not rows or self._is_loading)
         self._star.setEnabled(bool(rows))

@@ -66,14 +66,17 @@ class NoteLedger:
     """The state of one agent that the composer speaks of: its notes, its turn, its tools."""
 
     def __init__(self) -> None:
-        self.agent_id: AgentId | None = None
+        self._reset(None)
+
+    def _reset(self, agent_id: AgentId | None) -> None:
+        self.agent_id = agent_id
         self.status: AgentStatus = "idle"
-        self.step = 0
+        self.step: int = 0
         self._rows: dict[NoteId, NoteRow] = {}
         self._tools: dict[str, RunningTool] = {}
-        self._fault_words = ""
+        self._fault_words: str = ""
         # Between NoteQueued and TurnStarted an idle agent is about to run.
-        self._in_turn = False
+        self._in_turn: bool = False
 
     @property
     def rows(self) -> tuple[NoteRow, ...]:
@@ -115,8 +118,7 @@ class NoteLedger:
                 return
 
     def _open(self, opened: SessionOpened) -> None:
-        self.__init__()
-        self.agent_id = opened.info.main_agent
+        self._reset(opened.info.main_agent)
         self._replay(opened.events)
         # Agents in the snapshot are the truth; a crash leaves a turn without an end.
         agents = [agent for agent in opened.agents if agent.id == self.agent_id]

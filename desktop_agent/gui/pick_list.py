@@ -40,6 +40,8 @@ class PickList(QListView):
         self.setModel(self._rows)
         self.setItemDelegate(PickDelegate(theme, self))
         self.clicked.connect(self._on_clicked)
+        # The rows' height follows the text size.
+        theme.changed.connect(self.scheduleDelayedItemsLayout)
 
     @property
     def current(self) -> PickRow | None:
@@ -55,14 +57,14 @@ class PickList(QListView):
         """Show these rows with the one of key `current`, or the first, ready to be picked."""
         self._rows.set_rows(rows)
         index = self._rows.index_of(current) if current else QModelIndex()
-        if not index.isValid():
-            first = next((n for n, row in enumerate(rows) if not row.is_heading), -1)
-            index = self._rows.index(first) if first >= 0 else QModelIndex()
-        self.setCurrentIndex(index)
         if index.isValid():
+            self.setCurrentIndex(index)
             self.scrollTo(index)
-        else:
-            self.scrollToTop()
+            return
+        first = next((n for n, row in enumerate(rows) if not row.is_heading), -1)
+        self.setCurrentIndex(self._rows.index(first) if first >= 0 else QModelIndex())
+        # The first row's heading is to be seen as well.
+        self.scrollToTop()
 
     def height_for(self, shown: int) -> int:
         """Return the height at which this many rows can be seen."""

@@ -39,7 +39,7 @@ class Popover(QFrame):
         self._shadow.setBlurRadius(24)
         self._shadow.setOffset(0, 6)
         self._frame.setGraphicsEffect(self._shadow)
-        outer = QVBoxLayout(self)
+        self._outer = outer = QVBoxLayout(self)
         outer.setContentsMargins(self._MARGIN, self._MARGIN, self._MARGIN, self._MARGIN)
         outer.addWidget(self._frame)
         self.body = QVBoxLayout(self._frame)
@@ -54,9 +54,10 @@ class Popover(QFrame):
         self._anchor = (anchor, above)
         self._before = QApplication.focusWidget()
         self.setParent(anchor.window())
-        self.place()
         self.show()
         self.raise_()
+        # Only now is everything in its final font, and asks for its final size.
+        self.place()
         self.setFocus()
         app = QApplication.instance()
         if app is not None:
@@ -65,6 +66,9 @@ class Popover(QFrame):
     def place(self) -> None:
         """Take the size of the content, and the place at the anchor."""
         self.adjustSize()
+        if self._outer.hasHeightForWidth():
+            # The hint of text that wraps is for another width than the one it gets.
+            self.resize(self.width(), self._outer.heightForWidth(self.width()))
         if self._anchor is None:
             return
         anchor, above = self._anchor

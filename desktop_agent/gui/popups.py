@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.models import DEMO_MODEL, ModelInfo
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.settings import Settings
-from desktop_agent.gui.command_palette import CommandPalette
-from desktop_agent.gui.model_picker import ModelPicker
 from desktop_agent.gui.queries import Queries
 from desktop_agent.gui.session_flow import SessionFlow
 from desktop_agent.gui.settings_window import SettingsWindow
 from desktop_agent.gui.theme import Theme
-from desktop_agent.gui.workspace_picker import WorkspacePicker
 
 
 class Popups(QObject):
-    """Owns folder picker, model picker and command palette.
+    """Owns folder picker, model picker and command palette; each is loaded when first opened.
 
     `folder_found` gives what came out of a dialog; `folder_chosen` one that is settled.
     """
@@ -51,9 +49,9 @@ class Popups(QObject):
         self._flow = flow
         self._settings_window = settings_window
         self._models: tuple[ModelInfo, ...] = ()
-        self._picker: WorkspacePicker | None = None
-        self._model_picker: ModelPicker | None = None
-        self._palette: CommandPalette | None = None
+        self._picker: Any = None
+        self._model_picker: Any = None
+        self._palette: Any = None
         flow.settings_changed.connect(self._on_settings_changed)
         flow.workspace_changed.connect(lambda _: self._feed_folders(()))
 
@@ -75,8 +73,10 @@ class Popups(QObject):
         """Let the person find a folder on the disk."""
         self._choose_folder(self.tr("Open folder"), self.folder_found.emit)
 
-    def _folder_picker(self) -> WorkspacePicker:
+    def _folder_picker(self) -> Any:
         if self._picker is None:
+            from desktop_agent.gui.workspace_picker import WorkspacePicker
+
             self._picker = WorkspacePicker(self._theme, self._window)
             self._picker.folder_chosen.connect(self.folder_chosen)
             self._picker.workspace_changed.connect(self.workspace_changed)
@@ -90,6 +90,8 @@ class Popups(QObject):
             self._choose_folder(self.tr("Also allow this folder"), self._picker.extra.add)
 
     def _choose_folder(self, title: str, then: Callable[[str], None]) -> None:
+        from PySide6.QtWidgets import QFileDialog  # dear, and rarely wanted
+
         dialog = QFileDialog(self._window, title)
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.setOption(QFileDialog.Option.ShowDirsOnly)
@@ -128,11 +130,13 @@ class Popups(QObject):
             if (model.name, model.api_base) == (name, api_base):
                 self.model_titled.emit(model.title or short_name(name), model.has_images)
                 return
-        title = self.tr("Demo model") if name == DEMO_MODEL else short_name(name)
+        title = self.tr("Demo") if name == DEMO_MODEL else short_name(name)
         self.model_titled.emit(title, None)
 
-    def _models_picker(self) -> ModelPicker:
+    def _models_picker(self) -> Any:
         if self._model_picker is None:
+            from desktop_agent.gui.model_picker import ModelPicker
+
             self._model_picker = ModelPicker(self._theme, self._window)
             self._model_picker.chosen.connect(self._on_model_chosen)
             self._model_picker.key_requested.connect(self._settings_window.open_keys)
@@ -166,6 +170,8 @@ class Popups(QObject):
     ) -> None:
         """Open the list of all commands and sessions."""
         if self._palette is None:
+            from desktop_agent.gui.command_palette import CommandPalette
+
             self._palette = CommandPalette(self._theme, self._window)
             self._palette.session_chosen.connect(self.session_chosen)
         newest = sorted(sessions.values(), key=lambda info: info.updated_at, reverse=True)

@@ -59,4 +59,11 @@ def guess_provider(key: str) -> str:
 
 def provider_title(name: str) -> str:
     """Return a provider's name for people."""
-    return _TITLES.get(name, name.replace("_", " ").capitalize() if name.islower() else name)
+    if name in _TITLES or is_host(name) or not name.islower():
+        return _TITLES.get(name, name)
+    return name.replace("_", " ").capitalize()
+
+
+def is_host(name: str) -> bool:
+    """Whether a key's owner is a server's host, not a provider."""
+    return "." in name or ":" in name

@@ -34,7 +34,7 @@ _ICONS = {
     "interrupted": ("circle-pause", "warn"),
     "idle": ("message-square", "subtle"),
 }
-_ICON = 14
+_ICON_PX = 14
 _MAX_TITLE = 200
 
 
@@ -47,6 +47,10 @@ class SessionDelegate(QStyledItemDelegate):
         super().__init__(parent)
         self._theme = theme
 
+    @property
+    def _icon_px(self) -> int:
+        return self._theme.icon_px(_ICON_PX)
+
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
         """Return the row's height by its kind."""
         row: SessionRow = index.data(ROW_ROLE)
@@ -58,7 +62,7 @@ class SessionDelegate(QStyledItemDelegate):
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
-        inner = rect.adjusted(10, 0, -10, 0)
+        inner = rect.adjusted(14, 0, -12, 0)
         if row.is_heading:
             self._text(
                 painter, option, inner.adjusted(-2, 6, 0, 0), row.title, "subtle", self._heading()
@@ -105,11 +109,12 @@ class SessionDelegate(QStyledItemDelegate):
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(self._theme.color("active" if is_selected else "hover"))
             painter.drawRoundedRect(QRectF(rect).adjusted(2, 1, -2, -1), 6, 6)
-        icon = QRect(inner.left(), inner.center().y() - _ICON // 2 + 1, _ICON, _ICON)
+        size = self._icon_px
+        icon = QRect(inner.left(), inner.center().y() - size // 2 + 1, size, size)
         self._paint_icon(painter, _mirrored(option, icon), row)
         small = self._theme.font("caption")
         age_width = QFontMetrics(small).horizontalAdvance(row.age) + 2
-        title = inner.adjusted(_ICON + 8, 0, -age_width - 8, 0)
+        title = inner.adjusted(self._icon_px + 8, 0, -age_width - 8, 0)
         quiet = "fg" if is_selected or row.is_bold or row.state == "running" else "muted"
         font = self._theme.font("ui", "medium" if is_selected or row.is_bold else "regular")
         self._text(painter, option, title, row.title, quiet, font)
@@ -131,7 +136,7 @@ class SessionDelegate(QStyledItemDelegate):
         else:
             name, token = _ICONS[row.state]
             ratio = painter.device().devicePixelRatioF()
-            painter.drawPixmap(box.topLeft(), theme.pixmap(name, token, _ICON, ratio))
+            painter.drawPixmap(box.topLeft(), theme.pixmap(name, token, self._icon_px, ratio))
 
     def _heading(self) -> QFont:
         return self._theme.font("caption", "semibold")

@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Signal
 
 from desktop_agent.core.events import Event, SessionOpened, SessionsChanged
 from desktop_agent.core.ids import AgentId, SessionId, new_session_id
+from desktop_agent.core.notes import Note
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import Workspace
@@ -49,6 +50,7 @@ class SessionFlow(QObject):
         self._asked_folder = folder
         self._folder = _first_folder(folder, *settings.recent_folders)
         self._wanted: SessionId | None = None
+        self._early: list[Note] = []
         self._has_begun = False
         self.settings = settings
         self.current: SessionId | None = None
@@ -98,6 +100,9 @@ class SessionFlow(QObject):
             self._state.session = opened.info.id
             self._pages.show(opened)
             self.shown.emit(opened)
+            early, self._early = self._early, []
+            for note in early:
+                self.send(note)
 
     def _on_sessions(self, sessions: tuple[SessionInfo, ...]) -> None:
         is_gone = self.current is not None and self.current not in self._pages.sessions
@@ -184,6 +189,13 @@ class SessionFlow(QObject):
         """The person sees the session's end."""
         if self.info is not None and self.info.is_unread:
             self.set("mark_read")
+
+    def send(self, note: Note) -> None:
+        """Give the agent that is shown a note; while the app starts, keep it until one is."""
+        if self.agent is None:
+            self._early.append(note)
+        else:
+            self.tell("send", note)
 
     def tell(self, command: str, *args: object) -> None:
         """Give the agent that is shown a command."""

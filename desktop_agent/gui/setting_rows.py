@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QWheelEvent
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QCheckBox,
     QComboBox,
     QFrame,
-    QHBoxLayout,
     QScrollArea,
+    QSizePolicy,
     QSpinBox,
     QVBoxLayout,
     QWidget,
@@ -21,7 +22,8 @@ from PySide6.QtWidgets import (
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import Separator, TextLabel
 
-_CONTROL = 210
+_CHOICE_LETTERS = 20
+_NUMBER_LETTERS = 13
 
 
 class ChoiceBox(QComboBox):
@@ -34,7 +36,9 @@ class ChoiceBox(QComboBox):
         self.setObjectName(name)
         self._values = [value for value, _ in choices]
         self.addItems([title for _, title in choices])
-        self.setFixedWidth(_CONTROL)
+        # As wide as so many letters in any text size, so that the boxes stand in line.
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.setMinimumContentsLength(_CHOICE_LETTERS)
         self.activated.connect(lambda number: self.chosen.emit(self._values[number]))
 
     def set_value(self, value: Any) -> None:
@@ -60,10 +64,19 @@ class NumberBox(QSpinBox):
         self.setRange(low, high)
         self.setSuffix(suffix)
         self.setKeyboardTracking(False)
-        self.setFixedWidth(_CONTROL // 2 + 10)
         self.setAlignment(Qt.AlignmentFlag.AlignRight)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self._is_set = False
         self.valueChanged.connect(self._on_changed)
+
+    def sizeHint(self) -> QSize:
+        """All numbers are as wide, whatever their range."""
+        letters = self.fontMetrics().horizontalAdvance("0") * _NUMBER_LETTERS
+        return QSize(letters, super().sizeHint().height())
+
+    def minimumSizeHint(self) -> QSize:
+        """See sizeHint."""
+        return self.sizeHint()
 
     def set_value(self, value: float) -> None:
         """Show a number; nothing is emitted."""
@@ -95,6 +108,35 @@ class Switch(QCheckBox):
         self.setChecked(value)
 
 
+class _SettingRow(QWidget):
+    """Words and a control side by side, or one under the other where that is too narrow."""
+
+    def __init__(self, words: QVBoxLayout, control: QWidget) -> None:
+        super().__init__()
+        self._control = control
+        self._line = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        self._line.setContentsMargins(0, 9, 0, 9)
+        self._line.setSpacing(12)
+        self._line.addLayout(words, 1)
+        self._line.addWidget(control, 0, Qt.AlignmentFlag.AlignVCenter)
+
+    def minimumSizeHint(self) -> QSize:
+        """Ask for the control alone: the words wrap, or move above it."""
+        width = self._control.minimumSizeHint().width()
+        return QSize(width, super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Stand one under the other when less than half is left for the words."""
+        super().resizeEvent(event)
+        way = QBoxLayout.Direction
+        is_narrow = self.width() < 2 * self._control.sizeHint().width()
+        direction = way.TopToBottom if is_narrow else way.LeftToRight
+        if direction != self._line.direction():
+            self._line.setDirection(direction)
+            near = Qt.AlignmentFlag.AlignLeft if is_narrow else Qt.AlignmentFlag.AlignVCenter
+            self._line.setAlignment(self._control, near)
+
+
 class SettingGroup(QFrame):
     """Rows that belong together, on one card."""
 
@@ -118,21 +160,16 @@ class SettingGroup(QFrame):
         """Add a control; its accessible name is the title."""
         words = QVBoxLayout()
         words.setSpacing(1)
-        words.addWidget(TextLabel(title, ""))
+        name = TextLabel(title, "")
+        name.setWordWrap(True)
+        words.addWidget(name)
         if detail:
             line = TextLabel(detail, "subtle")
             line.setWordWrap(True)
             words.addWidget(line)
         control.setAccessibleName(title)
         control.setAccessibleDescription(detail)
-        layout = QHBoxLayout()
-        layout.setContentsMargins(0, 9, 0, 9)
-        layout.setSpacing(16)
-        layout.addLayout(words, 1)
-        layout.addWidget(control, 0, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight)
-        holder = QWidget()
-        holder.setLayout(layout)
-        self.add_widget(holder)
+        self.add_widget(_SettingRow(words, control))
 
     def add_widget(self, widget: QWidget) -> None:
         """Add any widget as a row, with a line above it when it is not the first."""
@@ -164,7 +201,6 @@ def scrolled(*widgets: QWidget) -> QScrollArea:
     layout.addStretch(1)
     area = QScrollArea()
     area.setWidgetResizable(True)
-    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     area.setWidget(holder)
     area.viewport().setAutoFillBackground(False)
     holder.setAutoFillBackground(False)

@@ -28,6 +28,8 @@ from desktop_agent.gui.theme import Theme
 
 PageName = Literal["appearance", "models", "behaviour", "rules", "about"]
 _NAMES: tuple[PageName, ...] = ("appearance", "models", "behaviour", "rules", "about")
+# In widths of the text size.
+_SIDE, _WIDE, _HIGH = 15, 63, 48
 _ICONS = ("sun", "key", "settings", "shield-check", "info")
 
 
@@ -65,14 +67,12 @@ class SettingsDialog(QDialog):
         ):
             self._pages.addWidget(page)
         self._names = self._make_names()
-        theme.changed.connect(self._fit_names)
-        self._fit_names()
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         side = QFrame()
         side.setObjectName("sidebar")
-        side.setFixedWidth(196)
+        self._side = side
         inner = QVBoxLayout(side)
         inner.setContentsMargins(8, 14, 8, 8)
         inner.addWidget(self._names)
@@ -81,13 +81,14 @@ class SettingsDialog(QDialog):
         layout.addWidget(self._pages, 1)
         for page in (self._appearance, self._models, self._behaviour):
             page.changed.connect(self._on_changed)
+        theme.changed.connect(self._fit)
+        self._fit()
         self._models.check_requested.connect(self.check_requested)
         self._models.key_entered.connect(self.key_entered)
         self._models.key_deleted.connect(self.key_deleted)
         self._models.models_requested.connect(self.models_requested)
         self._rules.rule_deleted.connect(self.rule_deleted)
-        self.resize(820, 620)
-        self.setMinimumSize(640, 400)
+        self.setMinimumSize(560, 400)
 
     def _make_names(self) -> PickList:
         titles = (
@@ -109,8 +110,13 @@ class SettingsDialog(QDialog):
         )
         return names
 
-    def _fit_names(self) -> None:
+    def _fit(self) -> None:
+        """Take the room that the person's text size needs."""
+        letter = self._theme.text_px("ui")
+        self._side.setFixedWidth(_SIDE * letter)
         self._names.setFixedHeight(self._names.height_for(len(_NAMES)))
+        room = self.screen().availableSize()
+        self.resize(min(_WIDE * letter, room.width()), min(_HIGH * letter, room.height()))
 
     # -- down -----------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 import threading
+from collections.abc import Callable
 from types import FrameType, TracebackType
 
 from PySide6.QtCore import (
@@ -50,8 +51,10 @@ def make_application() -> QApplication:
     return app
 
 
-def run_window(compose: Compose, settings: Settings, folder: str = "") -> int:
-    """Show the window and run until it is closed."""
+def run_window(
+    compose: Compose, settings: Settings, folder: str, start_logging: Callable[[], object]
+) -> int:
+    """Show the window and run until it is closed; the log begins behind the first paint."""
     app = make_application()
     theme = Theme(app)
     theme.configure(settings.theme, settings.text_scale, settings.reduce_motion)
@@ -61,6 +64,7 @@ def run_window(compose: Compose, settings: Settings, folder: str = "") -> int:
     show_defects(window)
     window.show()
     wait_for_paint(window)
+    start_logging()
     return run_loop(app, window, bridge, compose)
 
 

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 from desktop_agent.gui.session_panel import SessionPanel
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import ElidedLabel, IconButton, IconLabel, PrimaryButton, row
-from desktop_agent.gui.workspace_picker import WorkspaceButton
+from desktop_agent.gui.workspace_button import WorkspaceButton
 
 
 class Sidebar(QFrame):

@@ -41,12 +41,14 @@ class Theme(QObject):
         self._scheme = "system"
         self._text_scale = 100
         self._reduced_motion = False
+        self._icons = str(paths.resource("icons"))
         self._colors: dict[str, QColor] = {}
         self._pixmaps: dict[tuple[str, str, int, float], QPixmap] = {}
         self._images = QTemporaryDir()
         self.pulse = Pulse(self, self._tokens["motion"])
+        fonts = paths.resource("fonts")
         for name in _FONT_FILES:
-            QFontDatabase.addApplicationFont(str(paths.resource("fonts") / name))
+            QFontDatabase.addApplicationFont(str(fonts / name))
         app.setStyle("Fusion")
         # Both wrappers are kept: the inner one dies with the outer one's Python object.
         self._hints = app.styleHints()
@@ -115,6 +117,8 @@ class Theme(QObject):
     def size(self, name: str) -> int:
         """Return a measure by its name; heights of rows and controls follow the text size."""
         pixels = int(self._tokens["size"][name])
+        if name == "sidebar" and self._text_scale > 100:
+            return round(pixels * (1 + (self._text_scale - 100) / 250))
         if name in _GROWING and self._text_scale > 100:
             return round(pixels * self._text_scale / 100)
         return pixels
@@ -123,6 +127,10 @@ class Theme(QObject):
         """Return the size of a window that was never resized."""
         width, height = self._tokens["size"]["window_default"]
         return int(width), int(height)
+
+    def icon_px(self, size: int) -> int:
+        """Return an icon's size beside text of the person's size."""
+        return round(size * max(100, self._text_scale) / 100)
 
     def duration(self, name: str) -> int:
         """Return a duration in milliseconds (`fast_ms`, `expand_ms`); 0 when motion is off."""
@@ -142,8 +150,13 @@ class Theme(QObject):
         if found is None:
             if len(self._pixmaps) >= _MAX_PIXMAPS:
                 self._pixmaps.clear()
-            found = self._pixmaps[key] = _render(_svg(name, key[1]), size, dpr)
+            found = self._pixmaps[key] = _render(self._svg(name, key[1]), size, dpr)
         return found
+
+    def _svg(self, name: str, color: str) -> bytes:
+        # Plain strings: some fifty icons are read before the first paint.
+        with open(f"{self._icons}/{name}.svg", "rb") as file:  # noqa: PTH123
+            return file.read().replace(b"currentColor", color.encode())
 
     def _on_system_changed(self) -> None:
         if self._scheme == "system":
@@ -173,14 +186,9 @@ class Theme(QObject):
             color = self.color(token).name()
             path = self._images.filePath(f"{name}-{color[1:]}.svg")
             with open(path, "wb") as file:  # noqa: PTH123 - Qt gives a string
-                file.write(_svg(name, color))
+                file.write(self._svg(name, color))
             found[mark] = path
         return found
-
-
-def _svg(name: str, color: str) -> bytes:
-    source = (paths.resource("icons") / f"{name}.svg").read_bytes()
-    return source.replace(b"currentColor", color.encode())
 
 
 def _render(source: bytes, size: int, dpr: float) -> QPixmap:

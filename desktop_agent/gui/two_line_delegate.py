@@ -10,7 +10,7 @@ from desktop_agent.gui.models.snapshot_list import ROW_ROLE
 from desktop_agent.gui.theme import Theme
 
 _Index = QModelIndex | QPersistentModelIndex
-_ICON = 16
+_ICON_PX = 16
 
 
 class TwoLineDelegate(QStyledItemDelegate):
@@ -19,6 +19,10 @@ class TwoLineDelegate(QStyledItemDelegate):
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self._theme = theme
+
+    @property
+    def _icon_px(self) -> int:
+        return self._theme.icon_px(_ICON_PX)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
         """Return the height of two lines."""
@@ -40,12 +44,14 @@ class TwoLineDelegate(QStyledItemDelegate):
         inner = rect.adjusted(10, 0, -10, 0)
         ratio = painter.device().devicePixelRatioF()
         token = "accent" if one.is_current else "muted"
-        box = QRect(inner.left(), inner.center().y() - _ICON // 2, _ICON, _ICON)
+        box = QRect(
+            inner.left(), inner.center().y() - self._icon_px // 2, self._icon_px, self._icon_px
+        )
         painter.drawPixmap(
-            self._mirror(option, box).topLeft(), theme.pixmap(one.icon, token, _ICON, ratio)
+            self._mirror(option, box).topLeft(), theme.pixmap(one.icon, token, self._icon_px, ratio)
         )
         far = self._paint_far(painter, option, inner, one, ratio)
-        words = inner.adjusted(_ICON + 10, 0, -far - 8, 0)
+        words = inner.adjusted(self._icon_px + 10, 0, -far - 8, 0)
         middle = words.center().y()
         upper = QRect(words.left(), rect.top() + 6, words.width(), middle - rect.top() - 5)
         lower = QRect(words.left(), middle + 1, words.width(), rect.bottom() - middle - 6)
@@ -73,12 +79,17 @@ class TwoLineDelegate(QStyledItemDelegate):
         """Draw the tag or the tick at the far end; return the room it took."""
         tag: str = getattr(one, "tag", "")
         if getattr(one, "is_current", False) and not tag:
-            box = QRect(inner.right() - _ICON, inner.center().y() - _ICON // 2, _ICON, _ICON)
+            box = QRect(
+                inner.right() - self._icon_px,
+                inner.center().y() - self._icon_px // 2,
+                self._icon_px,
+                self._icon_px,
+            )
             painter.drawPixmap(
                 self._mirror(option, box).topLeft(),
-                self._theme.pixmap("check", "accent", _ICON, ratio),
+                self._theme.pixmap("check", "accent", self._icon_px, ratio),
             )
-            return _ICON
+            return self._icon_px
         if not tag:
             return 0
         font = self._theme.font("caption")
@@ -103,6 +114,8 @@ class TwoLineDelegate(QStyledItemDelegate):
         near = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
         aligned = QStyle.visualAlignment(direction, near) | Qt.AlignmentFlag.AlignAbsolute
         shown = painter.fontMetrics().elidedText(text, mode, box.width())
+        # Isolated, and a path is always left to right: else a mirrored window scrambles it.
+        shown = f"\u2066{shown}\u2069" if "/" in text else f"\u2068{shown}\u2069"
         painter.drawText(self._mirror(option, box), int(aligned), shown)
 
     def _mirror(self, option: QStyleOptionViewItem, box: QRect) -> QRect:

@@ -47,8 +47,8 @@ class FolderStep(QWidget):
         layout.addWidget(TextLabel(self.tr("Choose a folder to work in"), "h1"))
         about = TextLabel(
             self.tr(
-                "The agent may read everything in this folder. "
-                "It shows you each change and each command first, and asks."
+                "The agent may read everything in this folder. It asks before it changes "
+                "a file, or runs a command that does more than look."
             ),
             "muted",
         )
@@ -71,7 +71,7 @@ class FolderStep(QWidget):
         self._doubtful = path if words else ""
         self._warn.setVisible(bool(words))
         self._words.setText(words)
-        self._where.setText(short_path(path))
+        self._where.setText(path)
         if not words:
             self.folder_chosen.emit(path)
 

@@ -10,7 +10,7 @@ from desktop_agent.core.models import DEMO_MODEL, KeyInfo, ModelInfo, ServerInfo
 from desktop_agent.core.settings import CustomServer
 from desktop_agent.gui.key_form import KeyForm
 from desktop_agent.gui.model_words import can_work, count_words, model_hints
-from desktop_agent.gui.provider_choices import provider_title
+from desktop_agent.gui.provider_choices import is_host, provider_title
 from desktop_agent.gui.server_form import ServerForm
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.welcome_card import Card, ModelCombo
@@ -97,7 +97,8 @@ class ModelStep(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._models: tuple[ModelInfo, ...] = ()
+        # None while the sources are being asked.
+        self._models: tuple[ModelInfo, ...] | None = None
         self._servers: dict[str, ModelCard] = {}
         self._providers: dict[str, ModelCard] = {}
         self.setObjectName("modelStep")
@@ -149,8 +150,8 @@ class ModelStep(QWidget):
     def set_keys(self, keys: tuple[KeyInfo, ...]) -> None:
         """Show a card for each provider whose key is there."""
         for key in keys:
-            if key.provider in self._providers:
-                continue
+            if key.provider in self._providers or is_host(key.provider):
+                continue  # a typed server has a card of its own
             title = provider_title(key.provider)
             found = self.tr("Found a key: {provider}").format(provider=title)
             card = self._card("cardKey", "key", found, self._found.count())
@@ -264,26 +265,25 @@ class ModelStep(QWidget):
         card.set_detail(self.tr("Asking for its models…"))
         card.opened.connect(self.models_requested)
         self._providers[owner] = card
-        self._models = ()
+        self._models = None
         self.models_requested.emit()
 
     def _feed_providers(self) -> None:
+        if self._models is None:
+            return
         for owner, card in self._providers.items():
             models = tuple(one for one in self._models if owner in (one.provider, one.api_base))
-            if models:
-                card.set_detail(count_words(len(models)))
-                card.set_models(models)
-            elif self._models:
-                card.set_detail(self.tr("It offered no model just now."))
-                card.set_models(())
+            none = self.tr("It offered no model just now.")
+            card.set_detail(count_words(len(models)) if models else none)
+            card.set_models(models)
 
     def _feed_typed(self) -> None:
         known = {*self._servers, *self._providers}
-        typed = {one.api_base: one for one in self._models if one.api_base}
+        typed = {one.api_base: one for one in self._models or () if one.api_base}
         for base, first in typed.items():
             if base not in known:
                 card = self._card("cardTyped", "server", first.provider or base, 0)
-                models = tuple(one for one in self._models if one.api_base == base)
+                models = tuple(one for one in self._models or () if one.api_base == base)
                 card.set_models(models)
                 self._servers[base] = card
 

@@ -52,7 +52,6 @@ class IconButton(QToolButton):
         self.setAccessibleName(name)
         self.setToolTip(name)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.setIconSize(QSize(size, size))
         self.setMinimumSize(theme.size("hit_min"), theme.size("hit_min"))
         theme.changed.connect(self._paint_icon)
         self._paint_icon()
@@ -64,7 +63,9 @@ class IconButton(QToolButton):
         self._paint_icon()
 
     def _paint_icon(self) -> None:
-        self.setIcon(self._theme.icon(self._icon, self._token, self._size))
+        size = self._theme.icon_px(self._size)
+        self.setIconSize(QSize(size, size))
+        self.setIcon(self._theme.icon(self._icon, self._token, size))
 
 
 class TextButton(QPushButton):
@@ -87,7 +88,6 @@ class TextButton(QPushButton):
         self.setProperty("kind", kind)
         self.set_text(text)
         if icon:
-            self.setIconSize(QSize(14, 14))
             theme.changed.connect(self._paint_icon)
             self._paint_icon()
 
@@ -103,7 +103,9 @@ class TextButton(QPushButton):
         self._paint_icon()
 
     def _paint_icon(self) -> None:
-        self.setIcon(self._theme.icon(self._icon, self._token, 14))
+        size = self._theme.icon_px(14)
+        self.setIconSize(QSize(size, size))
+        self.setIcon(self._theme.icon(self._icon, self._token, size))
 
 
 class PrimaryButton(TextButton):
@@ -155,7 +157,6 @@ class IconLabel(QLabel):
         self._icon = icon
         self._token = token
         self._size = size
-        self.setFixedSize(size, size)
         theme.changed.connect(self._paint_icon)
         self._paint_icon()
 
@@ -166,8 +167,9 @@ class IconLabel(QLabel):
         self._paint_icon()
 
     def _paint_icon(self) -> None:
-        ratio = self.devicePixelRatioF()
-        self.setPixmap(self._theme.pixmap(self._icon, self._token, self._size, ratio))
+        size, ratio = self._theme.icon_px(self._size), self.devicePixelRatioF()
+        self.setFixedSize(size, size)
+        self.setPixmap(self._theme.pixmap(self._icon, self._token, size, ratio))
 
 
 class ElidedLabel(QLabel):
@@ -201,7 +203,8 @@ class ElidedLabel(QLabel):
         return self._whole
 
     def sizeHint(self) -> QSize:
-        """Ask for the room of the whole text."""
+        """Ask for the room of the whole text, in the font it will have."""
+        self.ensurePolished()
         hint = super().sizeHint()
         hint.setWidth(self.fontMetrics().horizontalAdvance(self._whole) + 2)
         return hint

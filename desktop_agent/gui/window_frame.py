@@ -35,6 +35,8 @@ class WindowFrame(QWidget):
         self._theme = theme
         self._wants_sidebar = True
         self._is_drawer_open = False
+        # The order in which they are made is the order of Tab.
+        self.sidebar = Sidebar(theme, self)
         self.center = QFrame(self)
         self.center.setObjectName("center")
         self.header = Header(theme, self.center)
@@ -44,7 +46,6 @@ class WindowFrame(QWidget):
         self.stack.setObjectName("pages")
         self.approvals = ApprovalStrip(theme, self.center)
         self.composer = Composer(theme, self.center)
-        self.sidebar = Sidebar(theme, self)
         self._bottom = self._make_bottom()
         column = QVBoxLayout(self.center)
         column.setContentsMargins(0, 0, 0, 0)

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent import paths
 
 _SAVE_MS = 600
+_ROOM = 94  # of the screen, in percent
 _VISIBLE = 80  # pixels of the window that must lie on a screen, both ways
 
 
@@ -29,14 +30,15 @@ class WindowState(QObject):
 
     def restore(self, width: int, height: int) -> None:
         """Put the window where it was, if that still lies on a screen."""
-        self._window.resize(width, height)
         saved = self._file.value("geometry")
-        if isinstance(saved, QByteArray):
-            self._window.restoreGeometry(saved)
-        if not is_on_screen(self._window.geometry()):
-            screen = QGuiApplication.primaryScreen().availableGeometry()
-            self._window.resize(min(width, screen.width()), min(height, screen.height()))
-            self._window.move(screen.center() - self._window.rect().center())
+        was_restored = isinstance(saved, QByteArray) and self._window.restoreGeometry(saved)
+        if was_restored and is_on_screen(self._window.geometry()):
+            return
+        screen = QGuiApplication.primaryScreen().availableGeometry()
+        # Room is left for the window's own frame.
+        wide, high = screen.width() * _ROOM // 100, screen.height() * _ROOM // 100
+        self._window.resize(min(width, wide), min(height, high))
+        self._window.move(screen.center() - self._window.rect().center())
 
     def save(self) -> None:
         """Write the window's place."""

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from PySide6.QtCore import QModelIndex, QPoint, QSize, Qt, Signal
+from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QFrame,
-    QHBoxLayout,
     QListView,
     QMenu,
-    QPushButton,
     QVBoxLayout,
     QWidget,
 )
@@ -23,7 +21,6 @@ from desktop_agent.gui.extra_folders import ExtraFolders
 from desktop_agent.gui.folders import (
     folder_icon,
     folder_warning,
-    git_branch,
     real_folder,
     short_path,
 )
@@ -31,7 +28,6 @@ from desktop_agent.gui.models.snapshot_list import ROW_ROLE, SnapshotListModel
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.two_line_delegate import TwoLineDelegate
 from desktop_agent.gui.widgets import (
-    ElidedLabel,
     GhostButton,
     IconLabel,
     Popover,
@@ -65,54 +61,6 @@ class FolderRow:
     def spoken(self) -> str:
         """The row as a screen reader says it."""
         return ", ".join(part for part in (self.title, self.detail, self.tag) if part)
-
-
-class WorkspaceButton(QPushButton):
-    """Names the folder, its path and its git branch."""
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self.setObjectName("workspaceButton")
-        self._icon = IconLabel(theme, "folder", "accent", 18, self)
-        self._name = ElidedLabel("", role="strong", parent=self)
-        self._place = ElidedLabel("", Qt.TextElideMode.ElideMiddle, "caption", self)
-        arrows = IconLabel(theme, "chevrons-up-down", "subtle", 14, self)
-        for child in (self._icon, self._name, self._place, arrows):
-            child.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        words = QVBoxLayout()
-        words.setSpacing(1)
-        words.addWidget(self._name)
-        words.addWidget(self._place)
-        self._lines = layout = QHBoxLayout(self)
-        layout.setContentsMargins(12, 8, 10, 8)
-        layout.setSpacing(10)
-        layout.addWidget(self._icon)
-        layout.addLayout(words, 1)
-        layout.addWidget(arrows)
-        self.set_workspace(None)
-
-    def set_workspace(self, workspace: Workspace | None) -> None:
-        """Show this folder; without one, invite to choose."""
-        if workspace is None:
-            name, place, icon = self.tr("Choose a folder"), self.tr("to work in"), "folder-open"
-        else:
-            branch = git_branch(workspace.root)
-            name, icon = workspace.name, folder_icon(workspace.root)
-            place = short_path(workspace.root) + (f"  ·  {branch}" if branch else "")
-        self._icon.set_icon(icon)
-        self._name.set_text(name)
-        self._place.set_text(place)
-        self.setAccessibleName(self.tr("Folder: {name}, {place}").format(name=name, place=place))
-        self.setToolTip(self.tr("Change the folder (Ctrl+O)"))
-
-    def sizeHint(self) -> QSize:
-        """Take the room of the two lines, not of a button's text."""
-        return QSize(self._theme.size("sidebar") - 24, self._lines.sizeHint().height())
-
-    def minimumSizeHint(self) -> QSize:
-        """Never be lower than the two lines."""
-        return QSize(120, self._lines.sizeHint().height())
 
 
 class WorkspacePicker(Popover):
@@ -189,6 +137,7 @@ class WorkspacePicker(Popover):
         self.list.remove_pressed.connect(self._on_remove)
         self.list.customContextMenuRequested.connect(self._show_menu)
         self._title = TextLabel(self.tr("Recent"), "section", self)
+        self._title.setIndent(theme.space("s"))
         self._browse = GhostButton(theme, self.tr("Open folder…"), "folder-open", self)
         self._browse.setObjectName("openFolder")
         self._browse.setToolTip(self.tr("Or drop a folder on the window"))

@@ -6,12 +6,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from desktop_agent.core.messages import UNKNOWN_OUTCOME, Message, ToolCall, ToolResult
+from desktop_agent.core.messages import UNKNOWN_OUTCOME, Message, TextPart, ToolCall, ToolResult
 
 # A longer result is not looked at: the demo has to stay quick in any folder.
 _MAX_LINES = 20_000
 _LONGEST_HIT = 2_000
 _NOTE_MARK = "[Note from the user]"
+_ATTACHED = "<file path="
+_TASKS_END = "</tasks>"
 _CUT_CALLS = ("Cancelled", "Not executed", UNKNOWN_OUTCOME)
 _NUMBERED = re.compile(r"^\s*(\d+)\t(.*)$")
 _MORE_FILES = re.compile(r"\[There are more; go on with offset=(\d{1,9})\.\]")
@@ -65,10 +67,21 @@ def since_last_answer(messages: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(messages)
 
 
+def said(message: Message) -> str:
+    """Return the person's own words in a message: no attached file, no edit of the task list."""
+    parts = (part.text for part in message.parts if isinstance(part, TextPart))
+    text = "".join(
+        part
+        for part in parts
+        if not part.lstrip().startswith(_ATTACHED) and not part.rstrip().endswith(_TASKS_END)
+    )
+    return text.strip().removeprefix(_NOTE_MARK).strip()
+
+
 def user_texts(messages: Sequence[Message]) -> tuple[str, ...]:
-    """Return the texts of the user's messages that hold any."""
-    texts = (message.text.strip() for message in messages if message.role == "user")
-    return tuple(text.removeprefix(_NOTE_MARK).strip() for text in texts if text)
+    """Return what the user's messages say, of those that say something."""
+    texts = (said(message) for message in messages if message.role == "user")
+    return tuple(text for text in texts if text)
 
 
 def listed_paths(text: str) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ SIGNATURE = (
 )
 _HEADING = re.compile(r"^#{1,3}\s+(.+)$")
 _DEFINITION = re.compile(r"^(?:async\s+)?(?:def|class|function|func|fn)\s+(\w+)")
-_MARK = re.compile(r"\b(?:TODO|FIXME)\b|^\s*[-*] \[ \]")
+_MARK = re.compile(r"\bto-?do\b|\bfix-?me\b|^\s*[-*] \[ \]", re.I)
 
 
 @dataclass(frozen=True, slots=True)

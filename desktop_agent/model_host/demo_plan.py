@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from desktop_agent.core.messages import Message
 from desktop_agent.core.requests import ModelRequest
 from desktop_agent.model_host import demo_answers, demo_survey
+from desktop_agent.model_host.demo_history import said
 from desktop_agent.model_host.demo_orders import order_in
 from desktop_agent.model_host.demo_step import CLOSING, Step
 
@@ -29,7 +30,7 @@ def survey_opening(messages: Sequence[Message]) -> int | None:
     is_first = True
     for place, message in enumerate(messages):
         if message.role == "user":
-            kind = order_in(message.text).kind
+            kind = order_in(said(message)).kind
             if opening is None and (kind == "survey" or (is_first and not kind)):
                 opening = place
             is_first = False

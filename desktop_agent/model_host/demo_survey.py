@@ -17,6 +17,7 @@ from desktop_agent.model_host.demo_history import (
     is_cut,
     listed_paths,
     next_offset,
+    said,
     since_last_answer,
     user_texts,
 )
@@ -25,7 +26,7 @@ from desktop_agent.model_host.demo_orders import Wishes, is_onward, wishes
 from desktop_agent.model_host.demo_overview import SIGNATURE, Reading, Survey, overview, summary
 from desktop_agent.model_host.demo_step import CLOSING, TARGETS, Step, Want, joined
 
-_SEARCH = r"TODO|FIXME|- \[ \]"
+_SEARCH = r"to-?do|fix-?me|- \[ \]"
 _MOST_TRIES = 4
 _MOST_PAGES = 4
 _REFUSAL_WORDS = re.compile(r"They said: (.+)", re.S)
@@ -78,7 +79,7 @@ class _Story:
     @cached_property
     def wishes(self) -> Wishes:
         notes = (*_words_of_refusals(self.done), *user_texts(self.messages[1:]))
-        return wishes(self.messages[0].text, notes, self.paths)
+        return wishes(said(self.messages[0]), notes, self.paths)
 
     @cached_property
     def readings(self) -> dict[str, Reading]:
@@ -143,7 +144,7 @@ def _list_files(story: _Story) -> Step:
         return _end(story, f"I could not list the files: {reason}")
     wants = [Want("glob", {"pattern": "**/*"})]
     if "grep" in story.tools:
-        wants.append(Want("grep", {"pattern": _SEARCH}))
+        wants.append(Want("grep", {"pattern": _SEARCH, "ignore_case": True}))
     is_new = len(story.messages) == 1
     text = _INTRODUCTION if is_new else joined(_heard(story), "I'll look at the files.")
     return Step(text, tuple(wants), _THOUGHTS if is_new else "")

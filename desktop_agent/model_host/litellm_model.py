@@ -23,26 +23,22 @@ from desktop_agent.model_host import faults
 from desktop_agent.model_host.assembly import Assembly
 from desktop_agent.model_host.conversation import Conversation, family_of
 from desktop_agent.model_host.exchange import CURRENT, Exchange
+from desktop_agent.model_host.litellm_setup import NO_MCP, make_ready
 from desktop_agent.model_host.pricing import cost_of, read_usage, usage_of
 
 # Stops an answer that would never end; a thousand pages are not an answer.
 CHARACTER_LIMIT = 4_000_000
 _LONGEST_WAIT_S = 120.0
 _LONGEST_DELAY_S = 30.0
-_NEEDS_KEY = tuple(
-    f"{provider}/"
-    for provider in [
-        "openai",
-        "anthropic",
-        "gemini",
-        "mistral",
-        "groq",
-        "openrouter",
-        "deepseek",
-        "xai",
-        "cohere",
-        "together_ai",
-    ]
+_NEEDS_KEY = (
+    "openai/",
+    "anthropic/",
+    "gemini/",
+    "mistral/",
+    "groq/",
+    "openrouter/",
+    "deepseek/",
+    "xai/",
 )
 
 
@@ -70,6 +66,7 @@ def check_has_key(request: ModelRequest, key: str) -> None:
 async def answer(litellm: Any, asked: Asked, emit: Callable[[StreamItem], None]) -> None:
     """Emit Retrying*, Accepted, Delta*, Answer; raises ModelError."""
     request = asked.request
+    await make_ready(request.model)
     started = time.monotonic()
     tries = 0
     is_accepted = False
@@ -151,6 +148,7 @@ class _Attempt:
             "stream_options": {"include_usage": True},
             "num_retries": 0,
             "max_retries": 0,
+            **NO_MCP,
             # Our own clock watches; litellm's would also end answers that are only long.
             "timeout": 24 * 3600.0,
         }

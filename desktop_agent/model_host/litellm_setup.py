@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import functools
 import logging
 import os
+import sys
 import warnings
+from importlib import import_module
 from typing import Any
 
 _ENVIRONMENT = {
@@ -20,6 +23,25 @@ _ENVIRONMENT = {
     # not rewrite the whole history for each request.
     "EXPERIMENTAL_OPENAI_BASE_LLM_HTTP_HANDLER": "True",
 }
+
+_LAZY = (
+    "anyio._backends._asyncio",
+    "litellm._service_logger",
+    "litellm.integrations.prometheus_services",
+    "litellm.litellm_core_utils.logging_callback_manager",
+    "litellm.llms.anthropic.completion.transformation",
+    "litellm.llms.gemini.chat.transformation",
+    "litellm.llms.litellm_proxy.chat.transformation",
+    "litellm.llms.ollama.chat.transformation",
+    "litellm.llms.openai_like.dynamic_config",
+    "litellm.llms.vertex_ai.context_caching.vertex_ai_context_caching",
+    "litellm.llms.vertex_ai.vertex_ai_partner_models.anthropic.transformation",
+    "litellm.proxy.openai_files_endpoints.common_utils",
+)
+_FOR_RESPONSES = "litellm.responses.mcp.litellm_proxy_mcp_handler"
+
+# litellm's own MCP client is not used, and costs half a second and 15 MB.
+NO_MCP: dict[str, Any] = {"_skip_mcp_handler": True}
 
 
 def prepare() -> None:
@@ -50,28 +72,40 @@ def load() -> Any:
     # It would put all chunks together again at the end, and count tokens on its own when the
     # provider did not: milliseconds for each answer, and a download for some models.
     setattr(litellm, "stream_chunk_builder", _no_summary)  # noqa: B010  (its type is another)
+    # It counts the tokens of an answer that has not come yet.
+    setattr(litellm, "response_cost_calculator", _no_cost)  # noqa: B010  (as above)
+    # Only for counts that we don't want; the real one takes 45 MB.
+    setattr(import_module("litellm.main"), "encoding", _NoEncoding())  # noqa: B010  (as above)
     _install_transport()
-    _warm_up(litellm)
+    _warm_up()
     return litellm
 
 
-def _warm_up(litellm: Any) -> None:
-    """Import what litellm imports at its first request: it would stop all streams for a second."""
-    tool = {"type": "function", "function": {"name": "none", "parameters": {}}}
-    with contextlib.suppress(Exception):  # the first request then pays for it
-        answer = litellm.completion(
-            model="openai/none",
-            api_key="none",
-            messages=[{"role": "user", "content": "none"}],
-            tools=[tool],
-            mock_response="none",
-            stream=True,
-        )
-        for _ in answer:
-            pass
+def _warm_up() -> None:
+    """Import what litellm imports at its first requests, which would stop all streams then."""
+    for name in _LAZY:
+        with contextlib.suppress(ImportError):  # the first request then pays for it
+            import_module(name)
+
+
+async def make_ready(model: str) -> None:
+    """Import what only some models need, away from the loop."""
+    if model.startswith(("openai/responses/", "responses/")) and _FOR_RESPONSES not in sys.modules:
+        with contextlib.suppress(ImportError):  # the request itself will tell
+            await asyncio.to_thread(import_module, _FOR_RESPONSES)
+
+
+class _NoEncoding:
+    def encode(self, text: str, **_: Any) -> list[int]:
+        """Say about how many tokens a text has."""
+        return [0] * (len(text) // 4)
 
 
 def _no_summary(*_: Any, **__: Any) -> None:
+    return None
+
+
+def _no_cost(*_: Any, **__: Any) -> None:
     return None
 
 

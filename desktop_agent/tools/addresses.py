@@ -6,6 +6,7 @@ import asyncio
 import ipaddress
 import socket
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 from desktop_agent.core.tool import ToolError
 
@@ -60,3 +61,11 @@ def _is_global(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
     local = address.is_private or address.is_loopback or address.is_link_local
     site = isinstance(address, ipaddress.IPv6Address) and address.is_site_local
     return address.is_global and not (odd or local or site)
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """How names are looked up, and which addresses may be reached."""
+
+    resolve: Resolve = look_up
+    is_allowed: Allow = is_public

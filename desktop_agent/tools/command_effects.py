@@ -148,4 +148,5 @@ def _is_from_workspace(name: str, workspace: Workspace, environment: Mapping[str
 
 
 def _is_word(word: str) -> bool:
-    return bool(word) and word.replace("-", "").replace("_", "").replace(".", "").isalnum()
+    plain = word.replace("-", "").replace("_", "").replace(".", "")
+    return plain.isalnum() and not word.startswith("-")

@@ -59,6 +59,10 @@ def parse(arguments: type[ArgumentsT], raw: Mapping[str, Any]) -> ArgumentsT:
 
     Nulls count as absent, and a list or object sent as JSON text is read: models do both.
     """
+    try:
+        json.dumps(raw, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ToolError("the arguments hold half a character (a lone surrogate).") from None
     given = {key: value for key, value in raw.items() if value is not None}
     try:
         return arguments.model_validate(given)

@@ -107,7 +107,7 @@ class _Reader(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self._in_title:
             self._title.append(data)
-        if self._hidden:
+        if self._hidden or self._in_title:
             return
         if self._pre:
             self._add(data)

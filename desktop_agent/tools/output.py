@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import codecs
 import os
+import re
 import secrets
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,8 @@ _RESULT_HEAD = 8 * 1024
 _RESULT_TAIL = 16 * 1024
 _LIVE_INTERVAL = 1 / 30
 _LIVE_PIECE = 16 * 1024
+_STEERING = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 class Output:
@@ -136,7 +139,7 @@ class LiveText:
 
     def _flush(self) -> None:
         self._timer = None
-        text = self._decoder.decode(bytes(self._pending))
+        text = plain(self._decoder.decode(bytes(self._pending)))
         self._pending.clear()
         if self._skipped:
             text = f"\n[… {self._skipped:,} bytes …]\n{text}"
@@ -146,4 +149,12 @@ class LiveText:
 
 
 def _decoded(content: bytes) -> str:
-    return content.decode("utf-8", "replace").replace("\r\n", "\n")
+    return plain(content.decode("utf-8", "replace"))
+
+
+def plain(text: str) -> str:
+    """Take out what steers a terminal: colours, cursor moves, lines that overwrite themselves."""
+    shown = _STEERING.sub("", text.replace("\r\n", "\n"))
+    if "\r" in shown:
+        shown = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in shown.split("\n"))
+    return _CONTROL.sub("", shown)

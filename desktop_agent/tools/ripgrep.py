@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from dataclasses import dataclass
@@ -14,13 +15,15 @@ from desktop_agent.engine.containment import relative_name
 from desktop_agent.engine.protected import search_exclusions
 from desktop_agent.engine.safe_open import open_folder
 from desktop_agent.tools.environment import command_environment
+from desktop_agent.tools.walk import glob_pattern
 
 _LONGEST_LINE = 500
 _BUFFER = 1 << 20
+_PLAIN_NAME = re.compile(r"[\w.*{},-]+")
 _FIXED = (
     "--no-config", "--color=never", "--no-heading", "--with-filename", "--sort=path", "--hidden",
     "--no-require-git", "--no-follow", f"--max-columns={_LONGEST_LINE}", "--max-columns-preview",
-    "--max-filesize=20M", "--no-messages",
+    "--max-filesize=20M", "--no-messages", "--crlf",
 )  # fmt: skip
 
 
@@ -38,12 +41,13 @@ class Query:
 
 async def search(program: str, folder: Path, query: Query, ctx: ToolContext) -> list[str]:
     """Return the wanted result lines, their paths relative to the workspace folder."""
-    words = [program, *_FIXED, "--files-with-matches" if query.files_only else "--line-number"]
+    what = ("--files-with-matches",) if query.files_only else ("--line-number", "--null")
+    words = [program, *_FIXED, *what]
     if query.ignore_case:
         words.append("--ignore-case")
-    if query.glob:
-        words.append(f"--glob={query.glob}")
-    # The last glob that matches decides, so the exclusions come behind the model's own.
+    if _PLAIN_NAME.fullmatch(query.glob):
+        # Only to be quick: `--glob` itself would bring back what git ignores.
+        words += ["--type-add", f"wanted:{query.glob}", "--type", "wanted"]
     words += [f"--iglob=!{pattern}" for pattern in search_exclusions()]
     words += ["-e", query.pattern, "--", "."]
     process = await _start(words, folder, ctx)
@@ -54,7 +58,7 @@ async def search(program: str, folder: Path, query: Query, ctx: ToolContext) -> 
             process.kill()
         await process.wait()
     prefix = relative_name(ctx.workspace, folder)
-    return [_renamed(line, prefix) for line in lines]
+    return lines if prefix == "." else [f"{prefix}/{line}" for line in lines]
 
 
 async def _start(words: list[str], folder: Path, ctx: ToolContext) -> Process:
@@ -77,15 +81,21 @@ async def _read_lines(process: Process, query: Query) -> list[str]:
     assert process.stdout is not None
     lines: list[str] = []
     skipped = 0
+    names = glob_pattern(query.glob) if query.glob else None
     while len(lines) < query.limit:
         raw = await process.stdout.readline()
         if not raw:
             await _require_no_error(process, found=bool(lines or skipped))
             break
+        line = raw.decode("utf-8", "replace").rstrip("\r\n")
+        path, _, rest = line.partition("\0")
+        path = path.removeprefix("./").removeprefix(".\\")
+        if names and not names.fullmatch(path.replace("\\", "/")):
+            continue
         if skipped < query.skip:
             skipped += 1
             continue
-        lines.append(raw.decode("utf-8", "replace").rstrip("\r\n"))
+        lines.append(f"{path}:{rest}" if rest else path)
     return lines
 
 
@@ -94,8 +104,3 @@ async def _require_no_error(process: Process, *, found: bool) -> None:
     words = (await process.stderr.read(4000)).decode("utf-8", "replace").strip()
     if words and not found:
         raise ToolError(f"the search failed: {words}")
-
-
-def _renamed(line: str, prefix: str) -> str:
-    plain = line.removeprefix("./").removeprefix(".\\")
-    return plain if prefix == "." else f"{prefix}/{plain}"

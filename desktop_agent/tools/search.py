@@ -104,14 +104,14 @@ def _glob(folder: Path, args: GlobArguments, ctx: ToolContext) -> ToolOutput:
     matching = (path for path in walk.files() if wanted.fullmatch(path))
     found = list(islice(matching, args.offset, args.offset + _FILES + 1))
     prefix = relative_name(ctx.workspace, folder)
-    names = [path if prefix == "." else f"{prefix}/{path}" for path in found[:_FILES]]
+    names = [_shown(path if prefix == "." else f"{prefix}/{path}") for path in found[:_FILES]]
     notes: list[str] = []
     if len(found) > _FILES:
         notes.append(f"[There are more; go on with offset={args.offset + _FILES}.]")
     if walk.was_cut:
         notes.append("[The folder is too large to look through; give a deeper path.]")
     summary = f"{len(names)}{'+' if len(found) > _FILES else ''} files"
-    text = "\n".join([*(map(_one_line, names)), *notes]) or "No file matches."
+    text = "\n".join([*names, *notes]) or "No file matches."
     return ToolOutput(text, FilesDisplay(tuple(names[:_SHOWN_IN_CARD]), summary))
 
 
@@ -156,7 +156,7 @@ def _matches(path: Path, name: str, wanted: Any, args: GrepArguments, ctx: ToolC
     for number, line in enumerate(content.split(b"\n"), start=1):
         text = line.removesuffix(b"\r").decode("utf-8", "replace")[:LINE_LENGTH]
         if wanted.search(text):
-            yield name if args.files_only else f"{name}:{number}:{text}"
+            yield _shown(name) if args.files_only else f"{_shown(name)}:{number}:{text}"
             if args.files_only:
                 return
 
@@ -183,5 +183,7 @@ def _is_folder(path: Path, shown: str) -> bool:
         raise ToolError(f"{shown} doesn't exist.") from None
 
 
-def _one_line(name: str) -> str:
-    return name.replace("\n", "\\n").replace("\r", "\\r")
+def _shown(name: str) -> str:
+    """The name on one line, and as text: names can be any bytes."""
+    text = name.encode("utf-8", "replace").decode("utf-8")
+    return text.replace("\n", "\\n").replace("\r", "\\r")

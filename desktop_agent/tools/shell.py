@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from pydantic import Field
@@ -14,7 +17,7 @@ from desktop_agent.core.messages import CommandDisplay, OutputDisplay
 from desktop_agent.core.tool import Access, Preview, ToolContext, ToolError, ToolOutput
 from desktop_agent.engine import commands
 from desktop_agent.engine.containment import resolve_for_write
-from desktop_agent.engine.safe_open import digest
+from desktop_agent.engine.safe_open import digest, open_folder
 from desktop_agent.tools import process_tree
 from desktop_agent.tools.command_effects import effects_of, is_proven_harmless, rule_patterns
 from desktop_agent.tools.define import Arguments, tool
@@ -30,7 +33,9 @@ _LONGEST_S = 600
 class ShellArguments(Arguments):
     """What to run."""
 
-    command: str = Field(min_length=1, description="The command, for bash.")
+    command: str = Field(
+        min_length=1, description="The command; for bash, on Windows PowerShell."
+    )
     directory: str = Field(default=".", description="The folder to run it in.")
     timeout_s: int = Field(
         default=_DEFAULT_S, ge=1, description="Seconds until it is ended; at most 600."
@@ -115,7 +120,13 @@ def _start(
         mark=mark,
         takes_input=args.run_in_background,
     )
-    return RunningCommand(launch, Output(ctx.spill_dir), live.feed if live else _unseen)
+    watch = live.feed if live else _unseen
+    if sys.platform != "linux":
+        return RunningCommand(launch, Output(ctx.spill_dir), watch)
+    # Through the open folder: what is put in its place meanwhile is not where it runs.
+    with open_folder(ctx.workspace, Path(directory)) as descriptor:
+        held = replace(launch, directory=f"/proc/self/fd/{descriptor}")
+        return RunningCommand(held, Output(ctx.spill_dir), watch)
 
 
 def _unseen(chunk: bytes) -> None:

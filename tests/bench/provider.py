@@ -129,12 +129,12 @@ def _text(message: dict[str, Any]) -> str:
 
 async def _words(rate: int, seconds: float) -> AsyncIterator[str]:
     """Yield words by the clock: one that comes late does not move the next one."""
-    start = time.perf_counter()
+    loop = asyncio.get_running_loop()
+    start = loop.time()
     for number in range(int(rate * seconds)):
-        due = start + number / rate
-        delay = due - time.perf_counter()
-        if delay > 0:
-            await asyncio.sleep(delay)
+        due = loop.create_future()
+        loop.call_at(start + number / rate, due.set_result, None)
+        await due
         end = "\n\n" if number % 90 == 89 else "  "
         yield f"w{number:05d}{end}"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import os
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -60,6 +61,13 @@ class GapMeter(QObject):
         now = time.perf_counter()
         self.gaps_ms.append((now - self._last) * 1000)
         self._last = now
+
+
+async def pause(seconds: float) -> None:
+    """Let the window run for a measured time: here time itself is what is wanted."""
+    over = asyncio.get_running_loop().create_future()
+    asyncio.get_running_loop().call_later(seconds, over.set_result, None)
+    await over
 
 
 class Stage:
@@ -131,6 +139,8 @@ def run(
     folder_name: str = "folder",
 ) -> None:
     """Open the window, play, and close it."""
+    # The offscreen platform warns of each thing that only a window manager could do.
+    logging.getLogger("desktop_agent.gui.shell").setLevel(logging.ERROR)
     app = make_application()
     loop = qasync.QEventLoop(app)
     asyncio.set_event_loop(loop)

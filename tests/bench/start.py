@@ -14,6 +14,7 @@ from tests.bench.processes import children, rss_mb
 from tests.bench.report import report
 
 _STARTS = 7
+_MOST_S = 30
 _FLOOR = """
 import sys, time
 from PySide6.QtWidgets import QApplication, QMainWindow
@@ -51,26 +52,30 @@ def _median_start(program: str) -> float:
     return statistics.median(delays)
 
 
-def _settled(pids: list[int]) -> list[float]:
-    """Return the memory of processes once it has stopped growing."""
-    before = [0.0]
-    for _ in range(60):
-        now = [rss_mb(pid) for pid in pids]
-        if abs(sum(now) - sum(before)) < 0.5:
-            return now
-        before = now
-        time.sleep(1)
-    return before
+def _passes(process: subprocess.Popen[str], seconds: float) -> bool:
+    """Wait, and tell whether the process has lived through it."""
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return True
+    return False
 
 
 def _memory(program: str) -> tuple[float, float]:
-    """Return the memory of the window's process, and of it and all it started."""
+    """Return the memory of the window's process, and of it and all it started.
+
+    The host is started behind the first paint: it is counted once it has stopped growing.
+    """
     process, _ = _start(program)
+    before, now = [0.0], [1.0]
     try:
-        time.sleep(3)  # the host is started right after the first paint
-        pids = [process.pid, *children(process.pid)]
-        memory = _settled(pids)
-        return memory[0], sum(memory)
+        assert _passes(process, 3), "the app ended by itself"
+        for _ in range(_MOST_S):
+            assert _passes(process, 1), "the app ended by itself"
+            before, now = now, [rss_mb(pid) for pid in (process.pid, *children(process.pid))]
+            if len(before) == len(now) and abs(sum(now) - sum(before)) < 0.3:
+                break
+        return now[0], sum(now)
     finally:
         process.kill()
         process.wait()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import time
 
@@ -12,7 +11,7 @@ from desktop_agent.core.settings import Settings
 from tests.bench.processes import rss_mb
 from tests.bench.provider import WORD_LENGTH, ProviderProcess
 from tests.bench.report import report
-from tests.bench.stage import Stage, run
+from tests.bench.stage import Stage, pause, run
 
 _STREAMS, _RATE, _SECONDS = 32, 100, 20
 _MARGIN_S = 8
@@ -62,7 +61,7 @@ async def _play(stage: Stage) -> None:
 async def _measure(stage: Stage, counter: _Counter) -> None:
     stage.meter.start()
     start, before = time.perf_counter(), counter.chunks
-    await asyncio.sleep(_SECONDS)
+    await pause(_SECONDS)
     seconds, chunks = time.perf_counter() - start, counter.chunks - before
     stage.meter.stop()
     report("streams_gap_p99", stage.meter.percentile(0.99))

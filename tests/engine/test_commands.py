@@ -475,7 +475,7 @@ def test_what_is_let_through_means_to_the_shell_what_it_says(command: str) -> No
     lexer.whitespace = " \t"
     lexer.whitespace_split = True
     words = list(lexer)
-    assert "rm" not in [word for word in words[:1]]
+    assert "rm" not in words[:1]
     assert not set("`$*?~\\") & set(command.replace("'", "").replace('"', "")) or "'" in command
 
 
@@ -538,8 +538,8 @@ def test_a_rule_covers_what_starts_with_its_words(pattern: str, command: str) ->
     assert covers(pattern, command)
 
 
-UNCOVERED = (
-    r"""
+UNCOVERED = [
+    *r"""
 pytestx
 py
 xpytest
@@ -590,22 +590,20 @@ echo pytest
 cd x && pytest
 time pytest
 exec pytest
-""".strip().splitlines()
-    + [
-        "pytest\nrm a",
-        "pytest\r\nrm a",
-        "pytest # '\nrm -rf x\n#'",
-        "pytest \\\nrm",
-        "pytest\x00",
-        "pytest\u00a0-q",
-        "pytest\u2028rm a",
-        "",
-        "pytest |& rm a",
-        "pytest ;; rm",
-        "pytest a#'\nrm x #'",
-        "pytest " + "x" * 20_000,
-    ]
-)
+""".strip().splitlines(),
+    "pytest\nrm a",
+    "pytest\r\nrm a",
+    "pytest # '\nrm -rf x\n#'",
+    "pytest \\\nrm",
+    "pytest\x00",
+    "pytest\xa0-q",
+    "pytest\u2028rm a",
+    "",
+    "pytest |& rm a",
+    "pytest ;; rm",
+    "pytest a#'\nrm x #'",
+    "pytest " + "x" * 20000,
+]
 
 
 @pytest.mark.parametrize("command", UNCOVERED)
@@ -750,8 +748,8 @@ def test_what_nobody_means_is_never_run(command: str) -> None:
     assert is_forbidden(command)
 
 
-MEANT = (
-    r"""
+MEANT = [
+    *r"""
 rm -rf build
 rm -rf ./build
 rm -rf node_modules dist
@@ -779,9 +777,9 @@ python mkfs.py
 man mkfs
 f() { g | h & }; f
 cat > notes.md <<EOF
-""".strip().splitlines()
-    + ["cat > notes.md <<'EOF'\nrm -rf /\nEOF"]
-)
+""".strip().splitlines(),
+    "cat > notes.md <<'EOF'\nrm -rf /\nEOF",
+]
 
 
 @pytest.mark.parametrize("command", MEANT)

@@ -29,6 +29,7 @@ from desktop_agent.engine.safe_open import digest, open_folder, open_read, write
 from desktop_agent.engine.windows_names import refusal
 
 TRIES = 10_000
+WRITES = 3_000  # each makes, writes and renames a file
 
 
 @pytest.fixture
@@ -149,7 +150,7 @@ def test_a_path_that_stays_inside_is_found(place: Path, path: str, resolve) -> N
 
 
 @pytest.mark.parametrize(
-    "path", ["", "   ", "a\0b", "\0", "loop", "loop/x", "loop_a", "sub/../loop_b"]
+    "path", ["", "   ", "a\0b", "\0", "loop", "loop/x", "loop_a", "in_dir/../loop"]
 )
 def test_a_path_that_means_nothing_is_an_error_in_words(place: Path, path: str) -> None:
     with pytest.raises(ToolError) as refused:
@@ -270,7 +271,7 @@ def test_without_openat2_the_walk_is_as_strict(place: Path, monkeypatch) -> None
     with open_read(make_workspace(place), place / "inside.txt") as file:
         assert file.read() == b"inside"
     with open_folder(make_workspace(place), place) as descriptor:
-        assert "inside.txt" in os.listdir(descriptor)
+        assert "inside.txt" in os.listdir(descriptor)  # noqa: PTH208 - of a descriptor
 
 
 # ---- races ----
@@ -356,7 +357,7 @@ def test_no_write_escapes_a_race(place: Path, script, path, monkeypatch) -> None
     outside = place.parent / "outside"
     written = 0
     with flipping(script, place):
-        for _ in range(TRIES):
+        for _ in range(WRITES):
             try:
                 write_atomic(workspace, place / path, b"inside")
                 written += 1

@@ -199,6 +199,14 @@ def test_more_than_the_limit_is_refused_one_by_one(qtbot):
     assert "At most 20" in attachments.entries[-1][1].reason
 
 
+def test_a_thousand_dropped_files_do_not_fill_the_window(qtbot, tmp_path):
+    attachments = AttachmentList()
+    attachments.add_files([tmp_path / f"{number}.txt" for number in range(1000)])
+    assert len(attachments.entries) == MAX_ATTACHMENTS + 1
+    assert attachments.entries[-1][1].name == "980 files"
+    qtbot.waitUntil(lambda: not attachments.is_reading)
+
+
 def test_sizes_are_said_in_units_that_fit():
     assert [size_text(n) for n in (5, 2048, 20_000, 3 << 20, 5 << 30)] == [
         "5 bytes",

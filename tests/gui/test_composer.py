@@ -12,6 +12,7 @@ from desktop_agent.core.events import (
     AgentsChanged,
     EngineFailed,
     NoteQueued,
+    PartDelta,
     SessionOpened,
     SessionsChanged,
     StepEnded,
@@ -231,6 +232,20 @@ def test_each_session_keeps_its_own_draft_and_attachments(qtbot, composer, tmp_p
     assert len(composer._input.parts) == 1
 
 
+def test_undo_does_not_bring_back_the_draft_of_another_session(composer):
+    composer.set_text("secret of the first")
+    composer.apply(opened("se_2"))
+    box(composer).undo()
+    assert composer.draft() == ""
+
+
+def test_streamed_text_costs_the_composer_nothing(composer):
+    shown = []
+    composer._bar.show_state = shown.append
+    composer.apply(PartDelta(AGENT, "me_1", "text", "word "))
+    assert shown == []
+
+
 def test_a_message_that_never_reached_the_disk_comes_back_into_the_box(qtbot, composer):
     composer.set_text("precious words")
     qtbot.keyClick(box(composer), ENTER)
@@ -297,6 +312,16 @@ def test_very_long_pasted_text_becomes_an_attachment_instead_of_freezing_the_box
     assert composer.draft() == "short"
 
 
+def test_a_message_sent_while_its_file_is_being_read_goes_with_the_file(qtbot, composer, tmp_path):
+    file = tmp_path / "a.txt"
+    file.write_text("content")
+    composer.set_text("look")
+    composer.attach_files([file])
+    note = sent(qtbot, composer, lambda: qtbot.keyClick(box(composer), ENTER))
+    assert len(note.attachments) == 1
+    assert note.text == "look"
+
+
 def test_a_refused_file_shows_why_and_is_not_sent(qtbot, composer, tmp_path):
     composer.set_text("look")
     composer.attach_files([tmp_path / "gone.txt"])
@@ -304,6 +329,16 @@ def test_a_refused_file_shows_why_and_is_not_sent(qtbot, composer, tmp_path):
     chips = [w for w in composer.findChildren(QWidget) if w.property("tone") == "err"]
     assert "The file is not there any more." in chips[0].accessibleName()
     assert sent(qtbot, composer, button(composer, "sendButton").click).attachments == ()
+
+
+def test_chips_on_several_lines_take_no_room_from_the_text(qtbot, composer, tmp_path):
+    composer.set_text("one\ntwo\nthree")
+    composer.attach_files([tmp_path / f"{'long name ' * 3}{number}.txt" for number in range(6)])
+    qtbot.waitUntil(lambda: not composer._input.is_reading)
+    text, chips = box(composer), composer._input._chips
+    qtbot.waitUntil(lambda: chips.height() > 100)
+    assert text.height() == text.sizeHint().height()
+    assert chips.geometry().bottom() < text.geometry().top()
 
 
 def test_a_model_without_eyes_is_told_of_before_a_picture_is_sent(composer):

@@ -112,6 +112,23 @@ def test_probing_again_doubles_no_card(welcome):
     assert cards(welcome) == ["cardLocal", "cardKey"]
 
 
+def test_a_provider_that_offers_nothing_says_so_and_can_be_asked_again(qtbot, welcome):
+    welcome.set_keys((KeyInfo("groq", "environment", "GROQ_API_KEY"),))
+    child(welcome, "useModel").click()
+    assert not child(welcome, "useModel").isEnabled()
+    welcome.set_models(())
+    words = [one.text() for one in welcome.findChildren(QLabel) if one.isVisible()]
+    assert "It offered no model just now." in words
+    with qtbot.waitSignal(welcome.models_requested):
+        child(welcome, "useModel").click()
+
+
+def test_the_key_of_a_typed_server_makes_no_second_card(welcome):
+    welcome.set_keys((KeyInfo("10.0.0.4:8000", "keyring"),))
+    welcome.set_models((TYPED,))
+    assert cards(welcome) == ["cardTyped"]
+
+
 def test_a_wrong_key_shows_the_providers_words_and_is_not_kept(qtbot, welcome):
     with qtbot.assertNotEmitted(welcome.key_entered):
         assert paste(qtbot, welcome, "sk-ant-wrong") == ["anthropic", "", "sk-ant-wrong"]

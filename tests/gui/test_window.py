@@ -321,3 +321,41 @@ def test_the_end_of_a_turn_reaches_the_list(quick, qtbot):
     write(qtbot, quick, "list files")
     qtbot.waitUntil(lambda: bool(ended), timeout=WAIT)
     assert ended[0].reason == "finished"
+
+
+def test_a_message_typed_while_the_app_starts_is_not_lost(open_window, project, qtbot):
+    window = open_window(project, model="demo")
+    window.frame.composer.set_text("list files")
+    qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Return)
+    assert window.flow.info is None
+    ready(qtbot, window)
+    wait_shown(qtbot, window, "notes.txt")
+
+
+def test_a_draft_typed_while_the_app_starts_stays_in_the_box(open_window, project, qtbot):
+    window = open_window(project, model="demo")
+    window.frame.composer.set_text("half a thou")
+    ready(qtbot, window)
+    assert window.frame.composer.draft() == "half a thou"
+
+
+def test_each_session_keeps_its_own_draft(quick, qtbot):
+    write(qtbot, quick, "list files")
+    wait_idle(qtbot, quick)
+    first = quick.flow.current
+    quick.frame.composer.set_text("about the first")
+    qtbot.mouseClick(quick.frame.sidebar.new_session, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: quick.flow.current not in (None, first), timeout=WAIT)
+    assert quick.frame.composer.draft() == ""
+    quick.frame.sidebar.sessions.session_chosen.emit(first)
+    qtbot.waitUntil(lambda: quick.frame.composer.draft() == "about the first", timeout=WAIT)
+
+
+def test_a_second_window_on_the_same_sessions_says_why_it_can_not_open_them(
+    open_window, quick, project, qtbot
+):
+    ready(qtbot, quick)
+    second = open_window(project, model="demo")
+    qtbot.waitUntil(lambda: second.frame.notices.isVisible(), timeout=WAIT)
+    assert second.frame.notices._text.text()
+    assert "Error" not in second.frame.notices._text.text()

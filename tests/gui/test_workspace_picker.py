@@ -15,7 +15,8 @@ from desktop_agent.gui.folders import (
     real_folder,
     short_path,
 )
-from desktop_agent.gui.workspace_picker import WorkspaceButton, WorkspacePicker
+from desktop_agent.gui.workspace_button import WorkspaceButton
+from desktop_agent.gui.workspace_picker import WorkspacePicker
 
 
 @pytest.fixture

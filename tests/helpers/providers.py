@@ -169,6 +169,7 @@ class LoopbackProvider:
         self._key = key
         self._context_length = context_length
         self._requests: list[Received] = []
+        self._other_paths: list[str] = []
         self._timings: list[tuple[float, float]] = []
         self._disconnected = 0
         self._failures: list[BaseException] = []
@@ -211,6 +212,12 @@ class LoopbackProvider:
         """The model requests so far, in order of arrival."""
         with self._changed:
             return tuple(self._requests)
+
+    @property
+    def other_paths(self) -> tuple[str, ...]:
+        """What was asked for besides answers: model lists and the like."""
+        with self._changed:
+            return tuple(self._other_paths)
 
     @property
     def timings(self) -> tuple[tuple[float, float], ...]:
@@ -261,6 +268,7 @@ class LoopbackProvider:
         await runner.cleanup()
 
     async def _on_get(self, request: web.Request) -> web.StreamResponse:
+        self._note_path(request.path)
         lists: dict[str, Any] = {
             "/v1/models": {"object": "list", "data": [{"id": self._name, "object": "model"}]},
             "/v1beta/models": {"models": [{"name": f"models/{self._name}"}]},
@@ -274,6 +282,7 @@ class LoopbackProvider:
         arrived = time.perf_counter()
         raw = await request.read()
         if self.dialect == "ollama" and request.path == "/api/show":
+            self._note_path(request.path)
             return web.json_response(self._shown())
         is_gemini = self.dialect == "gemini" and ":" in request.path
         if not is_gemini and request.path != _CHAT_PATH.get(self.dialect):
@@ -299,6 +308,10 @@ class LoopbackProvider:
             self._timings.append((arrived, time.perf_counter()))
             self._changed.notify_all()
         return response
+
+    def _note_path(self, path: str) -> None:
+        with self._changed:
+            self._other_paths.append(path)
 
     def _take(self, request: web.Request, raw: bytes, arrived: float) -> tuple[Received, Step]:
         body = json.loads(raw)

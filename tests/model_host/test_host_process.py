@@ -121,7 +121,7 @@ async def test_the_host_ends_when_the_app_is_killed(tmp_path: Path) -> None:
         "asyncio.run(main())\n"
     )
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen(  # noqa: ASYNC220
+    with subprocess.Popen(
         [sys.executable, str(program)], stdout=subprocess.PIPE, env=environment
     ) as app:
         assert app.stdout is not None
@@ -134,7 +134,7 @@ async def test_the_host_prints_nothing_whatever_happens(monkeypatch) -> None:
     """Neither litellm's advertisements nor errors reach a terminal."""
     ours, theirs = socket.socketpair()
     with theirs:
-        process = subprocess.Popen(  # noqa: ASYNC220
+        process = subprocess.Popen(
             [sys.executable, "-P", "-m", "desktop_agent.model_host", str(theirs.fileno())],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -168,7 +168,7 @@ async def test_no_key_of_the_environment_reaches_the_host(monkeypatch) -> None:
     hosted = HostedModel(key_for=lambda _name: None)
     await hosted.start()
     try:
-        environ = Path(f"/proc/{hosted.pid}/environ").read_bytes()  # noqa: ASYNC240
+        environ = Path(f"/proc/{hosted.pid}/environ").read_bytes()
     finally:
         await hosted.close()
     assert KEY.encode() not in environ

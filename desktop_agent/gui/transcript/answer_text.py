@@ -110,6 +110,9 @@ class AnswerText:
 
     def _commit(self, writer: MarkdownWriter, blocks: tuple[Block, ...], chars: int) -> None:
         writer.write(blocks)
+        # An empty block would lose its format when the text behind it is removed.
+        if not writer.is_fresh and not writer.cursor.block().text():
+            return
         self._final.extend(block.signature for block in blocks)
         self._final_chars = chars
         self._tail_offset = writer.cursor.position() - self._frame.firstPosition()

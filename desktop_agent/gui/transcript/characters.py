@@ -14,7 +14,7 @@ _DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]")
 _TERMINAL = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|[@-Z\\^_=>78])"
 )
-_OVERWRITTEN = re.compile(r"[^\n]*\r(?=[^\n])")
+_UNUSUAL = re.compile(r"[^ -~\n\t]")
 _UNBROKEN = re.compile(rf"[^\s\u200b]{{{UNBROKEN_LIMIT}}}(?=[^\s\u200b])")
 _BLANK_LOOKING = "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180e\u2800\u3164\uffa0"
 
@@ -36,13 +36,15 @@ def breakable(text: str) -> str:
 
 def with_marks(text: str) -> str:
     """Return the text with every hidden, control or direction character shown as a mark."""
-    return "".join(_mark(char) if _is_hidden(char) else char for char in text)
+    return _UNUSUAL.sub(lambda found: _mark(found[0]) if _is_hidden(found[0]) else found[0], text)
 
 
 def terminal_text(text: str) -> str:
     """Return a program's output as a person should see it: colours off, overwritten lines gone."""
     plain = _TERMINAL.sub("", text).replace("\r\n", "\n")
-    return with_marks(_OVERWRITTEN.sub("", plain).replace("\r", ""))
+    if "\r" in plain:
+        plain = "\n".join(_last_state(line) for line in plain.split("\n"))
+    return with_marks(plain)
 
 
 def hard_wrapped(text: str) -> str:
@@ -80,9 +82,12 @@ def duration_text(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60:02} m"
 
 
+def _last_state(line: str) -> str:
+    """Return what a line shows after its carriage returns."""
+    return next((part for part in reversed(line.split("\r")) if part), "")
+
+
 def _is_hidden(char: str) -> bool:
-    if " " <= char <= "~" or char in "\n\t":
-        return False
     code = ord(char)
     if code < 0xA0 or char in _BLANK_LOOKING or 0xE0000 <= code <= 0xE0FFF:
         return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 # Longer code is shown in one colour: a lexer may take seconds on it.
@@ -12,7 +12,7 @@ _LIMIT = 60_000
 
 def spans(code: str, language: str) -> Iterator[tuple[str, str]]:
     """Yield the code in runs with a colour token; an empty token is the text's own colour."""
-    lexer = _lexer(language) if language and len(code) <= _LIMIT else None
+    lexer = _lexers().get(language) if language and len(code) <= _LIMIT else None
     if lexer is None:
         yield code, ""
         return
@@ -32,9 +32,33 @@ def spans_by_line(code: str, language: str) -> list[list[tuple[str, str]]]:
     return lines
 
 
-@lru_cache(maxsize=64)
-def _lexer(language: str) -> Any:
-    # Pygments takes 40 ms to import, and many sessions show no code.
+def is_ready(language: str) -> bool:
+    """Whether the colours of a language cost nothing to begin with."""
+    return not language or _lexers().has(language)
+
+
+class _Lexers:
+    """The lexers that were asked for; to make the first one takes 0.1 s."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Any] = {}
+
+    def has(self, language: str) -> bool:
+        return language in self._made
+
+    def get(self, language: str) -> Any:
+        if language not in self._made:
+            self._made[language] = _make_lexer(language)
+        return self._made[language]
+
+
+@cache
+def _lexers() -> _Lexers:
+    return _Lexers()
+
+
+def _make_lexer(language: str) -> Any:
+    # Many sessions show no code.
     from pygments.lexers import get_lexer_by_name
     from pygments.util import ClassNotFound
 

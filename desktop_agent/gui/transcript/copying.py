@@ -73,7 +73,8 @@ def _line(block: QTextBlock, start: int, end: int) -> _Line:
     inline = _inline(block, start, end)
     if isinstance(table, QTextTable):
         cell = table.cellAt(at)
-        return _Line("cell", plain, inline, table.firstPosition(), (cell.row(), cell.column()))
+        words = plain if cell.row() == 0 else inline
+        return _Line("cell", plain, words, table.firstPosition(), (cell.row(), cell.column()))
     prefix, mark = _prefixes(block, low == 0)
     quote = "> " * _quote_depth(frame)
     is_listed = block.textList() is not None
@@ -126,8 +127,9 @@ def _marked(text: str, shape: QTextFormat, block: QTextBlockFormat) -> str:
         marked = f"*{marked}*"
     if char.fontStrikeOut():
         marked = f"~~{marked}~~"
-    if char.isAnchor() and not char.anchorHref().startswith("app:"):
-        marked = f"[{marked}]({char.anchorHref()})"
+    address = char.anchorHref() if char.isAnchor() else ""
+    if address and address != inner and not address.startswith("app:"):
+        marked = f"[{marked}]({address})"
     return text.replace(inner, marked, 1)
 
 

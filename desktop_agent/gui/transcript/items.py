@@ -18,6 +18,15 @@ DeliveryState = Literal["", "sending", "delivered", "failed"]
 ToolState = Literal["queued", "waiting", "running", "ok", "failed", "denied", "stopped", "unknown"]
 SETTLED: frozenset[str] = frozenset({"ok", "failed", "denied", "stopped", "unknown"})
 
+# By what a tool call's end is reported as.
+OUTCOMES: dict[str, ToolState] = {
+    "ok": "ok",
+    "failed": "failed",
+    "denied": "denied",
+    "cancelled": "stopped",
+    "unknown": "unknown",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class UserItem:

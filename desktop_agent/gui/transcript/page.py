@@ -19,7 +19,7 @@ BUBBLE_INDENT = 96
 _BUBBLE_PADDING = 12
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class ShownRow:
     """A row and its place in the document. `height` is what a card was given."""
 
@@ -135,6 +135,11 @@ class Page:
             )
             cursor.setBlockCharFormat(char)
             cursor.insertText(words, char)
+
+    def take_uncolored(self) -> list[QTextFrame]:
+        """Return the code that still has no colours; it is not given twice."""
+        taken, self.styles.uncolored = self.styles.uncolored, []
+        return taken
 
     def rect(self, shown: ShownRow) -> QRectF:
         """Return a row's place in the document, without its margins."""

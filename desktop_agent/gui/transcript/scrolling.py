@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QTextBrowser
 
 from desktop_agent.gui.transcript.page import Page, ShownRow
+from desktop_agent.gui.transcript.rows import EARLIER_KEY
 
 # This close to the end counts as at the end.
 STICKY = 48
+
+
+@dataclass(frozen=True, slots=True)
+class _Anchor:
+    """A row, how far below the top of the view it is, and where the scroll bar then stands."""
+
+    shown: ShownRow
+    offset: float
+    value: int
 
 
 class Scrolling(QObject):
@@ -26,13 +37,14 @@ class Scrolling(QObject):
         self._page = page
         self._bar = browser.verticalScrollBar()
         self._is_ours = 0
+        self._anchor: _Anchor | None = None
         self.is_at_end = True
         self._bar.valueChanged.connect(self._on_moved)
 
     @contextmanager
     def kept(self) -> Iterator[None]:
         """Stay at the end, or keep the first row on screen where it is."""
-        anchor = None if self._follows_end() else self._first_on_screen()
+        anchor = None if self._follows_end() else self._anchor_now()
         with self._edited(anchor):
             yield
 
@@ -82,15 +94,25 @@ class Scrolling(QObject):
         shown, offset = anchor
         if shown in self._page.rows:
             self._bar.setValue(round(self._page.rect(shown).top() - offset))
+            self._anchor = _Anchor(shown, offset, self._bar.value())
 
     def _follows_end(self) -> bool:
         return self.is_at_end and not self._browser.textCursor().hasSelection()
+
+    def _anchor_now(self) -> tuple[ShownRow, float] | None:
+        """Go on from the same place if nobody scrolled, else roundings would add up to a drift."""
+        last = self._anchor
+        if last is not None and last.value == self._bar.value() and last.shown in self._page.rows:
+            return last.shown, last.offset
+        return self._first_on_screen()
 
     def _first_on_screen(self) -> tuple[ShownRow, float] | None:
         rows = self._page.rows
         index = self._page.first_below(self._bar.value())
         # A row that the person can see whole moves least when another one changes its height.
-        while index < len(rows) - 1 and self._offset(rows[index]) < 0:
+        while index < len(rows) - 1 and (
+            rows[index].row.key == EARLIER_KEY or self._offset(rows[index]) < 0
+        ):
             index += 1
         return (rows[index], self._offset(rows[index])) if index < len(rows) else None
 

@@ -9,6 +9,7 @@ from PySide6.QtGui import (
     QTextBlockFormat,
     QTextCharFormat,
     QTextFormat,
+    QTextFrame,
     QTextFrameFormat,
 )
 
@@ -29,11 +30,15 @@ _LINE_PERCENT = {"body": 138, "code": 122, "table": 118, "heading": 115, "tight"
 
 
 class Styles:
-    """The formats for one look; made anew when the theme changes."""
+    """The formats for one look; made anew when the theme changes.
+
+    `uncolored` is code that was written before its colours were at hand.
+    """
 
     def __init__(self, theme: Theme) -> None:
         self._theme = theme
         self._chars: dict[tuple[str, str, bool, str], QTextCharFormat] = {}
+        self.uncolored: list[QTextFrame] = []
 
     def color(self, token: str) -> QColor:
         """Return a colour of the theme."""

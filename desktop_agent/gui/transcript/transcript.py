@@ -34,6 +34,7 @@ from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import Message, ToolResult
 from desktop_agent.gui.transcript.event_log import LIVE_OUTPUT_LIMIT, EventLog
 from desktop_agent.gui.transcript.items import (
+    OUTCOMES,
     SETTLED,
     AnswerItem,
     ApprovalItem,
@@ -53,13 +54,6 @@ from desktop_agent.gui.transcript.items import (
 from desktop_agent.gui.transcript.parts import segment_key, segments, user_item
 
 _RETRY = "retry"
-_OUTCOMES: dict[str, ToolState] = {
-    "ok": "ok",
-    "failed": "failed",
-    "denied": "denied",
-    "cancelled": "stopped",
-    "unknown": "unknown",
-}
 
 
 class Transcript:
@@ -95,6 +89,7 @@ class Transcript:
 
     def _clear(self) -> None:
         self.is_running = False
+        self._told_running: bool | None = None
         self._items: dict[str, Item] = {}
         self._order: list[str] = []
         self._open: dict[str, Item] = {}
@@ -114,7 +109,7 @@ class Transcript:
             transcript.apply(event)
         status = {agent.id: agent.status for agent in opened.agents}.get(opened.info.main_agent)
         if status is not None:
-            transcript._set_running(status != "idle")
+            transcript._stand(is_running=status != "idle")
         return transcript
 
     @property
@@ -160,17 +155,19 @@ class Transcript:
     def prepend(self, events: Sequence[Happening]) -> None:
         """Take in happenings from before the first one: everything is folded again."""
         later = self._log.events
-        was_running = self.is_running
+        told = self._told_running
         self._clear()
         for event in (*events, *later):
             self.apply(event)
-        self._set_running(was_running)
+        if told is not None:
+            self._stand(is_running=told)
 
     # -- turns ---------------------------------------------------------------------------
 
     def _on_turn_started(self, event: TurnStarted) -> Iterable[str]:
         changed = list(self._settle("unknown")) if self.is_running else []
         self.is_running = True
+        self._told_running = None
         self._turn_started_at = event.at
         for item in self._still_open():
             if isinstance(item, TurnItem) and item.is_current:
@@ -180,6 +177,7 @@ class Transcript:
     def _on_turn_ended(self, event: TurnEnded) -> Iterable[str]:
         changed = list(self._settle("stopped" if event.reason == "cancelled" else "unknown"))
         self.is_running = False
+        self._told_running = None
         if event.reason != "finished":
             changed += self._fail_undelivered()
         started, self._turn_started_at = self._turn_started_at, 0.0
@@ -225,8 +223,6 @@ class Transcript:
         return (
             [] if key in self._items else [self._put(FailureItem(key, event.where, event.message))]
         )
-
-    # -- messages ------------------------------------------------------------------------
 
     def _on_message_started(self, event: MessageStarted) -> Iterable[str]:
         self._runs.setdefault(event.message_id, [])
@@ -281,8 +277,6 @@ class Transcript:
             place += 1
         return changed
 
-    # -- tools ---------------------------------------------------------------------------
-
     def _tool(self, call_id: str) -> ToolItem | None:
         item = self._items.get(call_id)
         return item if isinstance(item, ToolItem) else None
@@ -310,7 +304,7 @@ class Transcript:
         item = self._tool(event.result.call_id)
         if item is None:
             return []
-        state = _OUTCOMES[event.outcome]
+        state = OUTCOMES[event.outcome]
         ended = replace(item, state=state, result=event.result, seconds=event.seconds, output="")
         return [self._put(ended)]
 
@@ -383,12 +377,11 @@ class Transcript:
             if isinstance(item, UserItem) and note_id in item.note_ids
         ]
 
-    # -- bookkeeping ---------------------------------------------------------------------
-
-    def _set_running(self, is_running: bool) -> None:
+    def _stand(self, *, is_running: bool) -> None:
+        """Take over what the engine says: the newest page may not show it."""
         if self.is_running and not is_running:
             self._settle("unknown")
-        self.is_running = is_running
+        self.is_running = self._told_running = is_running
 
     def _still_open(self) -> list[Item]:
         """Return what may still change, oldest first: few items, in however long a session."""

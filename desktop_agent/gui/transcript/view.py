@@ -248,6 +248,7 @@ class TranscriptView(QWidget):
         with self._scrolling.kept():
             if self.page.update(index, item):
                 self._hold.start()
+        self._window.fill_soon()
         return True
 
     def _sync(self) -> None:

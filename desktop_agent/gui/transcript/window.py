@@ -7,6 +7,7 @@ from time import perf_counter
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from desktop_agent.gui.transcript.card_layer import CardLayer
+from desktop_agent.gui.transcript.coloring import color_frame
 from desktop_agent.gui.transcript.page import Page
 from desktop_agent.gui.transcript.rows import (
     EarlierRow,
@@ -83,7 +84,7 @@ class RowWindow(QObject):
 
     def fill_soon(self) -> None:
         """Put more rows on top when there is time."""
-        if self._is_short and not self._timer.isActive():
+        if self._has_work and not self._timer.isActive():
             self._timer.start()
 
     def show_more(self) -> bool:
@@ -107,6 +108,10 @@ class RowWindow(QObject):
                 return
 
     # -- inside --------------------------------------------------------------------------
+
+    @property
+    def _has_work(self) -> bool:
+        return self._is_short or bool(self._page.styles.uncolored)
 
     @property
     def _is_short(self) -> bool:
@@ -153,10 +158,12 @@ class RowWindow(QObject):
 
     def _fill(self) -> None:
         """Add a few rows on top, then let the window breathe."""
-        if not self._is_short:
+        if not self._has_work:
             return
         until = perf_counter() + _SLICE_S
         with self._scrolling.kept():
+            for frame in self._page.take_uncolored():
+                color_frame(frame, self._page.styles)
             while self._is_short and perf_counter() < until:
                 self._write_on_top(_CHUNK)
         self.filled.emit()

@@ -22,7 +22,7 @@ from desktop_agent.gui.transcript.characters import (
     with_marks,
     without_direction_marks,
 )
-from desktop_agent.gui.transcript.code_colors import spans_by_line
+from desktop_agent.gui.transcript.code_colors import is_ready, spans_by_line
 from desktop_agent.gui.transcript.markdown import Block, safe_link, task_mark
 from desktop_agent.gui.transcript.styles import (
     CODE_HEADER,
@@ -134,11 +134,14 @@ class MarkdownWriter:
     def code_lines(self, code: str, language: str) -> None:
         """Write lines of code, coloured."""
         block = self._styles.code_block(language)
-        for line in spans_by_line(clean(code), language):
+        has_colors = is_ready(language)
+        for line in spans_by_line(clean(code), language if has_colors else ""):
             self.new_block(block, self._styles.text("ui", mono=True))
             for text, token in line:
                 shaped = self._styles.text("ui", token=token or "fg", mono=True)
                 self.cursor.insertText(breakable(with_marks(text)), shaped)
+        if not has_colors:
+            self._styles.uncolored.append(self.cursor.currentFrame())
 
     # -- blocks --------------------------------------------------------------------------
 

@@ -1,0 +1,416 @@
+"""The view: where the person looks, what is copied, what is found, what is kept."""
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QGuiApplication, QTextCursor
+from PySide6.QtWidgets import QDialog, QPlainTextEdit, QPushButton
+
+from desktop_agent.core.approvals import AllowOnce
+from desktop_agent.core.events import ApprovalResolved, ToolOutput
+from desktop_agent.core.messages import FilesDisplay, OutputDisplay
+from desktop_agent.gui.transcript.items import AnswerItem, UserItem
+from desktop_agent.gui.transcript.rows import EarlierRow, WorkingRow
+from desktop_agent.gui.transcript.tool_card import ToolCard
+from tests.gui.transcript.story import (
+    asks,
+    begins,
+    call,
+    delta,
+    edits,
+    ends,
+    gives,
+    long_session,
+    needs,
+    opened,
+    reads,
+    runs,
+    says,
+    starts_to_say,
+)
+
+
+def settle(qtbot, view):
+    """Wait until every known row is in the document."""
+    qtbot.waitUntil(lambda: not view._window._has_work, timeout=10_000)
+
+
+def bar(view):
+    return view.browser.verticalScrollBar()
+
+
+def top_of(view, text):
+    """Return where on screen the block with this text is."""
+    cursor = view.browser.document().find(text)
+    assert not cursor.isNull()
+    return view.browser.cursorRect(cursor).top()
+
+
+def shown_keys(view):
+    return [shown.row.key for shown in view.page.rows]
+
+
+def test_a_session_opens_at_its_newest_message(view, qtbot):
+    view.open(opened(*long_session(100)))
+    assert "answer 99" in view.browser.toPlainText()
+    assert "answer 5\n" not in view.browser.toPlainText()
+    assert bar(view).value() == bar(view).maximum()
+    settle(qtbot, view)
+    assert "answer 0" in view.browser.toPlainText()
+    assert bar(view).value() == bar(view).maximum()
+    assert not view._pill.isVisible()
+
+
+def test_rows_that_come_in_on_top_do_not_move_what_is_read(view, qtbot):
+    view.open(opened(*long_session(100)))
+    bar(view).setValue(bar(view).maximum() - 200)
+    before = top_of(view, "answer 98")
+    settle(qtbot, view)
+    assert abs(top_of(view, "answer 98") - before) <= 1
+
+
+def test_earlier_messages_come_in_without_moving_what_is_read(view, qtbot):
+    events = long_session(60)
+    cut = len(events) // 2
+    view.open(opened(*events[cut:], first_seq=cut + 1))
+    settle(qtbot, view)
+    bar(view).setValue(0)
+    assert isinstance(view.page.rows[0].row, EarlierRow)
+    before = top_of(view, "question 31")
+    card = view.cards.cards["earlier"]
+    with qtbot.waitSignal(view.earlier_requested):
+        qtbot.mouseClick(card.findChild(QPushButton, "showEarlier"), Qt.MouseButton.LeftButton)
+    view.prepend(events[:cut], 1)
+    settle(qtbot, view)
+    assert abs(top_of(view, "question 31") - before) <= 1
+    assert "question 0" in view.browser.toPlainText()
+    assert not isinstance(view.page.rows[0].row, EarlierRow)
+
+
+def test_new_text_is_followed_only_from_near_the_end(view, qtbot):
+    view.open(opened(*long_session(40), begins(50), status="running"))
+    settle(qtbot, view)
+    view.apply([starts_to_say(99), delta(99, "word " * 300)])
+    assert bar(view).value() == bar(view).maximum()
+    bar(view).setValue(bar(view).maximum() - 47)
+    view.apply([delta(99, "word " * 300)])
+    assert bar(view).value() == bar(view).maximum()
+    bar(view).setValue(bar(view).maximum() - 60)
+    place = bar(view).value()
+    view.apply([delta(99, "word " * 300)])
+    assert bar(view).value() == place
+    assert view._pill.isVisible()
+    qtbot.mouseClick(view._pill, Qt.MouseButton.LeftButton)
+    assert bar(view).value() == bar(view).maximum()
+    assert not view._pill.isVisible()
+
+
+def test_nothing_scrolls_under_a_selection(view, qtbot):
+    view.open(opened(*long_session(40), begins(50), status="running"))
+    settle(qtbot, view)
+    cursor = view.browser.document().find("answer 39")
+    view.browser.setTextCursor(cursor)
+    place = bar(view).value()
+    view.apply([starts_to_say(99), delta(99, "word\n\n" * 100)])
+    assert bar(view).value() == place
+    assert view.browser.textCursor().selectedText() == "answer 39"
+
+
+def test_copying_across_messages_gives_text_and_markdown(view, qtbot):
+    view.open(opened(*asks(1, "Do it"), says(1, "It is **done**."), *edits(1)))
+    view.browser.selectAll()
+    copied = view.browser.createMimeDataFromSelection()
+    markdown = bytes(copied.data("text/markdown").data()).decode()
+    assert "Do it" in copied.text()
+    assert "It is done." in copied.text()
+    assert "It is **done**." in markdown
+    assert "Edit a.py" in copied.text()
+    assert "Delivered" not in copied.text()
+    assert not set(copied.text()) & set("\ufdd0\ufdd1\u2009")
+
+
+def test_a_part_of_a_message_copies_as_that_part(view):
+    view.open(opened(says(1, "one **two three** four")))
+    cursor = view.browser.document().find("wo thr")
+    view.browser.setTextCursor(cursor)
+    copied = view.browser.createMimeDataFromSelection()
+    assert copied.text() == "wo thr"
+    assert bytes(copied.data("text/markdown").data()) == b"**wo thr**"
+
+
+def test_the_last_answer_is_copied_as_it_was_written(view):
+    view.open(opened(says(1, "first"), says(2, "**second**"), *asks(3)))
+    view.copy_last_answer()
+    assert QGuiApplication.clipboard().text() == "**second**"
+
+
+def test_finding_reaches_messages_that_are_not_drawn_yet(view):
+    view.open(opened(*long_session(100)))
+    assert view.find("question 3") == 11
+    assert view.browser.textCursor().selectedText().lower() == "question 3"
+    first = view.browser.textCursor().position()
+    view.find("question 3")
+    assert view.browser.textCursor().position() != first
+    view.find("question 3", backward=True)
+    assert view.browser.textCursor().position() == first
+    assert view.find("nowhere at all") == 0
+
+
+def test_what_cards_say_can_be_found(view):
+    view.open(opened(*reads(1, "src/retry.py"), says(2, "x")))
+    assert view.find("src/retry.py") == 1
+
+
+def test_a_very_long_session_drops_its_oldest_rows_from_the_document(view, qtbot):
+    view.open(opened(*long_session(420)))
+    settle(qtbot, view)
+    assert len(view.page.rows) == 401
+    view.apply(long_session(650)[420 * 5 :])
+    settle(qtbot, view)
+    assert len(view.page.rows) <= 801
+    assert "answer 649" in view.browser.toPlainText()
+    assert "answer 20\n" not in view.browser.toPlainText()
+    bar(view).setValue(0)
+    assert isinstance(view.page.rows[0].row, EarlierRow)
+    with qtbot.assertNotEmitted(view.earlier_requested):
+        view._on_earlier_requested()
+    settle(qtbot, view)
+    assert len(view.page.rows) > 601
+
+
+def test_cards_are_made_only_near_the_viewport(view, qtbot):
+    events = [event for number in range(120) for event in (*edits(number), says(number, "ok"))]
+    view.open(opened(*events))
+    settle(qtbot, view)
+    assert len(view.page.rows) == 240
+    assert len(view.cards.cards) <= 40
+    for place in range(bar(view).maximum(), 0, -400):
+        bar(view).setValue(place)
+    assert len(view.cards.cards) <= 90
+
+
+def test_every_card_stands_exactly_over_its_place(view, qtbot):
+    one = call(50)
+    events = [*asks(1), *reads(1), *edits(2), says(3, "text\n\n```python\nx = 1\n```", one)]
+    view.open(opened(begins(), *events, needs(one), status="running"))
+    settle(qtbot, view)
+    for shown in view.page.rows:
+        card = view.cards.cards.get(shown.row.key)
+        if card is not None:
+            box = view.page.rect(shown)
+            assert abs(card.geometry().top() - (box.top() - bar(view).value())) <= 1
+            assert card.height() == shown.height
+            assert abs(box.height() - shown.height) <= 2
+            assert card.geometry().left() == view.column().left()
+            assert card.width() == view.column().width()
+
+
+def test_unfolding_a_card_keeps_it_under_the_pointer(view, qtbot):
+    one = call(1, "shell", command="make")
+    output = OutputDisplay("\n".join(f"line {n}" for n in range(300)), 0, 1.0)
+    events = [says(1, "", one), runs(one), gives(one, display=output)]
+    view.open(opened(*long_session(20), *events, *long_session(40)[100:]))
+    settle(qtbot, view)
+    view._window.show_back_to(one.id)
+    index = view.page.index_of(one.id)
+    view._scrolling.show(view.page.rows[index])
+    view._place()
+    card = view.cards.cards[one.id]
+    before = card.geometry().top()
+    qtbot.mouseClick(card.header, Qt.MouseButton.LeftButton)
+    assert card.geometry().top() == before
+    assert card.height() > 200
+    assert "Show all" in " ".join(b.accessibleName() for b in card.findChildren(QPushButton))
+    qtbot.keyClick(card.header, Qt.Key.Key_Space)
+    assert card.geometry().top() == before
+    assert card.height() < 50
+
+
+def test_a_card_stays_unfolded_when_it_was_scrolled_away_and_back(view, qtbot):
+    one = call(1, "shell", command="make")
+    done = gives(one, display=OutputDisplay("out", 0, 1.0))
+    view.open(opened(says(1, "", one), runs(one), done, *long_session(60)))
+    settle(qtbot, view)
+    bar(view).setValue(0)
+    view.cards.cards[one.id].header.click()
+    view.cards.drop(one.id)
+    view._place()
+    assert view.cards.cards[one.id].header.isChecked()
+
+
+def test_live_output_shows_while_the_command_runs(view, qtbot):
+    one = call(1, "shell", command="make")
+    view.open(opened(begins(), says(1, "", one), runs(one), status="running"))
+    card = view.cards.cards[one.id]
+    card.header.click()
+    view.apply([ToolOutput("ag_1", one.id, "first\n")])
+    view.apply([ToolOutput("ag_1", one.id, "second\n")])
+    assert "first\nsecond" in card.findChild(QPlainTextEdit).toPlainText()
+
+
+def test_a_long_running_command_shows_its_time(view, clock):
+    one = call(1)
+    view.open(opened(begins(), says(1, "", one), runs(one, at=clock.now), status="running"))
+    card = view.cards.cards[one.id]
+    assert card.header.meta == ""
+    clock.advance(65)
+    view._heartbeat.tick()
+    assert card.header.meta == "1:05"
+
+
+def test_a_silent_model_shows_that_it_thinks(view, clock):
+    view.open(opened(begins(), *asks(1), status="running"))
+    assert isinstance(view.page.rows[-1].row, WorkingRow)
+    view.apply([starts_to_say(1), delta(1, "I am")])
+    assert not isinstance(view.page.rows[-1].row, WorkingRow)
+    clock.advance(4)
+    view._heartbeat._on_second()
+    assert isinstance(view.page.rows[-1].row, WorkingRow)
+    view.apply([delta(1, " here")])
+    assert not isinstance(view.page.rows[-1].row, WorkingRow)
+    view.apply([says(1, "I am here"), ends()])
+    assert not isinstance(view.page.rows[-1].row, WorkingRow)
+
+
+def test_no_clock_runs_behind_a_hidden_view(view, theme, clock):
+    one = call(1)
+    view.open(opened(begins(), says(1, "", one), runs(one), status="running"))
+    assert theme.pulse.is_running
+    assert view._heartbeat.is_beating
+    view.hide()
+    assert not theme.pulse.is_running
+    assert not view._heartbeat.is_beating
+    view.show()
+    view.apply([gives(one), ends()])
+    assert not theme.pulse.is_running
+    assert not view._heartbeat.is_beating
+
+
+def test_three_reads_become_one_line_when_the_work_goes_on(view):
+    view.open(opened(begins(), *reads(1, "a.py"), *reads(2, "b.py"), *reads(3, "c.py")))
+    assert len(view.page.rows) == 3
+    view.apply([says(9, "Now I know.")])
+    assert shown_keys(view) == ["group/call_1", "me_a9/0/text"]
+    assert view.cards.cards["group/call_1"].accessibleName() == "Read 3 files"
+
+
+def test_another_look_keeps_the_text_and_the_place(view, theme, qtbot):
+    view.open(opened(*long_session(40), *edits(1)))
+    settle(qtbot, view)
+    before = view.browser.toPlainText()
+    theme.configure("dark", 150)
+    settle(qtbot, view)
+    assert view.browser.toPlainText() == before
+    block = view.browser.document().find("second paragraph of 39").block()
+    assert block.begin().fragment().charFormat().font().pixelSize() == 21
+    theme.configure("light", 100)
+    settle(qtbot, view)
+
+
+@pytest.mark.parametrize("width", [420, 560, 1400])
+def test_nothing_is_wider_than_the_view(view, qtbot, width):
+    text = "w" * 400 + "\n\n```\n" + "c" * 400 + "\n```\n"
+    view.open(opened(*asks(1, "q" * 300), says(1, text), *edits(1)))
+    with qtbot.waitSignal(view._resize.timeout, timeout=5_000, raising=False):
+        view.resize(width, 600)
+    settle(qtbot, view)
+    assert view.browser.horizontalScrollBar().maximum() == 0
+    assert view.column().width() <= 736
+    for card in view.cards.cards.values():
+        assert card.geometry().left() >= 0
+        assert card.geometry().right() <= width
+
+
+def test_a_short_message_has_a_small_bubble_at_the_far_side(view):
+    view.open(opened(*asks(1, "Yes"), *asks(2, "word " * 200)))
+    small, large = (view.page.rect(shown) for shown in view.page.rows)
+    assert small.width() < 250
+    assert abs(small.right() - large.right()) < 1
+    assert large.width() > 500
+
+
+def test_the_menu_offers_to_edit_and_send_again(view, qtbot):
+    view.open(opened(*asks(1, "Do it"), says(1, "Done")))
+    index = next(n for n, shown in enumerate(view.page.rows) if isinstance(shown.row, UserItem))
+    center = view.page.rect(view.page.rows[index]).center().toPoint()
+    menu = view._menu.build(center - QPoint(0, bar(view).value()))
+    action = next(a for a in menu.actions() if a.text() == "Edit and send again")
+    with qtbot.waitSignal(view.edit_requested) as hit:
+        action.trigger()
+    assert hit.args == ["Do it"]
+
+
+def test_code_has_a_button_that_copies_it(view, qtbot):
+    view.open(opened(says(1, "x\n\n```python\na = 1\nb = 2\n```")))
+    view.browser.viewport().repaint()
+    box, _ = view.browser._copy_boxes[0]
+    qtbot.mouseClick(view.browser.viewport(), Qt.MouseButton.LeftButton, pos=box.center().toPoint())
+    assert QGuiApplication.clipboard().text() == "a = 1\nb = 2"
+
+
+def test_the_arrow_keys_scroll(view, qtbot):
+    view.open(opened(*long_session(60)))
+    settle(qtbot, view)
+    place = bar(view).value()
+    qtbot.keyClick(view.browser, Qt.Key.Key_PageUp)
+    assert bar(view).value() < place - 200
+    qtbot.keyClick(view.browser, Qt.Key.Key_End)
+    assert bar(view).value() == bar(view).maximum()
+
+
+def test_a_whole_long_message_opens_in_a_window(view, qtbot):
+    view.open(opened(says(1, "start " + "x" * 300_000 + " the very end")))
+    assert len(view.browser.toPlainText()) < 140_000
+    shown = view.page.rows[0]
+    assert isinstance(shown.row, AnswerItem)
+    bar(view).setValue(0)
+    view._show_whole(QPoint(300, 40))
+    dialog = view.findChild(QDialog, "textDialog")
+    assert dialog.findChild(QPlainTextEdit).toPlainText().endswith("the very end")
+
+
+def test_a_command_with_a_flood_of_output_unfolds_to_a_bounded_card(view):
+    one = call(1, "shell", command="yes")
+    flood = OutputDisplay("y" * 1_000_000 + "\n" + "line\n" * 12_000, 0, 1.0, "/tmp/all.txt")
+    view.open(opened(says(1, "", one), runs(one), gives(one, display=flood)))
+    card = view.cards.cards[one.id]
+    assert isinstance(card, ToolCard)
+    card.header.click()
+    assert card.height() < 420
+    names = [button.accessibleName() for button in card.findChildren(QPushButton)]
+    assert "Open whole output" in names
+
+
+def test_an_answer_between_tool_cards_lands_in_its_order(view):
+    one, two = call(1, "read", path="a"), call(2, "read", path="b")
+    view.open(opened(begins(), says(1, "before", one, two), needs(two), status="running"))
+    assert shown_keys(view) == ["me_a1/0/text", "call_1", "rq_1"]
+    view.apply([ApprovalResolved("ag_1", "rq_1", AllowOnce()), runs(two)])
+    view.apply([runs(one), gives(one, display=FilesDisplay(("a",), "1 line"))])
+    assert shown_keys(view) == ["me_a1/0/text", "call_1", "rq_1", "call_2"]
+    text = view.browser.toPlainText()
+    assert text.index("before") < text.index("Read a") < text.index("Allowed once")
+
+
+def test_streaming_does_not_touch_what_stands_above(view, qtbot):
+    view.open(opened(*long_session(10), begins(20), status="running"))
+    settle(qtbot, view)
+    changes = []
+    view.browser.document().contentsChange.connect(lambda at, _gone, _new: changes.append(at))
+    view.apply([starts_to_say(50), delta(50, "First paragraph.\n\nSecond")])
+    start = view.page.rows[-1].frame.firstPosition()
+    changes.clear()
+    for _ in range(50):
+        view.apply([delta(50, " word")])
+    first_end = view.browser.document().find("First paragraph.").selectionEnd()
+    assert first_end > start
+    assert min(changes) >= first_end
+
+
+def test_a_cursor_for_nothing_is_left_in_an_empty_session(view):
+    view.open(opened())
+    assert view.page.rows == []
+    assert view.waiting_count() == 0
+    assert not view.focus_oldest_approval()
+    cursor = QTextCursor(view.browser.document())
+    cursor.select(QTextCursor.SelectionType.Document)
+    assert cursor.selectedText() == ""

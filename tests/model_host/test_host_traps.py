@@ -1,0 +1,267 @@
+"""What litellm and its providers are known to get wrong, and a person must not notice."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from desktop_agent.core.faults import Fault
+from desktop_agent.core.ids import new_agent_id, new_message_id
+from desktop_agent.core.messages import (
+    ImagePart,
+    Message,
+    TextPart,
+    ThinkingPart,
+    ToolCall,
+    ToolResult,
+)
+from desktop_agent.core.requests import Limits, ModelRequest
+from desktop_agent.model_host.conversation import convert, seal
+from desktop_agent.model_host.redaction import redact
+from tests.helpers.providers import (
+    DIALECTS,
+    Calls,
+    Finish,
+    Interleaved,
+    LoopbackProvider,
+    NoUsage,
+    Raw,
+    Refusal,
+    Say,
+    ServerTool,
+)
+from tests.model_host.conftest import READ, Ask, said, user
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+every_dialect = pytest.mark.parametrize("dialect", DIALECTS)
+
+
+def sse(*bodies: Any) -> list[bytes]:
+    return [b"data: " + json.dumps(body).encode() + b"\n\n" for body in bodies]
+
+
+def chunk(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
+    return {
+        "id": "c1",
+        "object": "chat.completion.chunk",
+        "created": 1,
+        "model": "m",
+        "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
+    }
+
+
+# 1. Calls with tools need the package mcp.
+@every_dialect
+async def test_a_request_with_tools_works_in_every_dialect(dialect, ask: Ask) -> None:
+    with LoopbackProvider(dialect) as provider:
+        heard = await ask(provider)
+    assert heard.fault is None
+    assert provider.requests[0].tool_names == ("read",)
+
+
+# 3. A tokenizer is fetched for some models when the provider sends no usage.
+@pytest.mark.parametrize("name", ["llama-3.1-8b", "llama-3-70b-instruct", "command-r"])
+async def test_missing_usage_of_a_llama_fetches_no_tokenizer(name, ask: Ask) -> None:
+    with LoopbackProvider("openai", [[NoUsage(), Say("Hi")]], name=name) as provider:
+        heard = await ask(provider)
+    assert heard.text == "Hi"
+    assert heard.answer.usage.input_tokens is None
+
+
+# 4. An Ollama server is asked about the model, in a way that blocks every other stream.
+async def test_an_ollama_server_gets_nothing_but_the_chat(ask: Ask) -> None:
+    with LoopbackProvider("ollama", name="new-model:7b") as provider:
+        heard = await ask(provider)
+        assert heard.text == "Done."
+    assert [request.path for request in provider.requests] == ["/api/chat"]
+    assert provider.other_paths == ()
+
+
+# 5. Tools that the provider ran look like calls.
+async def test_a_tool_that_the_provider_ran_is_shown_and_not_run(ask: Ask) -> None:
+    script = [[ServerTool("web_search"), Say("It rains.")]]
+    with LoopbackProvider("anthropic", script) as provider:
+        heard = await ask(provider)
+    assert not heard.calls
+    assert "web_search" in heard.text
+    assert "It rains." in heard.text
+    assert heard.answer.finish == "stop"
+
+
+# 6 and 8. Null arguments, and arguments that are free text.
+async def test_null_arguments_are_no_arguments(ask: Ask) -> None:
+    with LoopbackProvider("openai", [Calls(("read", "null"))]) as provider:
+        heard = await ask(provider)
+    assert heard.calls[0].arguments == {}
+    assert heard.calls[0].raw == ""
+
+
+@pytest.mark.parametrize("dialect", ["openai", "responses", "anthropic"])
+async def test_free_text_arguments_are_kept_and_can_go_back(dialect, ask: Ask) -> None:
+    agent_id = new_agent_id()
+    with LoopbackProvider(dialect, [Calls(("read", "*** Begin Patch"))]) as provider:
+        history = [user("Go")]
+        heard = await ask(provider, history, agent_id=agent_id)
+        assert heard.calls[0].raw == "*** Begin Patch"
+        assert heard.calls[0].arguments == {}
+        result = ToolResult(heard.calls[0].id, "Not JSON.", is_error=True)
+        history += [said(heard.answer), Message(new_message_id(), "tool", (result,))]
+        assert (await ask(provider, history, agent_id=agent_id)).text == "Done."
+    assert "*** Begin Patch" in json.dumps(provider.requests[1].body)
+
+
+# 7. Models that litellm does not know are not streamed from the Responses API.
+async def test_an_unknown_model_streams_from_the_responses_api(ask: Ask) -> None:
+    with LoopbackProvider("responses", name="gpt-from-next-year") as provider:
+        assert (await ask(provider)).text == "Done."
+    assert provider.requests[0].body["stream"] is True
+
+
+# 10. An empty finish reason, and a filtered choice without a message.
+async def test_an_empty_finish_reason_is_no_failure(ask: Ask) -> None:
+    frames = [*sse(chunk({"content": "Hi"}), chunk({}, "")), b"data: [DONE]\n\n"]
+    with LoopbackProvider("openai", [Raw(frames)]) as provider:
+        heard = await ask(provider)
+    assert heard.text == "Hi"
+
+
+@every_dialect
+async def test_a_filtered_answer_without_text_is_told_as_filtered(dialect, ask: Ask) -> None:
+    if dialect == "ollama":
+        pytest.skip("Ollama has no filter")
+    with LoopbackProvider(dialect, [Finish("content_filter")]) as provider:
+        heard = await ask(provider, limits=Limits(retry_total_s=0, max_retries=0))
+    if heard.fault is None:
+        assert heard.answer.finish == "filtered"
+    else:
+        assert heard.fault.kind == "filtered"
+
+
+# 12. Refusals are lost; `reasoning` has two names.
+async def test_a_refusal_is_text_of_the_answer(ask: Ask) -> None:
+    with LoopbackProvider("openai", [Refusal("I can't help with that.")]) as provider:
+        heard = await ask(provider)
+    assert heard.text == "I can't help with that."
+
+
+async def test_reasoning_under_its_other_name_is_thinking(ask: Ask) -> None:
+    chunks = [chunk({"reasoning": "Hm."}), chunk({"content": "Yes."}), chunk({}, "stop")]
+    with LoopbackProvider("openai", [Raw([*sse(*chunks), b"data: [DONE]\n\n"])]) as provider:
+        heard = await ask(provider)
+    assert heard.thought == "Hm."
+    assert heard.text == "Yes."
+
+
+# 13. Chunks of several choices.
+async def test_a_second_choice_does_not_mix_into_the_first(ask: Ask) -> None:
+    with LoopbackProvider("openai", [Interleaved("only this one", "NOT THIS")]) as provider:
+        heard = await ask(provider)
+    assert heard.text == "only this one"
+
+
+# litellm's own: a hundred equal chunks are taken for a loop.
+async def test_a_long_line_of_dashes_is_not_taken_for_a_loop(ask: Ask) -> None:
+    with LoopbackProvider("openai", [Say("----" * 300, chunks=300)]) as provider:
+        heard = await ask(provider)
+    assert heard.text == "----" * 300
+
+
+async def test_servers_that_send_no_done_mark_are_believed_by_their_finish_reason(
+    ask: Ask,
+) -> None:
+    with LoopbackProvider("openai", [Raw(sse(chunk({"content": "Hi"}, "stop")))]) as provider:
+        assert (await ask(provider)).text == "Hi"
+
+
+async def test_pings_keep_a_slow_answer_alive_but_not_for_ever(ask: Ask) -> None:
+    limits = Limits(connect_s=2, first_byte_s=2, idle_s=0.05, retry_total_s=0, max_retries=0)
+    pings = [b": ping\n\n"] * 3
+    with LoopbackProvider("openai", [Raw([*pings, *sse(chunk({"content": "x"}, "stop"))])]) as p:
+        assert (await ask(p, limits=limits)).text == "x"
+
+
+@every_dialect
+async def test_the_kept_history_is_not_changed_by_sending_it(dialect, ask: Ask) -> None:
+    """litellm changes messages that it is given; what the host keeps must stay as it is."""
+    image = ImagePart("image/png", b"\x89PNG\r\n\x1a\n")
+    parts = (
+        ThinkingPart("Deep.", seal("anthropic", "c2ln")),
+        TextPart("I read."),
+        ToolCall("call_1", "read", {"path": "a"}, signature=seal("gemini", "c2ln")),
+    )
+    history = [
+        user("Look", image),
+        Message(new_message_id(), "assistant", parts),
+        Message(new_message_id(), "tool", (ToolResult("call_1", "text", images=(image,)),)),
+    ]
+    agent_id = new_agent_id()
+    with LoopbackProvider(dialect) as provider:
+        for _ in range(3):
+            assert (await ask(provider, history, agent_id=agent_id)).text == "Done."
+    first, second, third = (request.body for request in provider.requests)
+    assert first == second == third
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Incorrect API key provided: sk-proj-abcdef0123456789. Visit the console",
+        "headers: {'Authorization': 'Bearer abc.def-ghi_123', 'x': 1}",
+        "GET https://host/v1?key=AIzaSyA0123456789abcdefghij&alt=sse",
+        '{"x-api-key": "secret-value-1"}',
+        "x-goog-api-key=plainsecret99",
+    ],
+)
+async def test_anything_in_the_shape_of_a_key_is_hidden(text) -> None:
+    shown = redact(text, "plainsecret99")
+    assert "[key]" in shown
+    for secret in ("abcdef0123", "abc.def", "AIzaSyA", "secret-value", "plainsecret"):
+        assert secret not in shown
+
+
+async def test_plain_words_are_not_taken_for_keys() -> None:
+    for text in ("The key is missing.", "task-list of disk-usage", "Rate limit: 5 requests"):
+        assert redact(text) == text
+
+
+async def test_an_anthropic_prompt_is_marked_for_the_providers_cache(ask: Ask) -> None:
+    with LoopbackProvider("anthropic") as provider:
+        await ask(provider)
+    body = provider.requests[0].body
+    assert body["system"][0]["cache_control"] == {"type": "ephemeral"}
+    assert body["messages"][-1]["content"][-1]["cache_control"] == {"type": "ephemeral"}
+
+
+async def test_a_failed_tool_says_so_to_the_model() -> None:
+    message = Message(new_message_id(), "tool", (ToolResult("c", "no such file", is_error=True),))
+    assert convert(message, "chat")[0]["content"] == "Error: no such file"
+
+
+async def test_a_certificate_that_is_not_trusted_is_not_tried_again(tmp_path) -> None:
+    import ssl
+
+    import httpx
+
+    from desktop_agent.model_host.faults import explain
+
+    error = httpx.ConnectError("certificate verify failed")
+    error.__cause__ = ssl.SSLCertVerificationError("self-signed certificate")
+    ending = explain(error, None)
+    assert not ending.is_retryable
+    assert "certificate" in ending.fault.message
+    assert isinstance(ending.fault, Fault)
+
+
+async def test_an_unknown_provider_is_told_in_plain_words(model) -> None:
+    from tests.model_host.conftest import hear
+
+    heard = await hear(
+        model, ModelRequest(new_agent_id(), "no-such-provider/x", "", (user("Hi"),), (READ,))
+    )
+    assert heard.fault is not None
+    assert "Traceback" not in heard.fault.details
+    assert "\n" not in heard.fault.message
+    assert "docs.litellm" not in heard.fault.message

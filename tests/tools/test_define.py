@@ -1,0 +1,124 @@
+"""Tools as models see them: clean schemas, and errors a model can act on."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+import pytest
+from pydantic import Field
+
+from desktop_agent.core.tool import Access, Tool, ToolContext, ToolError, ToolOutput
+from desktop_agent.tools.ask import ask_user
+from desktop_agent.tools.builtin import builtin_tools
+from desktop_agent.tools.define import Arguments, tool
+from tests.tools.conftest import Bench
+
+
+class Inner(Arguments):
+    """A part."""
+
+    name: str
+    kind: Literal["a", "b"] = "a"
+
+
+class Sample(Arguments):
+    """What the sample takes."""
+
+    path: str = Field(description="Where.")
+    title: str | None = Field(default=None, description="A property that is called title.")
+    count: int = 1
+    parts: list[Inner] = Field(default=[])
+
+
+@tool(access=Access.READ)
+async def sample(args: Sample, ctx: ToolContext) -> ToolOutput:
+    """Do a thing.
+
+    With a second paragraph.
+    """
+    return ToolOutput(args.path)
+
+
+def test_a_function_becomes_a_tool() -> None:
+    assert sample.name == "sample"
+    assert sample.description == "Do a thing.\n\nWith a second paragraph."
+    assert sample.access is Access.READ
+
+
+def test_the_schema_is_clean() -> None:
+    assert sample.schema == {
+        "type": "object",
+        "properties": {
+            "path": {"type": "string", "description": "Where."},
+            "title": {"type": "string", "description": "A property that is called title."},
+            "count": {"type": "integer", "default": 1},
+            "parts": {
+                "type": "array",
+                "default": [],
+                "items": {
+                    "type": "object",
+                    "description": "A part.",
+                    "properties": {
+                        "name": {"type": "string"},
+                        "kind": {"type": "string", "enum": ["a", "b"], "default": "a"},
+                    },
+                    "required": ["name"],
+                },
+            },
+        },
+        "required": ["path"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("raw", "words"),
+    [
+        ({}, "path is required."),
+        ({"path": 3}, "path: Input should be a valid string."),
+        ({"path": None}, "path is required."),
+        ({"path": "a", "count": "many"}, "count: Input should be a valid integer"),
+        ({"path": "a", "parts": [{"kind": "c"}]}, "parts.0.name is required; parts.0.kind: "),
+        ({"path": "a", "parts": "[broken"}, "parts: Input should be a valid list."),
+    ],
+)
+def test_wrong_arguments_are_explained(raw: dict[str, Any], words: str) -> None:
+    with pytest.raises(ToolError) as refused:
+        sample.parse(raw)
+    assert words in str(refused.value)
+    assert "pydantic" not in str(refused.value)
+
+
+def test_what_models_do_with_arguments_is_taken_kindly() -> None:
+    raw = {"path": "a", "count": "3", "title": None, "parts": '[{"name": "x"}]', "extra": 1}
+    parsed = sample.parse(raw)
+    assert (parsed.count, parsed.title, parsed.parts[0].name) == (3, None, "x")
+    assert sample.parse({"path": '["a"]'}).path == '["a"]'
+
+
+@pytest.mark.parametrize("built_in", builtin_tools(), ids=lambda each: each.name)
+def test_every_built_in_tool_is_fit_for_any_provider(built_in: Tool) -> None:
+    text = json.dumps(built_in.schema)
+    assert "$ref" not in text
+    assert "$defs" not in text
+    assert "anyOf" not in text
+    assert built_in.schema["type"] == "object"
+    assert len(built_in.description) > 30
+    assert all(part.get("description") for part in built_in.schema["properties"].values())
+    assert built_in.describe is not None
+    needs_card = built_in.access in {Access.WRITE, Access.EXECUTE, Access.NETWORK}
+    assert built_in.preview is not None or not needs_card
+
+
+def test_names_of_tools_are_unique() -> None:
+    names = [each.name for each in builtin_tools()]
+    assert len(set(names)) == len(names)
+    assert {"read", "write", "edit", "glob", "grep", "shell", "web_fetch", "ask_user"} <= set(names)
+
+
+async def test_a_question_reaches_the_person_and_the_answer_comes_back(bench: Bench) -> None:
+    result = await bench.run(ask_user, question=" Which? ", options=["red", "blue", "red", " "])
+    assert result.text == "blue"
+    assert bench.questions == [("Which?", ("red", "blue"))]
+    with pytest.raises(ToolError, match="question is required"):
+        await bench.run(ask_user, question="  ")
