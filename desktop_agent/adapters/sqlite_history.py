@@ -5,32 +5,45 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from desktop_agent.core.agents import AgentSpec
 from desktop_agent.core.events import (
+    AgentEnded,
+    AgentSpawned,
     Happening,
     MessageAdded,
     NoteDelivered,
     NoteQueued,
     NoteReturned,
     NoteTaken,
+    StepEnded,
     StepStarted,
+    ToolStarted,
     TurnEnded,
     TurnStarted,
 )
 from desktop_agent.core.ids import AgentId, NoteId
 from desktop_agent.core.messages import Message
 from desktop_agent.core.notes import Note
+from desktop_agent.core.usage import Usage
 from desktop_agent.engine.ports import AgentRecord
+
+# What the tree of subagents is made of, without anybody's history.
+TREE_KINDS = (AgentSpawned.__name__, AgentEnded.__name__)
 
 # The kinds that `fold` looks at; all others are for the transcript only.
 FOLDED_KINDS = tuple(
     kind.__name__
     for kind in (
+        AgentEnded,
+        AgentSpawned,
         MessageAdded,
         NoteDelivered,
         NoteQueued,
         NoteReturned,
         NoteTaken,
+        StepEnded,
         StepStarted,
+        ToolStarted,
         TurnEnded,
         TurnStarted,
     )
@@ -44,6 +57,10 @@ class _Agent:
     unconfirmed: dict[NoteId, Note] = field(default_factory=dict[NoteId, Note])
     step: int = 0
     was_running: bool = False
+    spec: AgentSpec | None = None
+    end: AgentEnded | None = None
+    usage: Usage = field(default_factory=Usage)
+    tools_run: int = 0
 
     def apply(self, event: Happening) -> None:
         """Fold one event in."""
@@ -56,6 +73,19 @@ class _Agent:
                 self.was_running = True
             case TurnEnded():
                 self.was_running = False
+            case StepEnded():
+                self.usage += event.usage
+            case ToolStarted():
+                self.tools_run += 1
+            case _:
+                self._apply_tree(event)
+
+    def _apply_tree(self, event: Happening) -> None:
+        match event:
+            case AgentSpawned():
+                self.spec = event.spec
+            case AgentEnded():
+                self.end = event
             case _:
                 self._apply_note(event)
 
@@ -91,6 +121,10 @@ def fold(events: Iterable[Happening], main_agent: AgentId) -> tuple[AgentRecord,
             step=agent.step,
             was_running=agent.was_running,
             unconfirmed=tuple(agent.unconfirmed.values()),
+            spec=agent.spec,
+            end=agent.end,
+            usage=agent.usage,
+            tools_run=agent.tools_run,
         )
         for agent_id, agent in agents.items()
     )

@@ -83,8 +83,8 @@ def _rows(old: sqlite3.Connection, select: str, limit: int) -> Iterator[tuple[ob
             if after > limit:
                 return
             continue
-        if not rows:
-            return
+        if not rows or rows[-1][0] <= after:
+            return  # the end, or a damaged page that leads back to itself
         yield from rows
         after, size, step = rows[-1][0], _BATCH, 1
 

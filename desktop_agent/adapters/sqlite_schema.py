@@ -49,12 +49,17 @@ CREATE TABLE rule (
     body BLOB NOT NULL
 );
 """
+# For the transcript of one agent among many, and for the tree without reading any transcript.
+_BY_AGENT = """
+CREATE INDEX event_by_agent ON event (session, agent, seq);
+CREATE INDEX event_by_kind ON event (session, kind, seq);
+"""
 _WORDS = "CREATE VIRTUAL TABLE words USING fts5(text, tokenize='unicode61 remove_diacritics 2')"
 # Some builds of SQLite come without full-text search; the same columns serve plain LIKE.
 _WORDS_PLAIN = "CREATE TABLE words (rowid INTEGER PRIMARY KEY, text TEXT NOT NULL)"
 
 # The script at index n brings a database from version n to n + 1.
-_MIGRATIONS: tuple[str, ...] = (_TABLES, sqlite_tasks.TABLES)
+_MIGRATIONS: tuple[str, ...] = (_TABLES, sqlite_tasks.TABLES, _BY_AGENT)
 SCHEMA_VERSION = len(_MIGRATIONS)
 
 

@@ -16,7 +16,7 @@ from desktop_agent.adapters import sqlite_search, sqlite_tasks
 from desktop_agent.adapters.file_lock import FileLock
 from desktop_agent.adapters.lenient import convert_leniently
 from desktop_agent.adapters.sqlite_errors import failing_in_words
-from desktop_agent.adapters.sqlite_history import FOLDED_KINDS, fold
+from desktop_agent.adapters.sqlite_history import FOLDED_KINDS, TREE_KINDS, fold
 from desktop_agent.adapters.sqlite_rows import decode, decode_all, encode, searchable
 from desktop_agent.adapters.sqlite_schema import open_database
 from desktop_agent.adapters.sqlite_streaming import Fragment, Pending, item_of, joined, remains
@@ -137,33 +137,51 @@ class SqliteStore:
             self._connection.executemany(_INSERT_STREAMING, rows)
         self._pending.mark_written()
 
-    def page(self, session_id: SessionId, before_seq: int | None, count: int) -> Page:
+    def page(
+        self,
+        session_id: SessionId,
+        before_seq: int | None,
+        count: int,
+        agent_id: AgentId | None = None,
+    ) -> Page:
         """Return the `count` happenings before `before_seq` (None: the newest).
 
-        The newest page ends with the text that is streaming right now.
+        With `agent_id` only that agent's. The newest page ends with the text that is streaming
+        right now.
         """
+        before = before_seq if before_seq is not None else 1 << 62
+        whose, args = ("AND agent = ?", (agent_id,)) if agent_id is not None else ("", ())
         with failing_in_words():
             key = self._key(session_id)
             if before_seq is None:
                 self.flush_pending()
             rows = self._connection.execute(
-                "SELECT seq, body, crc FROM event WHERE session = ? AND seq < ?"
+                f"SELECT seq, body, crc FROM event WHERE session = ? {whose} AND seq < ?"
                 " ORDER BY seq DESC LIMIT ?",
-                (key, before_seq if before_seq is not None else 1 << 62, count),
+                (key, *args, before, count),
             ).fetchall()
             rows.reverse()
             events = decode_all((body, crc) for _, body, crc in rows)
             if before_seq is None:
-                events += self._streaming_events(key)
-        return Page(events, rows[0][0] if rows else 1)
+                streaming = self._streaming_events(key)
+                events += tuple(e for e in streaming if agent_id in {None, e.agent_id})
+        return Page(events, rows[0][0] if len(rows) == count else 1)
 
     def load_agents(self, session_id: SessionId) -> tuple[AgentRecord, ...]:
         """Return every agent of the session, with its whole history."""
-        marks = ",".join("?" * len(FOLDED_KINDS))
+        return self._folded(session_id, FOLDED_KINDS)
+
+    def load_tree(self, session_id: SessionId) -> tuple[AgentRecord, ...]:
+        """Return the session's subagents without their histories, parents first."""
+        found = self._folded(session_id, TREE_KINDS)
+        return tuple(record for record in found if record.spec is not None)
+
+    def _folded(self, session_id: SessionId, kinds: Sequence[str]) -> tuple[AgentRecord, ...]:
+        marks = ",".join("?" * len(kinds))
         with failing_in_words():
             rows = self._connection.execute(
                 f"SELECT body, crc FROM event WHERE session = ? AND kind IN ({marks}) ORDER BY seq",
-                (self._key(session_id), *FOLDED_KINDS),
+                (self._key(session_id), *kinds),
             )
             events = decode_all(rows)
             info = self._info(session_id)
