@@ -42,7 +42,7 @@ _STREAMED = (PartDelta, ToolOutput, MessageStarted, MessageAdded)
 class Composer(QWidget):
     """Follows one session. Signals: `submitted(Note)`, `stop_requested`,
     `stop_and_send_requested(Note)`, `note_edited(id, text)`, `note_withdrawn(id)`,
-    `resume_requested` (a failed note is in the history already), `mode_chosen(str)`,
+    `resume_requested` (what the engine has already is to be sent), `mode_chosen(str)`,
     `model_picker_requested`, `path_completion_requested(prefix)`.
     """
 
@@ -321,7 +321,8 @@ class Composer(QWidget):
         self.note_withdrawn.emit(row.note.id)
 
     def _retry(self, row: NoteRow) -> None:
-        if row.is_in_history:
+        if row.is_in_history or row.state == "queued":
+            # The engine has it already: going on is enough.
             self.resume_requested.emit()
         else:
             self.submitted.emit(row.note)

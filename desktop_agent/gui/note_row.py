@@ -39,8 +39,8 @@ class NoteEditor(QLineEdit):
 
 class NoteRowView(QWidget):
     """Signals: `edited(str)`, `withdrawn`, `interrupted` (stop and send it now), `resent`
-    (as a new message), `discarded`, `retried`, `edit_missed(str)` when the note left while its
-    text was being changed.
+    (as a new message), `discarded`, `retried` (also: send what waits), `edit_missed(str)` when
+    the note left while its text was being changed.
     """
 
     edited = Signal(str)
@@ -129,7 +129,9 @@ class NoteRowView(QWidget):
         row, is_back = self._row, self._row.state in ("finished", "stopped")
         is_failed = row.state == "failed"
         self._resend.setVisible(is_back)
-        self._retry.setVisible(is_failed)
+        rests = row.can_change and status == "idle"
+        self._retry.setVisible(is_failed or rests)
+        self._retry.set_text(self.tr("Send now") if rests else self.tr("Retry"))
         self._discard.setVisible(is_back or (is_failed and not row.is_in_history))
         self._edit.setVisible(row.can_change)
         self._withdraw.setVisible(row.can_change)
