@@ -10,7 +10,6 @@ from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QPaintEvent
 from PySide6.QtWidgets import QMainWindow, QWidget
 
-from desktop_agent.core.approvals import Rule
 from desktop_agent.core.events import (
     Event,
     MessageAdded,
@@ -119,6 +118,8 @@ class MainWindow(QMainWindow):
         sidebar.settings.clicked.connect(self.settings_window.open)
         sidebar.sessions.session_chosen.connect(self._show_session)
         sidebar.sessions.renamed.connect(lambda i, title: post("rename_session", i, title))
+        sidebar.sessions.leaving.connect(self.flow.leave)
+        sidebar.sessions.returned.connect(self.flow.take_back)
         sidebar.sessions.deleted.connect(lambda i: post("delete_session", i))
         sidebar.sessions.searched.connect(self.tools.search_sessions)
         self.frame.sidebar_toggled.connect(self._state.remember_sidebar)
@@ -154,7 +155,9 @@ class MainWindow(QMainWindow):
         popups.session_chosen.connect(self._show_session)
         popups.folder_found.connect(self._offer_folder)
         self.first_run.browse_requested.connect(popups.browse)
-        self.settings_window.rule_deleted.connect(self._on_rule_deleted)
+        self.settings_window.rule_deleted.connect(
+            lambda rule: self._bridge.post("delete_rule", rule)
+        )
         self._empty.prompt_chosen.connect(self.frame.composer.set_text)
         popups.model_titled.connect(self.frame.composer.set_model)
 
@@ -313,9 +316,6 @@ class MainWindow(QMainWindow):
     def _delete_session(self) -> None:
         if self.flow.current is not None:
             self.frame.sidebar.sessions.delete(self.flow.current)
-
-    def _on_rule_deleted(self, rule: Rule) -> None:
-        self._bridge.post("delete_rule", rule)
 
     def _scale_text(self, step: int) -> None:
         settings = self.flow.settings

@@ -51,6 +51,7 @@ class SessionFlow(QObject):
         self._folder = _first_folder(folder, *settings.recent_folders)
         self._wanted: SessionId | None = None
         self._early: list[Note] = []
+        self._leaving: set[SessionId] = set()
         self._has_begun = False
         self.settings = settings
         self.current: SessionId | None = None
@@ -133,7 +134,7 @@ class SessionFlow(QObject):
             self.current = None
             self.setup_needed.emit()
             return
-        for info in self._pages.sessions.values():
+        for info in self._staying():
             if is_untouched(info) and info.workspace.root == workspace.root:
                 self.show_session(info.id)
                 return
@@ -145,6 +146,25 @@ class SessionFlow(QObject):
         if session_id != self.current:
             self._wanted = SessionId(session_id)
             self._bridge.post("open_session", self._wanted)
+
+    def leave(self, session_id: str) -> None:
+        """Show something else than a session that is about to be deleted."""
+        self._leaving.add(SessionId(session_id))
+        if session_id == self.current:
+            staying = self._staying()
+            if staying:
+                self.show_session(staying[0].id)
+            else:
+                self.begin_session()
+
+    def take_back(self, session_id: str) -> None:
+        """Show a session whose deletion was undone."""
+        self._leaving.discard(SessionId(session_id))
+        self.show_session(session_id)
+
+    def _staying(self) -> list[SessionInfo]:
+        found = (i for i in self._pages.sessions.values() if i.id not in self._leaving)
+        return sorted(found, key=lambda info: info.updated_at, reverse=True)
 
     def open_folder(self, path: str) -> None:
         """Work in this folder: in the present session if it is unused, else in a new one."""

@@ -64,7 +64,7 @@ class SessionPages(QObject):
             return event.info.id
         if isinstance(event, SessionsChanged | EngineFailed):
             return None
-        return self._owners.get(event.agent_id)
+        return self._owners.get(event.agent_id) if event.agent_id else None
 
     def route(self, events: Sequence[Event]) -> None:
         """Give each kept transcript its share of a batch, in one call."""

@@ -11,7 +11,7 @@ from desktop_agent.core.events import TurnEnded
 from desktop_agent.gui.closing import make_question
 from tests.helpers.providers import Calls, Fail, LoopbackProvider, NeverEnding, Say
 
-WAIT = 20_000
+WAIT = 60_000
 
 
 @pytest.fixture
@@ -359,3 +359,15 @@ def test_a_second_window_on_the_same_sessions_says_why_it_can_not_open_them(
     qtbot.waitUntil(lambda: second.frame.notices.isVisible(), timeout=WAIT)
     assert second.frame.notices._text.text()
     assert "Error" not in second.frame.notices._text.text()
+
+
+def test_deleting_the_session_on_screen_shows_another_and_undo_brings_it_back(quick, qtbot):
+    write(qtbot, quick, "list files")
+    wait_idle(qtbot, quick)
+    first = quick.flow.current
+    quick.commands.delete.trigger()
+    qtbot.waitUntil(lambda: quick.flow.current not in (None, first), timeout=WAIT)
+    assert first not in [one.session_id for one in quick.frame.sidebar.sessions._model.rows()]
+    quick.frame.sidebar.sessions.undo_delete()
+    qtbot.waitUntil(lambda: quick.flow.current == first, timeout=WAIT)
+    wait_shown(qtbot, quick, "notes.txt")
