@@ -55,6 +55,7 @@ class NoteRowView(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._row = row
+        self._shown: tuple[object, ...] = ()
         self.setObjectName("noteRow")
         self._icon = IconLabel(theme, "clock", "warn", 14)
         self._text = ElidedLabel()
@@ -98,16 +99,20 @@ class NoteRowView(QWidget):
         self, row: NoteRow, status: AgentStatus, tools: tuple[RunningTool, ...], cuts: str
     ) -> None:
         """Show the note's present state; an edit that is under way is left alone."""
+        state = self._state_text(row, status, tools)
+        shown = (row, status == "idle", status == "stopping", state, cuts)
+        if shown == self._shown:
+            return
+        self._shown = shown
         self._row = row
         count = len(row.note.attachments)
         extra = self.tr("{count} attachments").format(count=count) if count else ""
         if count == 1:
             extra = self.tr("1 attachment")
-        shown = " ".join(row.note.text.split())
+        words = " ".join(row.note.text.split())
         if not row.is_written:
-            shown = self.tr("Your changes to the task list")
-        self._text.set_text(" · ".join(filter(None, (shown, extra))))
-        state = self._state_text(status, tools)
+            words = self.tr("Your changes to the task list")
+        self._text.set_text(" · ".join(filter(None, (words, extra))))
         self._state.set_text(state)
         name, token = _ICONS[row.state]
         self._icon.set_icon(name, token)
@@ -142,11 +147,10 @@ class NoteRowView(QWidget):
         self._interrupt.setAccessibleName(words)
         self._interrupt.setToolTip(words)
 
-    def _state_text(self, status: AgentStatus, tools: tuple[RunningTool, ...]) -> str:
-        row = self._row
+    def _state_text(self, row: NoteRow, status: AgentStatus, tools: tuple[RunningTool, ...]) -> str:
         match row.state:
             case "queued":
-                return self._waiting_text(status, tools)
+                return self._waiting_text(row, status, tools)
             case "taken":
                 return self.tr("Sending with step {step}").format(step=row.step)
             case "delivered":
@@ -160,10 +164,12 @@ class NoteRowView(QWidget):
                 words = row.words or self.tr("the model could not be reached")
                 return self.tr("Failed – {words}").format(words=words)
 
-    def _waiting_text(self, status: AgentStatus, tools: tuple[RunningTool, ...]) -> str:
+    def _waiting_text(
+        self, row: NoteRow, status: AgentStatus, tools: tuple[RunningTool, ...]
+    ) -> str:
         if status == "idle":
             return self.tr("Queued – goes out with your next message")
-        if self._row.note.delivery == "turn":
+        if row.note.delivery == "turn":
             return self.tr("Queued – after this turn")
         if status == "waiting_approval":
             return self.tr("Waiting – reads it after your decision")
