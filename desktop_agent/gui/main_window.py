@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec.structs import replace
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QPaintEvent
 from PySide6.QtWidgets import QMainWindow, QWidget
@@ -40,8 +39,6 @@ from desktop_agent.gui.settings_window import SettingsWindow
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.window_frame import WindowFrame
 from desktop_agent.gui.window_state import WindowState
-
-_TEXT_SCALES = (80, 90, 100, 110, 125, 150, 175, 200)
 
 
 class MainWindow(QMainWindow):
@@ -147,7 +144,7 @@ class MainWindow(QMainWindow):
         frame.notices.acted.connect(self._act)
 
     def _connect_popups(self) -> None:
-        popups, flow = self.popups, self.flow
+        popups, flow, post = self.popups, self.flow, self._bridge.post
         popups.folder_chosen.connect(flow.open_folder)
         popups.workspace_changed.connect(lambda where: flow.set("set_workspace", where))
         popups.recent_removed.connect(flow.forget_folder)
@@ -202,9 +199,10 @@ class MainWindow(QMainWindow):
         keys.composer.triggered.connect(frame.composer.focus_text)
         keys.sidebar.triggered.connect(frame.toggle_sidebar)
         keys.model.triggered.connect(self._open_models)
-        keys.larger.triggered.connect(lambda: self._scale_text(1))
-        keys.smaller.triggered.connect(lambda: self._scale_text(-1))
-        keys.normal.triggered.connect(lambda: self._scale_text(0))
+        keys.larger.triggered.connect(lambda: self.flow.scale_text(1))
+        keys.smaller.triggered.connect(lambda: self.flow.scale_text(-1))
+        keys.normal.triggered.connect(lambda: self.flow.scale_text(0))
+        keys.shortcuts.triggered.connect(lambda: popups.open_shortcuts(keys.all))
         keys.next_region.triggered.connect(lambda: focus_neighbour(frame.regions(), 1))
         keys.previous_region.triggered.connect(lambda: focus_neighbour(frame.regions(), -1))
 
@@ -316,13 +314,6 @@ class MainWindow(QMainWindow):
     def _delete_session(self) -> None:
         if self.flow.current is not None:
             self.frame.sidebar.sessions.delete(self.flow.current)
-
-    def _scale_text(self, step: int) -> None:
-        settings = self.flow.settings
-        nearest = min(_TEXT_SCALES, key=lambda scale: abs(scale - settings.text_scale))
-        place = _TEXT_SCALES.index(nearest) + step
-        scale = 100 if step == 0 else _TEXT_SCALES[max(0, min(place, len(_TEXT_SCALES) - 1))]
-        self.flow.apply_settings(replace(settings, text_scale=scale))
 
     def _say(self, key: str, text: str) -> None:
         self.frame.notices.put(key, Notice(text))

@@ -20,6 +20,7 @@ from desktop_agent.gui.session_pages import SessionPages
 from desktop_agent.gui.window_state import WindowState
 
 _MAX_RECENT = 12
+_TEXT_SCALES = (80, 90, 100, 110, 125, 150, 175, 200)
 
 
 class SessionFlow(QObject):
@@ -204,6 +205,14 @@ class SessionFlow(QObject):
             self.settings = settings
             self._bridge.post("apply_settings", settings)
             self.settings_changed.emit(settings)
+
+    def scale_text(self, step: int) -> None:
+        """Make text one step larger (1) or smaller (-1), or normal (0)."""
+        settings = self.settings
+        nearest = min(_TEXT_SCALES, key=lambda scale: abs(scale - settings.text_scale))
+        place = max(0, min(_TEXT_SCALES.index(nearest) + step, len(_TEXT_SCALES) - 1))
+        scale = _TEXT_SCALES[place] if step else 100
+        self.apply_settings(replace(settings, text_scale=scale))
 
     def mark_read(self) -> None:
         """The person sees the session's end."""

@@ -3,7 +3,15 @@
 import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent, QKeySequence
-from PySide6.QtWidgets import QApplication, QLineEdit, QMessageBox, QPushButton, QTextBrowser
+from PySide6.QtWidgets import (
+    QApplication,
+    QDialog,
+    QLabel,
+    QLineEdit,
+    QMessageBox,
+    QPushButton,
+    QTextBrowser,
+)
 
 from desktop_agent import paths
 from desktop_agent.adapters.settings_file import load
@@ -371,3 +379,14 @@ def test_deleting_the_session_on_screen_shows_another_and_undo_brings_it_back(qu
     quick.frame.sidebar.sessions.undo_delete()
     qtbot.waitUntil(lambda: quick.flow.current == first, timeout=WAIT)
     wait_shown(qtbot, quick, "notes.txt")
+
+
+def test_every_key_is_listed_on_one_sheet(quick, qtbot):
+    ready(qtbot, quick)
+    quick.commands.shortcuts.trigger()
+    sheet = quick.findChild(QDialog, "shortcutsDialog")
+    assert sheet.isVisible()
+    words = " ".join(label.text() for label in sheet.findChildren(QLabel))
+    assert "Ctrl+N" in words
+    assert "Esc, twice" in words
+    sheet.close()
