@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import stat
+import time
 from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
@@ -27,6 +28,7 @@ _FILES = 500
 _MATCHES = 200
 _SHOWN_IN_CARD = 50
 _LARGEST = 20_000_000
+_SECONDS = 40.0
 
 
 class GlobArguments(Arguments):
@@ -134,11 +136,15 @@ def _grep(path: Path, args: GrepArguments, ctx: ToolContext, *, is_folder: bool)
         return list(islice(_matches(path, name, wanted, args, ctx), args.offset, end))
     names = glob_pattern(args.glob) if args.glob else None
 
+    deadline = time.monotonic() + _SECONDS
+
     def everything():
         for relative in Walk(ctx.workspace, path).files():
             shown = relative_name(ctx.workspace, path / relative)
             if is_secret(shown) or (names and not names.fullmatch(relative)):
                 continue
+            if time.monotonic() > deadline:
+                raise ToolError("the search took too long; give a deeper path or a glob.")
             yield from _matches(path / relative, shown, wanted, args, ctx)
 
     return list(islice(everything(), args.offset, end))
