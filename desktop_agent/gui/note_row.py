@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from PySide6.QtCore import QDateTime, Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from desktop_agent.core.agents import AgentStatus
@@ -56,6 +56,7 @@ class NoteRowView(QWidget):
         self._theme = theme
         self._row = row
         self._shown: tuple[object, ...] = ()
+        self._announced: str = "queued"
         self.setObjectName("noteRow")
         self._icon = IconLabel(theme, "clock", "warn", 14)
         self._text = ElidedLabel()
@@ -123,12 +124,19 @@ class NoteRowView(QWidget):
             self._state.style().polish(self._state)
         self._set_fonts()
         self.setAccessibleName(f"{self._text.whole_text()}. {state}")
+        self._announce(row, state)
         self._show_buttons(status, cuts)
         if not row.can_change and self._editor is not None:
             missed = self._editor.text()
             self._stop_editing()
             if missed != row.note.text:
                 self.edit_missed.emit(missed)
+
+    def _announce(self, row: NoteRow, state: str) -> None:
+        is_news = row.state != self._announced and row.state not in ("queued", "taken")
+        self._announced = row.state
+        if is_news and QAccessible.isActive():
+            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, state))
 
     def _show_buttons(self, status: AgentStatus, cuts: str) -> None:
         row, is_back = self._row, self._row.state in ("finished", "stopped")
