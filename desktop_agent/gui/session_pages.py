@@ -84,6 +84,8 @@ class SessionPages(QObject):
             view = self._make_view()
             self._stack.addWidget(view)
             self._pages[session_id] = view
+            # In front first: it lays out, and scrolls to the end, at its final size.
+            self._stack.setCurrentWidget(view)
             view.open(opened)
             self._first_seqs[session_id] = opened.first_seq
             self.page_made.emit(view, session_id)
