@@ -7,6 +7,7 @@ import errno
 import logging
 import os
 import sys
+import time
 from pathlib import Path
 
 _log = logging.getLogger(__name__)
@@ -14,6 +15,7 @@ _log = logging.getLogger(__name__)
 _HELD = {errno.EAGAIN, errno.EACCES, errno.EDEADLK}
 # Windows locks make the bytes they cover unreadable: lock one far behind the text.
 _LOCKED_BYTE = 1 << 30
+_PATIENCE_S = 0.5
 
 if sys.platform == "win32":
     import msvcrt
@@ -49,7 +51,7 @@ class FileLock:
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         holder = os.read(self._descriptor, 64).decode("ascii", "replace").strip()
         try:
-            _lock(self._descriptor)
+            self._lock_soon()
         except OSError as error:
             if error.errno in _HELD:
                 os.close(self._descriptor)
@@ -60,6 +62,17 @@ class FileLock:
         os.ftruncate(self._descriptor, 0)
         os.lseek(self._descriptor, 0, os.SEEK_SET)
         os.write(self._descriptor, str(os.getpid()).encode())
+
+    def _lock_soon(self) -> None:
+        """Lock, with some patience: the last of a killed app's children may still hold it."""
+        give_up_at = time.monotonic() + _PATIENCE_S
+        while True:
+            try:
+                return _lock(self._descriptor)
+            except OSError as error:
+                if error.errno not in _HELD or time.monotonic() > give_up_at:
+                    raise
+            time.sleep(_PATIENCE_S / 10)
 
     def release(self, *, is_clean: bool = True) -> None:
         """Let go. Unless `is_clean`, the next holder is told that something went wrong."""

@@ -5,6 +5,7 @@ None of this is a wall. A wall is a sandbox; here whatever is not understood is 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import PurePath
@@ -20,6 +21,7 @@ _DEEPEST = 6
 # A rule for `pytest` still speaks of `pytest tests/*.py`; nothing else may be in there.
 _COVERABLE: frozenset[Feature] = frozenset({"glob"})
 _JOINS = {"&&", "||", "|", ";", "\n", "&", ""}
+_POWERSHELL_QUOTES = re.compile(r"[\u2018-\u201f]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x85\u2028\u2029]")
 
 # Commands that run the command behind them, with their options that take a word.
@@ -72,14 +74,20 @@ def paths_read(command: str) -> tuple[str, ...] | None:
 
 
 def _plain_script(command: str) -> Script | None:
-    if not command.strip() or len(command) > _LONGEST or _CONTROL.search(command):
-        return None
+    if os.name == "nt" or not command.strip() or _is_unsure(command):
+        return None  # PowerShell gives the same words other meanings
     script = parse(command)
     is_plain = script.is_whole and not script.nested and bool(script.commands)
     if not is_plain or any(simple.features or not simple.words for simple in script.commands):
         return None
     # In the background nothing waits for it, so nothing bounds it.
     return script if set(script.operators) <= _JOINS - {"&"} else None
+
+
+def _is_unsure(command: str) -> bool:
+    """Whether it is too long, or holds characters that may mean more than they show."""
+    is_odd = _CONTROL.search(command) or (os.name == "nt" and _POWERSHELL_QUOTES.search(command))
+    return len(command) > _LONGEST or bool(is_odd)
 
 
 def _is_tame(path: str) -> bool:
@@ -106,7 +114,7 @@ def split_parts(command: str) -> tuple[str, ...]:
 def covers(pattern: str, command: str) -> bool:
     """Whether every part of the command starts with the pattern's words, and nothing hides."""
     wanted = pattern.split()
-    if not wanted or len(command) > _LONGEST or _CONTROL.search(command):
+    if not wanted or _is_unsure(command):
         return False
     script = parse(command)
     if not script.is_whole or script.nested or not script.commands:

@@ -35,6 +35,7 @@ class WindowActions(QObject):
         self.palette = self._make(tr("All commands…"), "search", "Ctrl+K")
         self.rename = self._make(tr("Rename session"), "pencil", None)
         self.delete = self._make(tr("Delete session"), "trash-2", None)
+        self.shortcuts = self._make(tr("Keyboard shortcuts"), "keyboard", "Ctrl+/")
         self.settings = self._make(tr("Settings…"), "settings", "Ctrl+,")
         self.settings.setMenuRole(QAction.MenuRole.PreferencesRole)
         self.quit = self._make(tr("Quit"), "log-out", "Ctrl+Q")
@@ -43,7 +44,7 @@ class WindowActions(QObject):
         menu.addSeparator()
         menu.addActions([self.rename, self.delete])
         menu.addSeparator()
-        menu.addActions([self.settings, self.quit])
+        menu.addActions([self.shortcuts, self.settings, self.quit])
 
     def _edit_menu(self) -> None:
         tr = self.tr

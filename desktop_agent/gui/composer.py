@@ -22,7 +22,7 @@ from desktop_agent.core.events import (
     StepEnded,
     ToolOutput,
 )
-from desktop_agent.core.ids import NoteId, SessionId, new_note_id
+from desktop_agent.core.ids import AgentId, NoteId, SessionId, new_note_id
 from desktop_agent.core.notes import Delivery, Note
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.settings import Settings
@@ -42,7 +42,7 @@ _STREAMED = (PartDelta, ToolOutput, MessageStarted, MessageAdded)
 class Composer(QWidget):
     """Follows one session. Signals: `submitted(Note)`, `stop_requested`,
     `stop_and_send_requested(Note)`, `note_edited(id, text)`, `note_withdrawn(id)`,
-    `resume_requested` (a failed note is in the history already), `mode_chosen(str)`,
+    `resume_requested` (what the engine has already is to be sent), `mode_chosen(str)`,
     `model_picker_requested`, `path_completion_requested(prefix)`.
     """
 
@@ -67,7 +67,8 @@ class Composer(QWidget):
         self._has_asked_stop = False
         # A message that was sent while its files were still being read goes when they are.
         self._sends_when_read: bool | None = None
-        self._unconfirmed: dict[NoteId, Note] = {}
+        # Sent, but not on disk as far as is known: by note, whose it is and its session's draft.
+        self._unconfirmed: dict[NoteId, tuple[AgentId | None, Draft, Note]] = {}
         self._drafts: dict[SessionId | None, Draft] = {}
         self.setObjectName("composerArea")
         self._make_parts()
@@ -94,8 +95,8 @@ class Composer(QWidget):
             case NoteQueued() if event.agent_id == self._ledger.agent_id:
                 self._unconfirmed.pop(event.note.id, None)
                 self._draft.remember(event.note)
-            case EngineFailed() if event.agent_id in (None, self._ledger.agent_id):
-                self._give_back()
+            case EngineFailed() if event.where == "store":
+                self._give_back(event.agent_id)
             case _:
                 pass
         if not self._ledger.is_running:
@@ -215,11 +216,13 @@ class Composer(QWidget):
     def _open(self, opened: SessionOpened) -> None:
         self._info = opened.info
         self._sends_when_read = None
+        self._has_asked_stop = False
         self._dollars = opened.info.usage.cost
         self._tokens = opened.info.context_tokens
         self._draft = self._draft_of(opened.info.id)
         for event in opened.events:
             if isinstance(event, NoteQueued) and event.agent_id == self._ledger.agent_id:
+                self._unconfirmed.pop(event.note.id, None)
                 self._draft.remember(event.note)
         self._input.open_draft(self._draft, opened.info.workspace.root)
         self._bar.mode.set_folder(opened.info.workspace.root)
@@ -245,11 +248,16 @@ class Composer(QWidget):
             self._dollars = (self._dollars or 0.0) + event.usage.cost
         self._show_numbers()
 
-    def _give_back(self) -> None:
-        """Return a text that never reached the disk to the box."""
-        for note in tuple(self._unconfirmed.values()):
-            self.set_draft(note.text)
-        self._unconfirmed.clear()
+    def _give_back(self, agent_id: AgentId | None) -> None:
+        """Return texts that never reached the disk to the box they were sent from."""
+        for note_id, (owner, draft, note) in tuple(self._unconfirmed.items()):
+            if agent_id not in (None, owner):
+                continue
+            del self._unconfirmed[note_id]
+            if draft is self._draft:
+                self.set_draft(note.text)
+            elif not draft.text:
+                draft.text = note.text
 
     # -- sending --------------------------------------------------------------------------
 
@@ -270,7 +278,7 @@ class Composer(QWidget):
             created_at=time.time(),
         )
         self._draft.remember(note)
-        self._unconfirmed[note.id] = note
+        self._unconfirmed[note.id] = (self._ledger.agent_id, self._draft, note)
         self._input.clear()
         return note
 
@@ -321,7 +329,8 @@ class Composer(QWidget):
         self.note_withdrawn.emit(row.note.id)
 
     def _retry(self, row: NoteRow) -> None:
-        if row.is_in_history:
+        if row.is_in_history or row.state == "queued":
+            # The engine has it already: going on is enough.
             self.resume_requested.emit()
         else:
             self.submitted.emit(row.note)

@@ -53,6 +53,7 @@ class ComposerBar(QWidget):
         self._state = SendState()
         self._dollars: float | None = None
         self._tokens: int | None = None
+        self._has_width = False
         self._make_left()
         self._make_right()
         self._lay_out()
@@ -226,9 +227,12 @@ class ComposerBar(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Give up the less important words first."""
         super().resizeEvent(event)
+        self._has_width = True
         self._fit()
 
     def _fit(self) -> None:
+        if not self._has_width:
+            return  # measured at the first layout; the start of the app has no time to do it twice
         for tier in range(len(_MODEL_WIDTHS)):
             self._show_tier(tier)
             if self._needed() <= self.width():

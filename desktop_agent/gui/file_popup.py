@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint, QRect, Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QKeyEvent
 from PySide6.QtWidgets import QFrame, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
 from desktop_agent.gui.theme import Theme
@@ -35,6 +35,7 @@ class FilePopup(QFrame):
         # Paths read from left to right in every language.
         self._list.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         self._list.itemClicked.connect(lambda item: self.chosen.emit(item.text()))
+        self._list.currentTextChanged.connect(self._announce)
         self._empty = TextLabel(self.tr("No file matches"), "subtle")
         self._empty.setContentsMargins(8, 4, 8, 4)
         layout = QVBoxLayout(self)
@@ -74,6 +75,11 @@ class FilePopup(QFrame):
             self.chosen.emit(self._list.currentItem().text())
             return True
         return False
+
+    def _announce(self, path: str) -> None:
+        # The focus stays in the text: a screen reader would not hear of the list by itself.
+        if path and QAccessible.isActive():
+            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self._list, path))
 
     def _place(self, count: int) -> None:
         window = self._anchor.window()

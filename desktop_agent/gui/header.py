@@ -41,7 +41,9 @@ class Header(QFrame):
             theme, "copy", self.tr("Copy the last answer (Ctrl+Shift+C)"), self
         )
         self.copy_button.setObjectName("copyAnswer")
-        self.sidebar_button = IconButton(theme, "panel-left", self.tr("Sidebar (Ctrl+B)"), self)
+        self.sidebar_button = IconButton(
+            theme, "panel-left", self.tr("Sidebar"), self, keys="Ctrl+B"
+        )
         self.sidebar_button.setObjectName("toggleSidebar")
         layout = QHBoxLayout(self)
         layout.setContentsMargins(theme.space("l") + 4, 0, theme.space("m"), 0)
@@ -133,9 +135,9 @@ class FindBar(QFrame):
         self.field.setObjectName("findText")
         self._count = TextLabel("", "subtle", self)
         self._count.setObjectName("findCount")
-        previous = IconButton(theme, "chevron-up", self.tr("Previous (Shift+F3)"), self)
-        following = IconButton(theme, "chevron-down", self.tr("Next (F3)"), self)
-        close = IconButton(theme, "x", self.tr("Close (Esc)"), self)
+        previous = IconButton(theme, "chevron-up", self.tr("Previous"), self, keys="Shift+F3")
+        following = IconButton(theme, "chevron-down", self.tr("Next"), self, keys="F3")
+        close = IconButton(theme, "x", self.tr("Close"), self, keys="Esc")
         layout = QHBoxLayout(self)
         layout.setContentsMargins(theme.space("l") + 4, 6, theme.space("m"), 6)
         layout.addWidget(self.field, 1)

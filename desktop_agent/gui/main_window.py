@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec.structs import replace
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QPaintEvent
 from PySide6.QtWidgets import QMainWindow, QWidget
 
-from desktop_agent.core.approvals import Rule
 from desktop_agent.core.events import (
     Event,
     MessageAdded,
@@ -41,8 +39,6 @@ from desktop_agent.gui.settings_window import SettingsWindow
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.window_frame import WindowFrame
 from desktop_agent.gui.window_state import WindowState
-
-_TEXT_SCALES = (80, 90, 100, 110, 125, 150, 175, 200)
 
 
 class MainWindow(QMainWindow):
@@ -119,6 +115,8 @@ class MainWindow(QMainWindow):
         sidebar.settings.clicked.connect(self.settings_window.open)
         sidebar.sessions.session_chosen.connect(self._show_session)
         sidebar.sessions.renamed.connect(lambda i, title: post("rename_session", i, title))
+        sidebar.sessions.leaving.connect(self.flow.leave)
+        sidebar.sessions.returned.connect(self.flow.take_back)
         sidebar.sessions.deleted.connect(lambda i: post("delete_session", i))
         sidebar.sessions.searched.connect(self.tools.search_sessions)
         self.frame.sidebar_toggled.connect(self._state.remember_sidebar)
@@ -146,7 +144,7 @@ class MainWindow(QMainWindow):
         frame.notices.acted.connect(self._act)
 
     def _connect_popups(self) -> None:
-        popups, flow = self.popups, self.flow
+        popups, flow, post = self.popups, self.flow, self._bridge.post
         popups.folder_chosen.connect(flow.open_folder)
         popups.workspace_changed.connect(lambda where: flow.set("set_workspace", where))
         popups.recent_removed.connect(flow.forget_folder)
@@ -154,7 +152,7 @@ class MainWindow(QMainWindow):
         popups.session_chosen.connect(self._show_session)
         popups.folder_found.connect(self._offer_folder)
         self.first_run.browse_requested.connect(popups.browse)
-        self.settings_window.rule_deleted.connect(self._on_rule_deleted)
+        self.settings_window.rule_deleted.connect(lambda rule: post("delete_rule", rule))
         self._empty.prompt_chosen.connect(self.frame.composer.set_text)
         popups.model_titled.connect(self.frame.composer.set_model)
 
@@ -199,9 +197,10 @@ class MainWindow(QMainWindow):
         keys.composer.triggered.connect(frame.composer.focus_text)
         keys.sidebar.triggered.connect(frame.toggle_sidebar)
         keys.model.triggered.connect(self._open_models)
-        keys.larger.triggered.connect(lambda: self._scale_text(1))
-        keys.smaller.triggered.connect(lambda: self._scale_text(-1))
-        keys.normal.triggered.connect(lambda: self._scale_text(0))
+        keys.larger.triggered.connect(lambda: self.flow.scale_text(1))
+        keys.smaller.triggered.connect(lambda: self.flow.scale_text(-1))
+        keys.normal.triggered.connect(lambda: self.flow.scale_text(0))
+        keys.shortcuts.triggered.connect(lambda: popups.open_shortcuts(keys.all))
         keys.next_region.triggered.connect(lambda: focus_neighbour(frame.regions(), 1))
         keys.previous_region.triggered.connect(lambda: focus_neighbour(frame.regions(), -1))
 
@@ -313,16 +312,6 @@ class MainWindow(QMainWindow):
     def _delete_session(self) -> None:
         if self.flow.current is not None:
             self.frame.sidebar.sessions.delete(self.flow.current)
-
-    def _on_rule_deleted(self, rule: Rule) -> None:
-        self._bridge.post("delete_rule", rule)
-
-    def _scale_text(self, step: int) -> None:
-        settings = self.flow.settings
-        nearest = min(_TEXT_SCALES, key=lambda scale: abs(scale - settings.text_scale))
-        place = _TEXT_SCALES.index(nearest) + step
-        scale = 100 if step == 0 else _TEXT_SCALES[max(0, min(place, len(_TEXT_SCALES) - 1))]
-        self.flow.apply_settings(replace(settings, text_scale=scale))
 
     def _say(self, key: str, text: str) -> None:
         self.frame.notices.put(key, Notice(text))

@@ -46,8 +46,9 @@ class ModeButton(PickButton):
             self._actions[mode] = action
         self.clicked.connect(self._open)
         theme.changed.connect(self._paint_menu)
+        self._actions[self._mode].setChecked(True)
         self._paint_menu()
-        self.set_mode("ask")
+        self._show()
 
     @property
     def mode(self) -> Mode:
@@ -56,12 +57,11 @@ class ModeButton(PickButton):
 
     def set_mode(self, mode: Mode) -> None:
         """Show the session's mode."""
-        if mode == self._mode and self.text():
-            return
-        self._mode = mode
-        self._actions[mode].setChecked(True)
-        self._paint_menu()
-        self._show()
+        if mode != self._mode:
+            self._mode = mode
+            self._actions[mode].setChecked(True)
+            self._paint_menu()
+            self._show()
 
     def set_folder(self, folder: str) -> None:
         """Name the folder that a confirmation holds for."""

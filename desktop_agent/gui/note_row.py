@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from PySide6.QtCore import QDateTime, Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from desktop_agent.core.agents import AgentStatus
@@ -39,8 +39,8 @@ class NoteEditor(QLineEdit):
 
 class NoteRowView(QWidget):
     """Signals: `edited(str)`, `withdrawn`, `interrupted` (stop and send it now), `resent`
-    (as a new message), `discarded`, `retried`, `edit_missed(str)` when the note left while its
-    text was being changed.
+    (as a new message), `discarded`, `retried` (also: send what waits), `edit_missed(str)` when
+    the note left while its text was being changed.
     """
 
     edited = Signal(str)
@@ -55,6 +55,8 @@ class NoteRowView(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._row = row
+        self._shown: tuple[object, ...] = ()
+        self._announced: str = "queued"
         self.setObjectName("noteRow")
         self._icon = IconLabel(theme, "clock", "warn", 14)
         self._text = ElidedLabel()
@@ -98,16 +100,20 @@ class NoteRowView(QWidget):
         self, row: NoteRow, status: AgentStatus, tools: tuple[RunningTool, ...], cuts: str
     ) -> None:
         """Show the note's present state; an edit that is under way is left alone."""
+        state = self._state_text(row, status, tools)
+        shown = (row, status == "idle", status == "stopping", state, cuts)
+        if shown == self._shown:
+            return
+        self._shown = shown
         self._row = row
         count = len(row.note.attachments)
         extra = self.tr("{count} attachments").format(count=count) if count else ""
         if count == 1:
             extra = self.tr("1 attachment")
-        shown = " ".join(row.note.text.split())
+        words = " ".join(row.note.text.split())
         if not row.is_written:
-            shown = self.tr("Your changes to the task list")
-        self._text.set_text(" · ".join(filter(None, (shown, extra))))
-        state = self._state_text(status, tools)
+            words = self.tr("Your changes to the task list")
+        self._text.set_text(" · ".join(filter(None, (words, extra))))
         self._state.set_text(state)
         name, token = _ICONS[row.state]
         self._icon.set_icon(name, token)
@@ -118,6 +124,7 @@ class NoteRowView(QWidget):
             self._state.style().polish(self._state)
         self._set_fonts()
         self.setAccessibleName(f"{self._text.whole_text()}. {state}")
+        self._announce(row, state)
         self._show_buttons(status, cuts)
         if not row.can_change and self._editor is not None:
             missed = self._editor.text()
@@ -125,11 +132,19 @@ class NoteRowView(QWidget):
             if missed != row.note.text:
                 self.edit_missed.emit(missed)
 
+    def _announce(self, row: NoteRow, state: str) -> None:
+        is_news = row.state != self._announced and row.state not in ("queued", "taken")
+        self._announced = row.state
+        if is_news and QAccessible.isActive():
+            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, state))
+
     def _show_buttons(self, status: AgentStatus, cuts: str) -> None:
         row, is_back = self._row, self._row.state in ("finished", "stopped")
         is_failed = row.state == "failed"
         self._resend.setVisible(is_back)
-        self._retry.setVisible(is_failed)
+        rests = row.can_change and status == "idle"
+        self._retry.setVisible(is_failed or rests)
+        self._retry.set_text(self.tr("Send now") if rests else self.tr("Retry"))
         self._discard.setVisible(is_back or (is_failed and not row.is_in_history))
         self._edit.setVisible(row.can_change)
         self._withdraw.setVisible(row.can_change)
@@ -140,11 +155,10 @@ class NoteRowView(QWidget):
         self._interrupt.setAccessibleName(words)
         self._interrupt.setToolTip(words)
 
-    def _state_text(self, status: AgentStatus, tools: tuple[RunningTool, ...]) -> str:
-        row = self._row
+    def _state_text(self, row: NoteRow, status: AgentStatus, tools: tuple[RunningTool, ...]) -> str:
         match row.state:
             case "queued":
-                return self._waiting_text(status, tools)
+                return self._waiting_text(row, status, tools)
             case "taken":
                 return self.tr("Sending with step {step}").format(step=row.step)
             case "delivered":
@@ -158,10 +172,12 @@ class NoteRowView(QWidget):
                 words = row.words or self.tr("the model could not be reached")
                 return self.tr("Failed – {words}").format(words=words)
 
-    def _waiting_text(self, status: AgentStatus, tools: tuple[RunningTool, ...]) -> str:
+    def _waiting_text(
+        self, row: NoteRow, status: AgentStatus, tools: tuple[RunningTool, ...]
+    ) -> str:
         if status == "idle":
             return self.tr("Queued – goes out with your next message")
-        if self._row.note.delivery == "turn":
+        if row.note.delivery == "turn":
             return self.tr("Queued – after this turn")
         if status == "waiting_approval":
             return self.tr("Waiting – reads it after your decision")

@@ -177,6 +177,13 @@ class Popups(QObject):
         newest = sorted(sessions.values(), key=lambda info: info.updated_at, reverse=True)
         self._palette.open_over(self._window, actions, newest)
 
+    def open_shortcuts(self, actions: Sequence[QAction]) -> None:
+        """Show every key there is."""
+        from desktop_agent.gui.shortcuts_dialog import ShortcutsDialog
+
+        extra = ((self.tr("Stop the agent"), self.tr("Esc, twice")),)
+        ShortcutsDialog(self._theme, actions, extra, self._window).open()
+
 
 def short_name(model: str) -> str:
     """Return a model's own name without its provider."""

@@ -20,6 +20,7 @@ from desktop_agent.gui.session_pages import SessionPages
 from desktop_agent.gui.window_state import WindowState
 
 _MAX_RECENT = 12
+_TEXT_SCALES = (80, 90, 100, 110, 125, 150, 175, 200)
 
 
 class SessionFlow(QObject):
@@ -51,6 +52,7 @@ class SessionFlow(QObject):
         self._folder = _first_folder(folder, *settings.recent_folders)
         self._wanted: SessionId | None = None
         self._early: list[Note] = []
+        self._leaving: set[SessionId] = set()
         self._has_begun = False
         self.settings = settings
         self.current: SessionId | None = None
@@ -133,7 +135,7 @@ class SessionFlow(QObject):
             self.current = None
             self.setup_needed.emit()
             return
-        for info in self._pages.sessions.values():
+        for info in self._staying():
             if is_untouched(info) and info.workspace.root == workspace.root:
                 self.show_session(info.id)
                 return
@@ -145,6 +147,25 @@ class SessionFlow(QObject):
         if session_id != self.current:
             self._wanted = SessionId(session_id)
             self._bridge.post("open_session", self._wanted)
+
+    def leave(self, session_id: str) -> None:
+        """Show something else than a session that is about to be deleted."""
+        self._leaving.add(SessionId(session_id))
+        if session_id == self.current:
+            staying = self._staying()
+            if staying:
+                self.show_session(staying[0].id)
+            else:
+                self.begin_session()
+
+    def take_back(self, session_id: str) -> None:
+        """Show a session whose deletion was undone."""
+        self._leaving.discard(SessionId(session_id))
+        self.show_session(session_id)
+
+    def _staying(self) -> list[SessionInfo]:
+        found = (i for i in self._pages.sessions.values() if i.id not in self._leaving)
+        return sorted(found, key=lambda info: info.updated_at, reverse=True)
 
     def open_folder(self, path: str) -> None:
         """Work in this folder: in the present session if it is unused, else in a new one."""
@@ -184,6 +205,14 @@ class SessionFlow(QObject):
             self.settings = settings
             self._bridge.post("apply_settings", settings)
             self.settings_changed.emit(settings)
+
+    def scale_text(self, step: int) -> None:
+        """Make text one step larger (1) or smaller (-1), or normal (0)."""
+        settings = self.settings
+        nearest = min(_TEXT_SCALES, key=lambda scale: abs(scale - settings.text_scale))
+        place = max(0, min(_TEXT_SCALES.index(nearest) + step, len(_TEXT_SCALES) - 1))
+        scale = _TEXT_SCALES[place] if step else 100
+        self.apply_settings(replace(settings, text_scale=scale))
 
     def mark_read(self) -> None:
         """The person sees the session's end."""

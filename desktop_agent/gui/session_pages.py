@@ -64,7 +64,7 @@ class SessionPages(QObject):
             return event.info.id
         if isinstance(event, SessionsChanged | EngineFailed):
             return None
-        return self._owners.get(event.agent_id)
+        return self._owners.get(event.agent_id) if event.agent_id else None
 
     def route(self, events: Sequence[Event]) -> None:
         """Give each kept transcript its share of a batch, in one call."""
@@ -84,6 +84,8 @@ class SessionPages(QObject):
             view = self._make_view()
             self._stack.addWidget(view)
             self._pages[session_id] = view
+            # In front first: it lays out, and scrolls to the end, at its final size.
+            self._stack.setCurrentWidget(view)
             view.open(opened)
             self._first_seqs[session_id] = opened.first_seq
             self.page_made.emit(view, session_id)

@@ -24,10 +24,14 @@ _SEARCH_MS = 200
 
 
 class SessionPanel(QWidget):
-    """`deleted` comes only after the time for *Undo* has passed."""
+    """`deleted` comes only after the time for *Undo* has passed; `leaving` and `returned` tell
+    that a session went off the list, and came back.
+    """
 
     session_chosen = Signal(str)
     renamed = Signal(str, str)
+    leaving = Signal(str)
+    returned = Signal(str)
     deleted = Signal(str)
     searched = Signal(str)
 
@@ -78,14 +82,16 @@ class SessionPanel(QWidget):
         self._leaving[known] = timer
         self._show_rows()
         self._show_undo()
+        self.leaving.emit(known)
 
     def undo_delete(self) -> None:
         """Bring the session deleted last back."""
         if self._leaving:
-            _, timer = self._leaving.popitem()
+            session_id, timer = self._leaving.popitem()
             timer.deleteLater()
             self._show_rows()
             self._show_undo()
+            self.returned.emit(session_id)
 
     def finish_deletes(self) -> None:
         """Delete now what waits; the app is closing."""

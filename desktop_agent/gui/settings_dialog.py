@@ -79,16 +79,19 @@ class SettingsDialog(QDialog):
         inner.addStretch(1)
         layout.addWidget(side)
         layout.addWidget(self._pages, 1)
-        for page in (self._appearance, self._models, self._behaviour):
-            page.changed.connect(self._on_changed)
+        self.setMinimumSize(560, 400)
         theme.changed.connect(self._fit)
         self._fit()
+        self._connect()
+
+    def _connect(self) -> None:
+        for page in (self._appearance, self._models, self._behaviour):
+            page.changed.connect(self._on_changed)
         self._models.check_requested.connect(self.check_requested)
         self._models.key_entered.connect(self.key_entered)
         self._models.key_deleted.connect(self.key_deleted)
         self._models.models_requested.connect(self.models_requested)
         self._rules.rule_deleted.connect(self.rule_deleted)
-        self.setMinimumSize(560, 400)
 
     def _make_names(self) -> PickList:
         titles = (

@@ -32,7 +32,7 @@ _GAP = "\u2009"
 
 
 class IconButton(QToolButton):
-    """A square button that is only an icon; its name is spoken and shown as the tooltip."""
+    """A square button that is only an icon; its name is spoken, the tooltip adds its keys."""
 
     def __init__(
         self,
@@ -43,6 +43,7 @@ class IconButton(QToolButton):
         *,
         size: int = 16,
         token: str = "muted",
+        keys: str = "",
     ) -> None:
         super().__init__(parent)
         self._theme = theme
@@ -50,7 +51,7 @@ class IconButton(QToolButton):
         self._token = token
         self._size = size
         self.setAccessibleName(name)
-        self.setToolTip(name)
+        self.setToolTip(f"{name} ({keys})" if keys else name)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setMinimumSize(theme.size("hit_min"), theme.size("hit_min"))
         theme.changed.connect(self._paint_icon)

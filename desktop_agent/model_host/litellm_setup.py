@@ -38,7 +38,10 @@ _LAZY = (
     "litellm.llms.vertex_ai.vertex_ai_partner_models.anthropic.transformation",
     "litellm.proxy.openai_files_endpoints.common_utils",
 )
-_FOR_RESPONSES = "litellm.responses.mcp.litellm_proxy_mcp_handler"
+_ONLY_FOR = {
+    "openai/responses/": "litellm.responses.mcp.litellm_proxy_mcp_handler",
+    "anthropic/": "litellm.llms.fal_ai.chat.transformation",
+}
 
 # litellm's own MCP client is not used, and costs half a second and 15 MB.
 NO_MCP: dict[str, Any] = {"_skip_mcp_handler": True}
@@ -76,6 +79,8 @@ def load() -> Any:
     setattr(litellm, "response_cost_calculator", _no_cost)  # noqa: B010  (as above)
     # Only for counts that we don't want; the real one takes 45 MB.
     setattr(import_module("litellm.main"), "encoding", _NoEncoding())  # noqa: B010  (as above)
+    anthropic = import_module("litellm.llms.anthropic.chat.transformation")
+    setattr(anthropic, "token_counter", _estimate)  # noqa: B010  (as above)
     _install_transport()
     _warm_up()
     return litellm
@@ -90,9 +95,14 @@ def _warm_up() -> None:
 
 async def make_ready(model: str) -> None:
     """Import what only some models need, away from the loop."""
-    if model.startswith(("openai/responses/", "responses/")) and _FOR_RESPONSES not in sys.modules:
-        with contextlib.suppress(ImportError):  # the request itself will tell
-            await asyncio.to_thread(import_module, _FOR_RESPONSES)
+    for beginning, name in _ONLY_FOR.items():
+        if model.startswith(beginning) and name not in sys.modules:
+            with contextlib.suppress(ImportError):  # the request itself will tell
+                await asyncio.to_thread(import_module, name)
+
+
+def _estimate(*_: Any, text: str = "", **__: Any) -> int:
+    return len(text) // 4
 
 
 class _NoEncoding:

@@ -21,6 +21,9 @@ MARK = "DESKTOP_AGENT_COMMAND"
 _GRACE_S = 2.0
 _KILL_S = 1.5
 _POLL_S = 0.03
+_QUIET_S = 0.005
+_QUIET_LOOKS = 2
+_FREEZE_ROUNDS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,29 +32,61 @@ class _Entry:
     parent: int
     group: int
     session: int
+    started: int
     is_marked: bool
 
 
+class _Tree:
+    """The living processes of a command: by mark, by session, by descent.
+
+    Whoever was seen once is followed by its process id and start time, also when its parents
+    are gone and its environment says nothing.
+    """
+
+    def __init__(self, mark: str, leader: int | None) -> None:
+        self._mark = f"{MARK}={mark}".encode()
+        self._leader = leader
+        self._seen: dict[int, int] = {}
+
+    def living(self) -> tuple[int, ...]:
+        if sys.platform != "linux":
+            return _group_alive(self._leader)
+        entries = {entry.pid: entry for entry in _entries(self._mark)}
+        found = {pid for pid, entry in entries.items() if self._is_own(entry)}
+        grew = True
+        while grew:
+            children = {e.pid for e in entries.values() if e.parent in found} - found
+            found |= children
+            grew = bool(children)
+        found.discard(os.getpid())
+        self._seen |= {pid: entries[pid].started for pid in found}
+        return tuple(sorted(found))
+
+    def freeze(self) -> None:
+        """Stop them all where they are, so that none starts another while they are ended."""
+        stopped: set[int] = set()
+        quiet = 0
+        for _ in range(_FREEZE_ROUNDS):
+            fresh = set(self.living()) - stopped
+            for pid in fresh:
+                _send(pid, signal.SIGSTOP)
+            stopped |= fresh
+            quiet = 0 if fresh else quiet + 1
+            if quiet == _QUIET_LOOKS:
+                return
+
+    def _is_own(self, entry: _Entry) -> bool:
+        in_session = self._leader is not None and self._leader in (entry.group, entry.session)
+        return entry.is_marked or in_session or self._seen.get(entry.pid) == entry.started
+
+
 def members(mark: str, leader: int | None) -> tuple[int, ...]:
-    """Return the living processes of a command: by mark, by session, by descent.
+    """Return the living processes of a command.
 
     `mark` is a prefix, so that one sweep can speak of many commands. Linux only; elsewhere the
     process group is all there is to go by.
     """
-    if sys.platform != "linux":
-        return _group_alive(leader)
-    entries = _entries(f"{MARK}={mark}".encode())
-    found = {
-        entry.pid
-        for entry in entries
-        if entry.is_marked or (leader is not None and leader in (entry.group, entry.session))
-    }
-    grew = True
-    while grew:
-        children = {e.pid for e in entries if e.parent in found} - found
-        found |= children
-        grew = bool(children)
-    return tuple(sorted(found - {os.getpid()}))
+    return _Tree(mark, leader).living()
 
 
 def in_session(pids: tuple[int, ...], leader: int) -> tuple[int, ...]:
@@ -66,7 +101,10 @@ async def end(mark: str, leader: int | None) -> tuple[int, ...]:
     """Ask every process to end, after 2 s make it; return those that are still there."""
     if sys.platform == "win32":
         return await asyncio.to_thread(_end_on_windows, leader)
-    return await _end(lambda: members(mark, leader))
+    tree = _Tree(mark, leader)
+    if sys.platform == "linux":
+        await asyncio.to_thread(tree.freeze)
+    return await _end(tree.living)
 
 
 async def end_these(pids: tuple[int, ...]) -> tuple[int, ...]:
@@ -81,7 +119,7 @@ async def _end(alive: Callable[[], tuple[int, ...]]) -> tuple[int, ...]:
         return ()
     if await _signalled(alive, signal.SIGKILL, _KILL_S):
         return ()
-    return alive()
+    return await asyncio.to_thread(alive)
 
 
 def names_of(pids: tuple[int, ...]) -> str:
@@ -93,7 +131,11 @@ async def _signalled(alive: Callable[[], tuple[int, ...]], number: int, seconds:
     """Signal all of them, new ones too, until none is left; whether that happened in time."""
     deadline = time.monotonic() + seconds
     told: set[int] = set()
-    while living := alive():
+    quiet = 0
+    # One empty look is not enough: a process can hand over to its child in between.
+    while quiet < _QUIET_LOOKS:
+        living = await asyncio.to_thread(alive)
+        quiet = 0 if living else quiet + 1
         for pid in living:
             # SIGKILL is repeated: a tree that forks quickly is always one step ahead.
             if pid not in told or number != signal.SIGTERM:
@@ -101,7 +143,7 @@ async def _signalled(alive: Callable[[], tuple[int, ...]], number: int, seconds:
         told |= set(living)
         if time.monotonic() > deadline:
             return False
-        await asyncio.sleep(_POLL_S)
+        await asyncio.sleep(_POLL_S if living else _QUIET_S)
     return True
 
 
@@ -157,7 +199,7 @@ def _entry(pid: int, mark: bytes) -> _Entry | None:
     except OSError:
         environment = b""
     is_marked = environment.startswith(mark) or b"\0" + mark in environment
-    return _Entry(pid, int(fields[1]), int(fields[2]), int(fields[3]), is_marked)
+    return _Entry(pid, int(fields[1]), int(fields[2]), int(fields[3]), int(fields[19]), is_marked)
 
 
 def _name_of(pid: int) -> str:

@@ -104,6 +104,8 @@ def _open(path: Path, ctx: ToolContext) -> BinaryIO:
 
 def _read(path: Path, args: ReadArguments, ctx: ToolContext) -> ToolOutput:
     name = relative_name(ctx.workspace, path)
+    if path.is_dir():
+        raise ToolError(f"{name} is a folder; use `glob` to list it.")
     with _open(path, ctx) as file:
         start = file.read(64)
         file.seek(0)

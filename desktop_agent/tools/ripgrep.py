@@ -54,8 +54,10 @@ async def search(program: str, folder: Path, query: Query, ctx: ToolContext) -> 
     try:
         lines = await _read_lines(process, query)
     finally:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
+        # One that has ended is only waited for: a signal would take its exit from the loop.
+        if process.stdout is None or not process.stdout.at_eof():
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
         await process.wait()
     prefix = relative_name(ctx.workspace, folder)
     return lines if prefix == "." else [f"{prefix}/{line}" for line in lines]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import shutil
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ _FILES = 500
 _MATCHES = 200
 _SHOWN_IN_CARD = 50
 _LARGEST = 20_000_000
+_SECONDS = 40.0
 
 
 class GlobArguments(Arguments):
@@ -133,18 +135,26 @@ def _grep(path: Path, args: GrepArguments, ctx: ToolContext, *, is_folder: bool)
         name = relative_name(ctx.workspace, path)
         return list(islice(_matches(path, name, wanted, args, ctx), args.offset, end))
     names = glob_pattern(args.glob) if args.glob else None
+    walk = Walk(ctx.workspace, path, seconds=_SECONDS)
 
-    def everything():
-        for relative in Walk(ctx.workspace, path).files():
+    def everything() -> Iterator[str]:
+        for relative in walk.files():
             shown = relative_name(ctx.workspace, path / relative)
-            if is_secret(shown) or (names and not names.fullmatch(relative)):
-                continue
-            yield from _matches(path / relative, shown, wanted, args, ctx)
+            if not is_secret(shown) and (names is None or names.fullmatch(relative)):
+                yield from _matches(path / relative, shown, wanted, args, ctx)
 
-    return list(islice(everything(), args.offset, end))
+    found = list(islice(everything(), args.offset, end))
+    if walk.was_cut:
+        # Without a word, "no match" would be a lie.
+        raise ToolError(
+            "the folder is too large to search through here; give a deeper path or a glob."
+        )
+    return found
 
 
-def _matches(path: Path, name: str, wanted: Any, args: GrepArguments, ctx: ToolContext):
+def _matches(
+    path: Path, name: str, wanted: re.Pattern[str], args: GrepArguments, ctx: ToolContext
+) -> Iterator[str]:
     try:
         file = open_read(ctx.workspace, path)
     except ToolError:  # a link, a pipe, or gone by now

@@ -33,9 +33,7 @@ _LONGEST_S = 600
 class ShellArguments(Arguments):
     """What to run."""
 
-    command: str = Field(
-        min_length=1, description="The command; for bash, on Windows PowerShell."
-    )
+    command: str = Field(min_length=1, description="The command; for bash, on Windows PowerShell.")
     directory: str = Field(default=".", description="The folder to run it in.")
     timeout_s: int = Field(
         default=_DEFAULT_S, ge=1, description="Seconds until it is ended; at most 600."

@@ -15,31 +15,37 @@ from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.safe_open import open_beneath, open_folder
 
 _MOST = 200_000
-_SECONDS = 20.0
 _IGNORE_FILE_LENGTH = 1_000_000
 _ALWAYS_LEFT_OUT = {".git"}
 
 
 @dataclass(slots=True)
 class Walk:
-    """The files below a folder; `was_cut` tells that there was more than could be looked at."""
+    """The files below a folder; `was_cut` tells that there was more than could be looked at.
+
+    `seconds` bounds the walk, with what is done to each file in between.
+    """
 
     workspace: Workspace
     folder: Path
+    seconds: float = 20.0
     was_cut: bool = False
     _specs: list[tuple[str, GitIgnoreSpec]] = field(default_factory=list[tuple[str, GitIgnoreSpec]])
 
     def files(self) -> Iterator[str]:
         """Yield paths relative to the folder, sorted within each folder."""
-        deadline = time.monotonic() + _SECONDS
+        deadline = time.monotonic() + self.seconds
         seen = 0
         for prefix, folders, names in self._folders():
             folders[:] = sorted(n for n in folders if not self._is_left_out(prefix, n, True))
             for name in sorted(names):
                 if not self._is_left_out(prefix, name, False):
                     yield prefix + name
+                if time.monotonic() > deadline:
+                    self.was_cut = True
+                    return
             seen += len(folders) + len(names)
-            if seen > _MOST or time.monotonic() > deadline:
+            if seen > _MOST:
                 self.was_cut = True
                 return
 

@@ -491,6 +491,17 @@ def test_a_second_copy_of_the_app_is_told_who_has_the_file(store: SqliteStore, p
     SqliteStore(path).close()
 
 
+def test_a_lock_that_a_killed_apps_child_still_holds_is_waited_for(path: Path) -> None:
+    script = "import fcntl, sys; fcntl.flock(file := open(sys.argv[1], 'w'), 2); print(); input()"
+    command = [sys.executable, "-c", script, f"{path}.lock"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, **pipes) as holder:
+        holder.stdout.readline()
+        holder.stdin.write("\n")
+        holder.stdin.flush()
+        SqliteStore(path).close()
+
+
 def _damage(path: Path, kind: str) -> None:
     body = path.read_bytes()
     if kind == "not a database":

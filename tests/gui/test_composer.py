@@ -37,11 +37,13 @@ ENTER, CTRL, SHIFT = (
 )
 
 
-def opened(session_id="se_1", *, status="idle", folder="/tmp/work", events=(), **changes):
+def opened(
+    session_id="se_1", *, agent=AGENT, status="idle", folder="/tmp/work", events=(), **changes
+):
     fields = {"model": "demo", "mode": "ask"} | changes
-    info = SessionInfo(session_id, AGENT, "Title", Workspace(folder), **fields)
-    agent = AgentInfo(AGENT, session_id, "Main", status=status)
-    return SessionOpened(info, (agent,), tuple(events))
+    info = SessionInfo(session_id, agent, "Title", Workspace(folder), **fields)
+    main = AgentInfo(agent, session_id, "Main", status=status)
+    return SessionOpened(info, (main,), tuple(events))
 
 
 @pytest.fixture
@@ -253,11 +255,27 @@ def test_a_message_that_never_reached_the_disk_comes_back_into_the_box(qtbot, co
     assert composer.draft() == "precious words"
 
 
+def test_a_lost_message_comes_back_into_its_own_session(qtbot, composer):
+    composer.set_text("precious words")
+    qtbot.keyClick(box(composer), ENTER)
+    composer.apply(opened("se_2", agent="ag_2"))
+    composer.apply(EngineFailed("store", "The disk is full.", AGENT))
+    assert composer.draft() == ""
+    composer.apply(opened("se_1"))
+    assert composer.draft() == "precious words"
+
+
+def test_stopping_one_session_does_not_stop_the_look_of_another(running):
+    button(running, "stopButton").click()
+    running.apply(opened("se_2", agent="ag_2", status="running"))
+    assert button(running, "stopButton").accessibleName() == "Stop"
+
+
 def test_a_message_that_reached_the_disk_does_not_come_back(qtbot, composer):
     composer.set_text("sent")
     note = sent(qtbot, composer, lambda: qtbot.keyClick(box(composer), ENTER))
     composer.apply(NoteQueued(AGENT, note))
-    composer.apply(EngineFailed("elsewhere", "Something.", AGENT))
+    composer.apply(EngineFailed("store", "Something.", AGENT))
     assert composer.draft() == ""
 
 

@@ -205,6 +205,15 @@ def test_after_a_stop_what_still_waits_says_how_it_goes_on(composer):
     assert not button(composer, "noteInterrupt").isVisible()
 
 
+def test_what_waits_after_a_stop_can_be_sent_without_writing_anything_more(qtbot, composer):
+    put(composer, delivery="turn")
+    assert not button(composer, "noteRetry").isVisible()
+    composer.apply(TurnEnded(AGENT, "cancelled"))
+    assert button(composer, "noteRetry").accessibleName() == "Send now"
+    with qtbot.waitSignal(composer.resume_requested), qtbot.assertNotEmitted(composer.submitted):
+        button(composer, "noteRetry").click()
+
+
 def test_edits_of_the_task_list_wait_visibly_but_are_not_edited_as_text(composer):
     put(composer, "internal words", kind="task_edit")
     assert "Your changes to the task list" in rows(composer)[0].accessibleName()

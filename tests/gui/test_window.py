@@ -3,7 +3,15 @@
 import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent, QKeySequence
-from PySide6.QtWidgets import QApplication, QLineEdit, QMessageBox, QPushButton, QTextBrowser
+from PySide6.QtWidgets import (
+    QApplication,
+    QDialog,
+    QLabel,
+    QLineEdit,
+    QMessageBox,
+    QPushButton,
+    QTextBrowser,
+)
 
 from desktop_agent import paths
 from desktop_agent.adapters.settings_file import load
@@ -11,7 +19,7 @@ from desktop_agent.core.events import TurnEnded
 from desktop_agent.gui.closing import make_question
 from tests.helpers.providers import Calls, Fail, LoopbackProvider, NeverEnding, Say
 
-WAIT = 20_000
+WAIT = 60_000
 
 
 @pytest.fixture
@@ -359,3 +367,26 @@ def test_a_second_window_on_the_same_sessions_says_why_it_can_not_open_them(
     qtbot.waitUntil(lambda: second.frame.notices.isVisible(), timeout=WAIT)
     assert second.frame.notices._text.text()
     assert "Error" not in second.frame.notices._text.text()
+
+
+def test_deleting_the_session_on_screen_shows_another_and_undo_brings_it_back(quick, qtbot):
+    write(qtbot, quick, "list files")
+    wait_idle(qtbot, quick)
+    first = quick.flow.current
+    quick.commands.delete.trigger()
+    qtbot.waitUntil(lambda: quick.flow.current not in (None, first), timeout=WAIT)
+    assert first not in [one.session_id for one in quick.frame.sidebar.sessions._model.rows()]
+    quick.frame.sidebar.sessions.undo_delete()
+    qtbot.waitUntil(lambda: quick.flow.current == first, timeout=WAIT)
+    wait_shown(qtbot, quick, "notes.txt")
+
+
+def test_every_key_is_listed_on_one_sheet(quick, qtbot):
+    ready(qtbot, quick)
+    quick.commands.shortcuts.trigger()
+    sheet = quick.findChild(QDialog, "shortcutsDialog")
+    assert sheet.isVisible()
+    words = " ".join(label.text() for label in sheet.findChildren(QLabel))
+    assert "Ctrl+N" in words
+    assert "Esc, twice" in words
+    sheet.close()

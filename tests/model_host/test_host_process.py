@@ -316,3 +316,39 @@ async def test_a_tool_that_the_model_made_up_stays_a_call(ask: Ask) -> None:
         heard = await ask(provider)
     assert [call.name for call in heard.calls] == ["no_such_tool"]
     assert not any(isinstance(part, TextPart) for part in heard.answer.parts)
+
+
+async def test_litellm_is_kept_from_loading_tokenizers_and_its_mcp_client(tmp_path: Path) -> None:
+    """45 MB and 0.3 s for counts that nobody wants; the names we replace are litellm's own."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import asyncio, sys\n"
+        "from desktop_agent.model_host import litellm_setup\n"
+        "litellm_setup.prepare()\n"
+        "litellm = litellm_setup.load()\n"
+        "from desktop_agent.model_host.conversation import Conversation\n"
+        "from desktop_agent.model_host.litellm_model import answer, asked\n"
+        "from tests.helpers.providers import LoopbackProvider, Say, Think\n"
+        "from tests.model_host.conftest import request_to\n"
+        "async def main():\n"
+        "    for dialect in ('openai', 'anthropic', 'gemini', 'ollama'):\n"
+        "        with LoopbackProvider(dialect, [[Think('Hm.'), Say('Hi.')]]) as provider:\n"
+        "            request = request_to(provider)\n"
+        "            conversation = Conversation(request.model)\n"
+        "            conversation.advance(request, 0)\n"
+        "            items = []\n"
+        "            await answer(litellm, asked(request, conversation, 'k'), items.append)\n"
+        "            assert items[-1].usage.output_tokens == 20\n"
+        "asyncio.run(main())\n"
+        "unwanted = {'litellm.litellm_core_utils.default_encoding', 'mcp', 'boto3', 'tokenizers'}\n"
+        "print(sorted(unwanted & set(sys.modules)))\n"
+    )
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        str(program),
+        stdout=subprocess.PIPE,
+        env=host_process.host_environment(),
+    )
+    out, _ = await process.communicate()
+    assert out.decode().strip() == "[]"
+    assert process.returncode == 0

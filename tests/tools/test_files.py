@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from desktop_agent.core.messages import DiffDisplay, FilesDisplay
@@ -129,6 +129,12 @@ async def test_what_an_encoding_cannot_hold_is_refused_whole(bench: Bench) -> No
     with pytest.raises(ToolError, match="latin-1"):
         await bench.run(edit, path="a.txt", old_string="gr", new_string="€")
     assert path.read_bytes() == "grüße".encode("latin-1")
+
+
+async def test_a_folder_is_pointed_to_the_tool_that_lists_it(bench: Bench) -> None:
+    (bench.root / "sub").mkdir()
+    with pytest.raises(ToolError, match="use `glob`"):
+        await bench.run(read, path="sub")
 
 
 # ---- documents ----
@@ -418,6 +424,24 @@ def test_a_diff_is_exactly_the_change(old: str, new: str) -> None:
     body = shown.patch.split("\n")[2:]
     assert shown.added == sum(line.startswith("+") for line in body)
     assert shown.removed == sum(line.startswith("-") for line in body)
+
+
+@given(before=_texts, after=_texts, mark=st.booleans())
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+async def test_the_bytes_on_disk_are_the_bytes_on_the_card(bench, before, after, mark) -> None:
+    path = bench.put("a.txt", b"\xef\xbb\xbf" + before.encode() if mark else before)
+    bench.context.files.remember(path, digest(path.read_bytes()))
+    old = path.read_bytes().decode()
+    try:
+        preview = await bench.preview(write, path="a.txt", content=after)
+    except ToolError:
+        assert old == after
+        return
+    await bench.run(write, path="a.txt", content=after)
+    assert preview.fingerprint.endswith(digest(path.read_bytes()))
+    assert patched(old, preview.display.patch) == path.read_bytes().decode()
 
 
 def test_a_diff_of_large_unlike_files_is_quick() -> None:

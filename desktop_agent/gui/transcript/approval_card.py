@@ -6,8 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QFocusEvent, QKeyEvent
-from PySide6.QtWidgets import QMenu, QPlainTextEdit, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtGui import (
+    QAccessible,
+    QAccessibleAnnouncementEvent,
+    QFocusEvent,
+    QKeyEvent,
+    QShowEvent,
+)
+from PySide6.QtWidgets import QMenu, QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_agent.core.approvals import AllowAlways, AllowOnce, Decision, Deny, Edited
 from desktop_agent.core.messages import CommandDisplay, DiffDisplay
@@ -74,6 +80,8 @@ class ApprovalCard(Card):
         self._appeared_at = clock()
         self._is_decided = False
         self._form: EditForm | RefuseForm | None = None
+        self._view: OutputView | None = None
+        self._diff: DiffView | None = None
         self.setObjectName("approvalCard")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._build()
@@ -123,6 +131,11 @@ class ApprovalCard(Card):
         else:
             super().keyPressEvent(event)
 
+    def showEvent(self, event: QShowEvent) -> None:
+        """Begin to count: it may have been made before anybody could see it."""
+        super().showEvent(event)
+        self._appeared_at = self._clock()
+
     def focusInEvent(self, event: QFocusEvent) -> None:
         """Show the ring."""
         super().focusInEvent(event)
@@ -157,11 +170,11 @@ class ApprovalCard(Card):
             self._add_line(with_marks(request.reason))
         self._buttons = self._build_buttons()
         self.body.addWidget(self._buttons)
-        spoken = f"{request.title} {request_words(request)}"
+        spoken = f"{with_marks(request.title)} {request_words(request)}"
         self.setAccessibleName(self.tr("Approval needed. {what}").format(what=spoken))
         self.setAccessibleDescription(
             self.tr("Press Enter to allow it once, Esc to refuse it. {reason}").format(
-                reason=request.reason
+                reason=with_marks(request.reason)
             )
         )
 
@@ -176,6 +189,7 @@ class ApprovalCard(Card):
         if isinstance(request.display, DiffDisplay):
             diff = DiffView(self._theme, request.display, frame)
             diff.setFixedHeight(min(_EFFECT_LIMIT, diff.content_height()))
+            self._diff = diff
             path = TextLabel(with_marks(request.display.path), "mono")
             path.setContentsMargins(10, 6, 10, 4)
             layout.addWidget(path)
@@ -249,7 +263,13 @@ class ApprovalCard(Card):
         if self.is_armed:
             self.rule_menu().popup(button.mapToGlobal(button.rect().bottomLeft()))
 
+    @property
+    def _can_answer(self) -> bool:
+        return self.is_armed and not self._is_decided
+
     def _open_editor(self) -> None:
+        if not self._can_answer:
+            return
         name = editable_argument(self._request)
         value = str(self._request.call.arguments.get(name, ""))
         form = EditForm(self._theme, value, self)
@@ -257,15 +277,12 @@ class ApprovalCard(Card):
         self._open_form(form)
 
     def _open_refusal(self) -> None:
-        if not isinstance(self._form, RefuseForm):
+        if self._can_answer and not isinstance(self._form, RefuseForm):
             form = RefuseForm(self._theme, self)
             form.accepted.connect(lambda reason: self._decide(Deny(reason)))
             self._open_form(form)
 
     def _open_form(self, form: EditForm | RefuseForm) -> None:
-        if not self.is_armed or self._is_decided:
-            form.deleteLater()
-            return
         self._close_form()
         self._form = form
         form.cancelled.connect(self._on_form_cancelled)
@@ -296,7 +313,7 @@ class ApprovalCard(Card):
         self._decide(Edited({**arguments, name: text}))
 
     def _decide(self, decision: Decision) -> None:
-        if self._is_decided or not self.is_armed:
+        if not self._can_answer:
             return
         self._is_decided = True
         self.setEnabled(False)
@@ -304,9 +321,11 @@ class ApprovalCard(Card):
 
     def height_for(self, width: int) -> int:
         """Return the height; a command takes what its lines need, up to a limit."""
-        view = self._effect.findChild(QPlainTextEdit)
-        if isinstance(view, OutputView):
-            view.setFixedHeight(view.content_height(width - 32, _EFFECT_LIMIT))
+        if self._view is not None:
+            self._view.setFixedHeight(self._view.content_height(width - 32, _EFFECT_LIMIT))
+        if self._diff is not None:
+            wanted = self._diff.content_height(width - 36)
+            self._diff.setFixedHeight(min(_EFFECT_LIMIT, wanted))
         return super().height_for(width)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from PySide6.QtCore import QMimeData, QPointF, QRectF, Qt, QUrl, Signal
+from PySide6.QtCore import QMimeData, QPointF, QRect, QRectF, Qt, QUrl, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
     QGuiApplication,
@@ -14,6 +14,7 @@ from PySide6.QtGui import (
     QPaintEvent,
     QPen,
     QResizeEvent,
+    QTextBlockFormat,
     QTextCursor,
     QTextFrame,
     QTextOption,
@@ -24,7 +25,6 @@ from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.transcript.copying import selection_text
 from desktop_agent.gui.transcript.page import Page, ShownRow
 from desktop_agent.gui.transcript.styles import (
-    CODE_HEADER,
     FRAME_KIND,
     FRAME_LANGUAGE,
     LIST_INDENT,
@@ -107,11 +107,13 @@ class TranscriptBrowser(QTextBrowser):
         painter = QPainter(self.viewport())
         painter.fillRect(event.rect(), self._theme.color("canvas"))
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         self._copy_boxes = []
         for shown in self._visible_rows():
             self._paint_row(painter, shown)
         painter.end()
         super().paintEvent(event)
+        self._paint_tasks()
         self._paint_caret()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
@@ -206,7 +208,7 @@ class TranscriptBrowser(QTextBrowser):
         height = self.viewport().height()
         for frame in parent.childFrames():
             box = self._on_screen(frame)
-            if box.bottom() < 0 or box.top() - CODE_HEADER > height:
+            if box.bottom() < 0 or box.top() - self._code_header > height:
                 continue
             kind = frame.frameFormat().property(FRAME_KIND)
             if kind == "code":
@@ -219,14 +221,14 @@ class TranscriptBrowser(QTextBrowser):
                 painter.drawLine(box.topLeft(), box.topRight())
 
     def _paint_code(self, painter: QPainter, frame: QTextFrame, box: QRectF) -> None:
-        box = box.adjusted(0.5, 0.5 - CODE_HEADER, -0.5, -0.5)
+        box = box.adjusted(0.5, 0.5 - self._code_header, -0.5, -0.5)
         painter.setPen(self._edge("line"))
         painter.setBrush(self._theme.color("sunken"))
         painter.drawRoundedRect(box, _CODE_RADIUS, _CODE_RADIUS)
         language = str(frame.frameFormat().property(FRAME_LANGUAGE) or "")
         painter.setFont(self._theme.font("caption", "medium"))
         painter.setPen(self._theme.color("subtle"))
-        label = QRectF(box.left() + 12, box.top() + 6, box.width() - 60, CODE_HEADER)
+        label = QRectF(box.left() + 12, box.top() + 6, box.width() - 60, self._code_header)
         painter.drawText(label, int(Qt.AlignmentFlag.AlignVCenter), language or self.tr("text"))
         button = QRectF(box.right() - _BUTTON - 4, box.top() + 5, _BUTTON, _BUTTON)
         if frame.firstPosition() == self._hovered_frame:
@@ -245,9 +247,40 @@ class TranscriptBrowser(QTextBrowser):
             QRectF(box.left() - QUOTE_INDENT, box.top(), 3, box.height()), 1.5, 1.5
         )
 
+    @property
+    def _code_header(self) -> int:
+        return self._page.styles.code_header if self._page is not None else 0
+
+    def _paint_tasks(self) -> None:
+        """Paint boxes over the crosses that Qt draws for tasks."""
+        room = self.viewport().rect()
+        block = self.cursorForPosition(room.topLeft()).block()
+        last = self.cursorForPosition(room.bottomRight()).blockNumber()
+        painter = QPainter(self.viewport())
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        while block.isValid() and block.blockNumber() <= last:
+            marker = block.blockFormat().marker()
+            if marker != QTextBlockFormat.MarkerType.NoMarker:
+                self._paint_task(painter, self.cursorRect(QTextCursor(block)), marker)
+            block = block.next()
+        painter.end()
+
+    def _paint_task(
+        self, painter: QPainter, line: QRect, marker: QTextBlockFormat.MarkerType
+    ) -> None:
+        is_done = marker == QTextBlockFormat.MarkerType.Checked
+        box = QRectF(line.left() - 20, line.center().y() - 7, 14, 14)
+        painter.fillRect(box.adjusted(-3, -4, 4, 4), self._theme.color("canvas"))
+        painter.setPen(self._edge("accentFill" if is_done else "line3"))
+        painter.setBrush(self._theme.color("accentFill" if is_done else "canvas"))
+        painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
+        if is_done:
+            mark = self._theme.pixmap("check", "onAccent", 12, self.devicePixelRatioF())
+            painter.drawPixmap(box.topLeft() + QPointF(1, 1), mark)
+
     def _paint_caret(self) -> None:
         """Mark where the next words will come."""
-        if self.caret_row is None or self.hasFocus():
+        if self.caret_row is None:
             return
         cursor = QTextCursor(self.document())
         cursor.setPosition(self.caret_row.frame.lastPosition())

@@ -79,7 +79,8 @@ class Card(QWidget):
             return
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        width = 2 if self._theme.is_high_contrast else 1
+        is_strong = self._theme.is_high_contrast or self.hasFocus()
+        width = 2 if is_strong else 1
         pen = QPen(self._edge_color(), width) if self._edge else Qt.PenStyle.NoPen
         painter.setPen(pen)
         painter.setBrush(self._theme.color(self._ground))
@@ -201,7 +202,7 @@ class CardHeader(QAbstractButton):
         meta_width = min(wanted, max(room - target_width, int(room * 0.5)))
         if meta_width > 0:
             shown = QFontMetrics(font).elidedText(
-                self.meta, Qt.TextElideMode.ElideRight, meta_width
+                self.meta, Qt.TextElideMode.ElideRight, meta_width + 2
             )
             width = QFontMetrics(font).horizontalAdvance(shown)
             right -= width

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from PySide6.QtCore import QObject, QRect, Signal
+from PySide6.QtCore import QObject, QRect, Qt, Signal
 from PySide6.QtWidgets import QApplication, QWidget
 
 from desktop_agent.gui.transcript.approval_card import ApprovalCard
@@ -32,6 +32,7 @@ class CardLayer(QObject):
         self._factory = factory
         self._column = column
         self._cards: dict[str, Card] = {}
+        self._tab_order: list[str] = []
 
     @property
     def cards(self) -> dict[str, Card]:
@@ -77,11 +78,11 @@ class CardLayer(QObject):
         height = self._browser.viewport().height()
         column = self._column()
         wrong: list[ShownRow] = []
-        near: set[str] = set()
+        near: list[str] = []
         for shown in _rows_between(page, top - height, top + 2 * height):
             if is_text(shown.row):
                 continue
-            near.add(shown.row.key)
+            near.append(shown.row.key)
             card = self._cards.get(shown.row.key) or self._make(shown.row)
             if card.height_for(column.width()) != shown.height:
                 wrong.append(shown)
@@ -89,7 +90,8 @@ class CardLayer(QObject):
             card.setGeometry(column.left(), y, column.width(), shown.height)
             if not card.isVisible():
                 card.show()
-        self._put_away(near)
+        self._order_tabs(near)
+        self._put_away(set(near))
         return wrong
 
     # -- inside --------------------------------------------------------------------------
@@ -98,12 +100,20 @@ class CardLayer(QObject):
         card = self._factory.make(row, self._browser.viewport())
         card.resized.connect(lambda: self.resized.emit(row.key))
         self._cards[row.key] = card
-        self._order_tabs(card)
         return card
 
-    def _order_tabs(self, card: Card) -> None:
-        """Let Tab go from the text into the cards."""
-        QWidget.setTabOrder(self._browser, card)
+    def _order_tabs(self, keys: list[str]) -> None:
+        """Let Tab go from the text through the cards, in the order of the text."""
+        if keys == self._tab_order:
+            return
+        self._tab_order = keys
+        before: QWidget = self._browser
+        for key in keys:
+            card = self._cards[key]
+            for widget in (card, *card.findChildren(QWidget)):
+                if widget.focusPolicy() & Qt.FocusPolicy.TabFocus:
+                    QWidget.setTabOrder(before, widget)
+                    before = widget
 
     def _put_away(self, near: set[str]) -> None:
         far = [key for key in self._cards if key not in near]

@@ -38,9 +38,11 @@ class DiffView(QAbstractScrollArea):
         self._measure()
         theme.changed.connect(self._on_theme_changed)
 
-    def content_height(self) -> int:
-        """Return the height of all lines."""
-        return diff_height(self._theme, len(self._lines))
+    def content_height(self, width: int = 0) -> int:
+        """Return the height of all lines, and of the scroll bar that this width calls for."""
+        height = diff_height(self._theme, len(self._lines))
+        is_cut = 0 < width < self._gutter + round((self._longest + 2) * self._char_width)
+        return height + (self._theme.size("scrollbar") if is_cut else 0)
 
     def sizeHint(self) -> QSize:
         """As high as all lines."""
@@ -54,6 +56,7 @@ class DiffView(QAbstractScrollArea):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the lines that can be seen."""
         painter = QPainter(self.viewport())
+        painter.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         height = self._line_height
         top = self.verticalScrollBar().value() - self._theme.space("xs")
         first = max(0, top // height)

@@ -107,9 +107,15 @@ def _parser(is_whole: bool) -> MarkdownIt:
     parser.enable(["table", "strikethrough", "linkify"])
     assert parser.linkify is not None
     parser.linkify.set({"fuzzy_link": False, "fuzzy_email": False})
+    # Every link is taken as one; the writer decides which may be clicked.
+    parser.validateLink = _any_link
     if not is_whole:
         parser.disable("lheading")
     return parser
+
+
+def _any_link(url: str) -> bool:
+    return True
 
 
 def _blocks(tokens: list[Token]) -> Iterator[Block]:

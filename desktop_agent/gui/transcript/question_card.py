@@ -63,9 +63,9 @@ class QuestionCard(Card):
         skip.clicked.connect(lambda: self._finish(""))
         self.body.addLayout(row(self._send, skip, None))
         self._group.idToggled.connect(lambda _number, _checked: self._follow())
-        options = ", ".join(self._question.options)
+        options = with_marks(", ".join(self._question.options))
         self.setAccessibleName(
-            self.tr("The agent asks: {question}").format(question=self._question.text)
+            self.tr("The agent asks: {question}").format(question=with_marks(self._question.text))
         )
         self.setAccessibleDescription(options)
 

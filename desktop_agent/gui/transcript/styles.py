@@ -44,6 +44,11 @@ class Styles:
         """Return a colour of the theme."""
         return self._theme.color(token)
 
+    @property
+    def code_header(self) -> int:
+        """The room above code for its language and its button."""
+        return max(CODE_HEADER, round(CODE_HEADER * self._theme.text_px("caption") / 11))
+
     def text(
         self, size: str = "body", weight: str = "regular", token: str = "fg", *, mono: bool = False
     ) -> QTextCharFormat:
@@ -66,6 +71,12 @@ class Styles:
         shaped.setFont(font)
         shaped.setFontFixedPitch(True)
         shaped.setBackground(self._theme.color("active" if self._theme.is_dark else "hover"))
+        return shaped
+
+    def code_edge(self, around: QTextCharFormat) -> QTextCharFormat:
+        """Return the format of the narrow room at both ends of code inside a line."""
+        shaped = QTextCharFormat(around)
+        shaped.setBackground(self.inline_code(around).background())
         return shaped
 
     def block(

@@ -95,7 +95,7 @@ class ToolCard(Card):
             return height
         footer = self._footer.sizeHint().height() if self._footer is not None else 0
         if isinstance(self._details, DiffView):
-            self._detail_height = min(DETAIL_LIMIT, self._details.content_height())
+            self._detail_height = min(DETAIL_LIMIT, self._details.content_height(width))
         elif isinstance(self._details, OutputView):
             limit = DETAIL_LIMIT
             self._detail_height = self._details.content_height(width, limit)

@@ -92,6 +92,7 @@ class Transcript:
         self._told_running: bool | None = None
         self._items: dict[str, Item] = {}
         self._order: list[str] = []
+        # What may still change: few items, in however long a session.
         self._open: dict[str, Item] = {}
         self._runs: dict[str, list[str]] = {}
         self._approvals_of: dict[str, list[str]] = {}
@@ -384,7 +385,6 @@ class Transcript:
         self.is_running = self._told_running = is_running
 
     def _still_open(self) -> list[Item]:
-        """Return what may still change, oldest first: few items, in however long a session."""
         return list(self._open.values())
 
     def _put(self, item: Item, *, is_placed: bool = False) -> str:

@@ -43,6 +43,7 @@ class RowWindow(QObject):
         self._first = 0
         self._wanted = WANTED_ROWS
         self._has_earlier = False
+        self._is_prepended = False
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(0)
@@ -66,6 +67,7 @@ class RowWindow(QObject):
     def add_earlier(self, *, has_earlier: bool) -> None:
         """Older rows will be there at the next `sync`."""
         self._has_earlier = has_earlier
+        self._is_prepended = True
         self._wanted = len(self._page.rows) + MORE_ROWS
 
     def sync(self, transcript: Transcript, *, is_working: bool) -> bool:
@@ -121,8 +123,9 @@ class RowWindow(QObject):
         """Return which of the new rows is the first that is shown."""
         if not old:
             return max(0, len(rows) - FIRST_ROWS)
-        if self._first == 0 and not self._page.rows:
+        if self._first == 0 and not self._is_prepended:
             return 0
+        self._is_prepended = False
         wanted = old[self._first].key if self._first < len(old) else ""
         for index, row in enumerate(rows):
             if row.key == wanted:

@@ -25,7 +25,6 @@ from desktop_agent.gui.transcript.characters import (
 from desktop_agent.gui.transcript.code_colors import is_ready, spans_by_line
 from desktop_agent.gui.transcript.markdown import Block, safe_link, task_mark
 from desktop_agent.gui.transcript.styles import (
-    CODE_HEADER,
     FRAME_LANGUAGE,
     LIST_INDENT,
     QUOTE_INDENT,
@@ -124,7 +123,7 @@ class MarkdownWriter:
         edge = self._styles.frame(
             "code",
             padding=12,
-            top=6 + CODE_HEADER,
+            top=6 + self._styles.code_header,
             bottom=14 if not self._lists else 8,
             left=LIST_INDENT * len(self._lists),
         )
@@ -259,7 +258,7 @@ class MarkdownWriter:
             depth += {"blockquote_open": 1, "blockquote_close": -1}.get(tokens[end].type, 0)
             end += 1
         left = LIST_INDENT * len(self._lists) + QUOTE_INDENT
-        frame = self.enter(self._styles.frame("quote", top=4, bottom=8, left=left))
+        frame = self.enter(self._styles.frame("quote", top=8, bottom=8, left=left))
         kept = self._color, self._lists, self._open, self._loose
         self._color, self._lists, self._open, self._loose = "muted", [], [], []
         self._tokens(tokens[at + 1 : end - 1])
@@ -318,7 +317,10 @@ class MarkdownWriter:
     def _piece(self, piece: Token, shaped: QTextCharFormat) -> None:
         if piece.type == "code_inline":
             words = breakable(with_marks(clean(piece.content)))
-            self.cursor.insertText(f"\u2009{words}\u2009", self._styles.inline_code(shaped))
+            edge = self._styles.code_edge(shaped)
+            self.cursor.insertText("\u2009", edge)
+            self.cursor.insertText(words, self._styles.inline_code(shaped))
+            self.cursor.insertText("\u2009", edge)
         elif piece.type == "softbreak":
             self.cursor.insertText(" ", shaped)
         elif piece.type == "hardbreak":

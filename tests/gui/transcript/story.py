@@ -100,14 +100,13 @@ def edits(number, path="a.py", patch=PATCH):
 
 def request(tool_call, number=1, command="pytest -q", **more):
     values = {
+        "title": "Run a command?",
         "display": CommandDisplay(command, "/folder"),
         "reason": "It is not proven to be read-only.",
         "rules": (Rule("shell", "pytest"),),
         "created_at": 900.0,
     }
-    return ApprovalRequest(
-        f"rq_{number}", AGENT, tool_call, title="Run a command?", **(values | more)
-    )
+    return ApprovalRequest(f"rq_{number}", AGENT, tool_call, **(values | more))
 
 
 def needs(tool_call, number=1, **more):

@@ -1,0 +1,90 @@
+"""Sessions run side by side: each event reaches its own page, and old pages are let go."""
+
+import pytest
+from PySide6.QtWidgets import QStackedWidget, QTextBrowser
+
+from desktop_agent.core.events import (
+    EngineFailed,
+    MessageAdded,
+    SessionOpened,
+    SessionsChanged,
+)
+from desktop_agent.core.ids import AgentId, MessageId, SessionId
+from desktop_agent.core.messages import Message, TextPart
+from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.core.workspace import Workspace
+from desktop_agent.gui.session_pages import SessionPages
+from desktop_agent.gui.transcript.view import TranscriptView
+
+
+@pytest.fixture
+def pages(qtbot, theme):
+    stack = QStackedWidget()
+    qtbot.addWidget(stack)
+    stack.resize(800, 600)
+    with qtbot.waitExposed(stack):
+        stack.show()
+    return SessionPages(stack, lambda: TranscriptView(theme, stack))
+
+
+def info(number):
+    return SessionInfo(
+        SessionId(f"se_{number}"),
+        AgentId(f"ag_{number}"),
+        f"Session {number}",
+        Workspace("/tmp"),
+        "demo",
+    )
+
+
+def said(number, text):
+    message = Message(MessageId(f"me_{number}_{text}"), "assistant", (TextPart(text),))
+    return MessageAdded(AgentId(f"ag_{number}"), message)
+
+
+def show(pages, number, *events):
+    opened = SessionOpened(info(number), (), tuple(events))
+    pages.follow(opened)
+    pages.show(opened)
+
+
+def text(pages, number):
+    return pages.page(SessionId(f"se_{number}")).findChild(QTextBrowser).toPlainText()
+
+
+def test_words_reach_the_session_they_belong_to_even_when_it_is_hidden(pages, qtbot):
+    show(pages, 1)
+    show(pages, 2)
+    pages.route([said(1, "for one"), said(2, "for two"), said(1, "again one")])
+    pages.bring(SessionId("se_1"))
+    qtbot.waitUntil(lambda: "again one" in text(pages, 1))
+    assert "for two" not in text(pages, 1)
+    pages.bring(SessionId("se_2"))
+    qtbot.waitUntil(lambda: "for two" in text(pages, 2))
+
+
+def test_a_page_that_was_kept_is_not_filled_twice(pages, qtbot):
+    show(pages, 1, said(1, "once"))
+    show(pages, 2)
+    show(pages, 1, said(1, "once"))
+    qtbot.waitUntil(lambda: "once" in text(pages, 1))
+    assert text(pages, 1).count("once") == 1
+
+
+def test_only_the_five_pages_seen_last_are_kept(pages):
+    for number in range(7):
+        show(pages, number)
+    kept = [number for number in range(7) if pages.page(SessionId(f"se_{number}"))]
+    assert kept == [2, 3, 4, 5, 6]
+
+
+def test_a_deleted_session_loses_its_page(pages):
+    show(pages, 1)
+    pages.follow(SessionsChanged((info(2),)))
+    assert pages.page(SessionId("se_1")) is None
+
+
+def test_events_of_unknown_agents_and_of_all_do_no_harm(pages):
+    show(pages, 1)
+    pages.route([said(9, "nobody"), EngineFailed("x", "y"), SessionsChanged((info(1),))])
+    assert pages.owner(EngineFailed("x", "y")) is None

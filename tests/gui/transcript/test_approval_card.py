@@ -1,0 +1,275 @@
+"""The card that asks: what it shows, when it can be answered, and by what."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QLineEdit, QPlainTextEdit, QPushButton
+
+from desktop_agent.core.agents import AgentInfo
+from desktop_agent.core.approvals import AllowAlways, AllowOnce, Deny, Edited, Rule
+from desktop_agent.core.events import ApprovalResolved
+from desktop_agent.core.messages import DiffDisplay, UrlDisplay
+from desktop_agent.gui.transcript.approval_card import ApprovalCard
+from desktop_agent.gui.transcript.diff_view import DiffView
+from desktop_agent.gui.transcript.line_card import LineCard
+from tests.gui.transcript.story import AGENT, PATCH, begins, call, needs, opened, runs, says
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def ask(view):
+    """Open a session in which a call waits; return its card."""
+
+    def ask(tool_call=None, agents=None, **more):
+        one = tool_call or call(1, command="pytest -q")
+        events = (begins(), says(1, "I will.", one), needs(one, **more))
+        view.open(opened(*events, status="running", agents=agents))
+        card = view.cards.cards["rq_1"]
+        assert isinstance(card, ApprovalCard)
+        return card
+
+    return ask
+
+
+def button(card, name):
+    return card.findChild(QPushButton, name)
+
+
+def words(card):
+    return " ".join(label.text() for label in card.findChildren(QLabel))
+
+
+def test_the_whole_command_is_shown_with_its_folder_stakes_and_reason(ask):
+    command = "pytest " + "-k some_test " * 200
+    card = ask(command=command, stakes=("runs a program", "cannot be undone"))
+    assert card.findChild(QPlainTextEdit).toPlainText() == "$ " + "\n".join(
+        [f"$ {command}"[at : at + 1_000] for at in range(0, len(command) + 2, 1_000)]
+    ).removeprefix("$ ")
+    for said in ("Run a command?", "Runs in /folder", "runs a program", "cannot be undone"):
+        assert said in words(card)
+    assert "not proven to be read-only" in words(card)
+
+
+def test_hidden_characters_of_a_command_show(ask):
+    card = ask(command="rm \u202e-rf\u200b ~\x1b[8m", title="Run\u202e this?")
+    shown = card.findChild(QPlainTextEdit).toPlainText()
+    assert shown == "$ rm ⟨U+202E⟩-rf⟨U+200B⟩ ~⟨U+001B⟩[8m"
+    assert "Run⟨U+202E⟩ this?" in words(card)
+    assert "\u202e" not in card.accessibleName()
+
+
+def test_a_change_is_shown_as_a_diff(ask):
+    card = ask(display=DiffDisplay("a.py", PATCH, 1, 1))
+    assert "a.py" in words(card)
+    assert card.findChild(DiffView).accessibleDescription() == PATCH
+
+
+def test_an_address_is_shown_whole(ask):
+    card = ask(display=UrlDisplay("https://x.y/" + "p/" * 40))
+    assert card.findChild(QPlainTextEdit).toPlainText() == "GET https://x.y/" + "p/" * 40
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Enter])
+def test_enter_allows_only_when_the_card_has_the_focus(view, ask, qtbot, clock, key):
+    card = ask()
+    clock.advance(1)
+    view.browser.setFocus()
+    with qtbot.assertNotEmitted(view.decided):
+        qtbot.keyClick(view.browser, key)
+    assert view.focus_oldest_approval()
+    assert card.hasFocus()
+    with qtbot.waitSignal(view.decided) as hit:
+        qtbot.keyClick(card, key)
+    assert hit.args == ["rq_1", AllowOnce()]
+
+
+def test_nothing_counts_in_the_first_moment(view, ask, qtbot, clock):
+    card = ask()
+    card.setFocus()
+    clock.advance(0.39)
+    with qtbot.assertNotEmitted(view.decided):
+        qtbot.keyClick(card, Qt.Key.Key_Return)
+        qtbot.mouseClick(button(card, "allowOnce"), LEFT)
+        qtbot.mouseClick(button(card, "allowAlways"), LEFT)
+        qtbot.mouseClick(button(card, "refuse"), LEFT)
+    assert card.findChild(QLineEdit, "refuseReason") is None
+    clock.advance(0.02)
+    with qtbot.waitSignal(view.decided):
+        qtbot.mouseClick(button(card, "allowOnce"), LEFT)
+
+
+def test_a_new_card_takes_no_focus(view, qtbot):
+    one = call(1)
+    view.open(opened(begins(), says(1, "", one), status="running"))
+    view.browser.setFocus()
+    with qtbot.waitSignal(view.waiting_changed) as hit:
+        view.apply([needs(one)])
+    assert hit.args == [1]
+    assert view.waiting_count() == 1
+    assert view.browser.hasFocus()
+
+
+def test_a_second_click_decides_nothing_more(view, ask, qtbot, clock):
+    card = ask()
+    clock.advance(1)
+    decisions = []
+    view.decided.connect(lambda _id, decision: decisions.append(decision))
+    allow = button(card, "allowOnce")
+    qtbot.mouseClick(allow, LEFT)
+    qtbot.mouseClick(allow, LEFT)
+    qtbot.keyClick(card, Qt.Key.Key_Return)
+    assert decisions == [AllowOnce()]
+
+
+def test_esc_asks_for_a_refusal_and_does_not_refuse_by_itself(view, ask, qtbot, clock):
+    card = ask()
+    clock.advance(1)
+    card.setFocus()
+    with qtbot.assertNotEmitted(view.decided):
+        qtbot.keyClick(card, Qt.Key.Key_Escape)
+    field = card.findChild(QLineEdit, "refuseReason")
+    assert field.hasFocus()
+    qtbot.keyClicks(field, "use uv instead")
+    with qtbot.waitSignal(view.decided) as hit:
+        qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert hit.args == ["rq_1", Deny("use uv instead")]
+
+
+def test_going_back_from_a_refusal_asks_again(view, ask, qtbot, clock):
+    card = ask()
+    clock.advance(1)
+    qtbot.mouseClick(button(card, "refuse"), LEFT)
+    with qtbot.assertNotEmitted(view.decided):
+        qtbot.keyClick(card.findChild(QLineEdit, "refuseReason"), Qt.Key.Key_Escape)
+    assert button(card, "allowOnce").isVisible()
+    assert card.hasFocus()
+    with qtbot.waitSignal(view.decided) as hit:
+        qtbot.keyClick(card, Qt.Key.Key_Return)
+    assert hit.args[1] == AllowOnce()
+
+
+def test_the_menu_says_exactly_what_each_rule_covers(view, ask, qtbot, clock):
+    card = ask(rules=(Rule("shell", "pytest"),))
+    clock.advance(1)
+    menu = card.rule_menu()
+    assert [action.text() for action in menu.actions()] == [
+        "Always allow commands that start with “pytest”, for this session",
+        "Always allow commands that start with “pytest”, in this folder",
+        "Always allow commands that start with “pytest”, everywhere",
+    ]
+    with qtbot.waitSignal(view.decided) as hit:
+        menu.actions()[1].trigger()
+    decision = hit.args[1]
+    assert isinstance(decision, AllowAlways)
+    assert (decision.rule.scope, decision.rule.where) == ("folder", "/folder")
+    assert (decision.rule.tool, decision.rule.pattern) == ("shell", "pytest")
+
+
+def test_without_a_rule_there_is_no_menu(ask):
+    assert button(ask(rules=()), "allowAlways") is None
+
+
+def test_the_command_can_be_changed_before_it_runs(view, ask, qtbot, clock):
+    card = ask(call(1, command="pytest -q", timeout_s=5), command="pytest -q")
+    clock.advance(1)
+    qtbot.mouseClick(button(card, "editCall"), LEFT)
+    field = card.findChild(QPlainTextEdit, "editField")
+    assert field.toPlainText() == "pytest -q"
+    field.setPlainText("pytest -q -x")
+    with qtbot.waitSignal(view.decided) as hit:
+        qtbot.mouseClick(button(card, "allowEdited"), LEFT)
+    assert hit.args == ["rq_1", Edited({"command": "pytest -q -x", "timeout_s": 5})]
+
+
+def test_an_edit_without_a_change_is_allowed_as_it_was(view, ask, qtbot, clock):
+    card = ask(command="pytest -q")
+    clock.advance(1)
+    qtbot.mouseClick(button(card, "editCall"), LEFT)
+    with qtbot.waitSignal(view.decided) as hit:
+        qtbot.mouseClick(button(card, "allowEdited"), LEFT)
+    assert hit.args[1] == AllowOnce()
+
+
+def test_the_form_fits_into_the_card(view, ask, qtbot, clock):
+    card = ask()
+    clock.advance(1)
+    qtbot.mouseClick(button(card, "editCall"), LEFT)
+    field = card.findChild(QPlainTextEdit, "editField")
+    assert field.mapTo(card, field.rect().bottomLeft()).y() < card.height()
+    assert card.height() == card.height_for(card.width())
+
+
+def test_what_was_typed_survives_scrolling_away(view, ask, qtbot, clock):
+    card = ask()
+    clock.advance(1)
+    qtbot.mouseClick(button(card, "refuse"), LEFT)
+    card.findChild(QLineEdit, "refuseReason").setText("wait")
+    view.apply([says(number, "text\n\n" * 20) for number in range(2, 40)])
+    view._on_jump()
+    assert view.focus_oldest_approval()
+    shown = view.cards.cards["rq_1"]
+    assert shown.findChild(QLineEdit, "refuseReason").text() == "wait"
+
+
+def test_the_card_folds_to_one_line_when_it_is_settled(view, ask, qtbot):
+    ask()
+    with qtbot.waitSignal(view.waiting_changed) as hit:
+        view.apply([ApprovalResolved(AGENT, "rq_1", AllowOnce())])
+    assert hit.args == [0]
+    card = view.cards.cards["rq_1"]
+    assert isinstance(card, LineCard)
+    assert card.accessibleName().startswith("Allowed once")
+    assert card.height() < 40
+
+
+@pytest.mark.parametrize(
+    ("decision", "said"),
+    [
+        (Deny("use uv"), "Refused: “use uv”"),
+        (Deny(), "Refused"),
+        (Deny(by="withdrawn"), "No longer needed"),
+        (Deny(by="rule"), "Refused by a rule"),
+        (Deny(by="unattended"), "Refused: nobody was there to ask"),
+        (Edited({"command": "x"}), "Changed by you, then allowed"),
+        (
+            AllowAlways(Rule("shell", "git log", "everywhere")),
+            "Allowed everywhere: commands that start with “git log”",
+        ),
+    ],
+)
+def test_a_settled_card_says_what_was_decided(view, ask, decision, said):
+    ask()
+    view.apply([ApprovalResolved(AGENT, "rq_1", decision)])
+    assert view.cards.cards["rq_1"].accessibleName() == said
+
+
+def test_the_time_of_the_permission_is_told(view, ask):
+    one = call(1, command="pytest -q")
+    ask(one)
+    view.apply([ApprovalResolved(AGENT, "rq_1", AllowOnce()), runs(one, at=1_700_000_000.0)])
+    assert ":" in view.cards.cards["rq_1"].accessibleName()
+
+
+def test_it_says_who_asks_when_there_are_several_and_how_long(view, ask, clock):
+    agents = (AgentInfo(AGENT, "se_1", "Main", "running"), AgentInfo("ag_2", "se_1", "Research"))
+    clock.now = 912.5
+    card = ask(agents=agents)
+    view._heartbeat.tick()
+    assert "asked by Main  ·  waiting 0:12" in words(card)
+
+
+def test_a_screen_reader_gets_the_question_and_the_exact_effect(ask):
+    card = ask(command="pytest -q")
+    assert card.accessibleName() == "Approval needed. Run a command? pytest -q"
+    assert "Enter" in card.accessibleDescription()
+
+
+def test_the_oldest_of_several_is_focused_first(view, clock):
+    one, two = call(1), call(2)
+    events = [says(1, "", one, two), needs(one, 1), *[says(n, "t\n\n" * 9) for n in range(2, 30)]]
+    view.open(opened(begins(), *events, needs(two, 2), status="running"))
+    assert view.waiting_count() == 2
+    assert view.focus_oldest_approval()
+    card = view.cards.cards["rq_1"]
+    assert card.hasFocus()
+    assert view.rect().intersects(card.geometry())

@@ -1,0 +1,346 @@
+"""The other cards: tools, questions, failures and stops."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QLabel, QLineEdit, QPlainTextEdit, QPushButton, QRadioButton
+
+from desktop_agent.core.events import (
+    EngineFailed,
+    QuestionAnswered,
+    RetryScheduled,
+    StopReport,
+)
+from desktop_agent.core.faults import Fault
+from desktop_agent.core.messages import FilesDisplay, OutputDisplay, ThinkingPart
+from desktop_agent.gui.transcript.characters import duration_text, elapsed_text
+from desktop_agent.gui.transcript.diff import diff_lines
+from desktop_agent.gui.transcript.diff_view import DiffView
+from desktop_agent.gui.transcript.line_card import LineCard
+from tests.gui.transcript.story import (
+    AGENT,
+    PATCH,
+    asks,
+    begins,
+    call,
+    edits,
+    ends,
+    gives,
+    opened,
+    reads,
+    runs,
+    says,
+    wonders,
+)
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+def words(card):
+    return " ".join(label.text() for label in card.findChildren(QLabel))
+
+
+def last_card(view):
+    return view.cards.cards[view.page.rows[-1].row.key]
+
+
+def button(card, name):
+    return card.findChild(QPushButton, name)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "state", "said"),
+    [
+        ("ok", "ok", "done"),
+        ("failed", "failed", "failed"),
+        ("denied", "denied", "not allowed"),
+        ("cancelled", "stopped", "stopped"),
+        ("unknown", "unknown", "outcome unknown"),
+    ],
+)
+def test_a_tool_card_shows_and_speaks_its_state(view, outcome, state, said):
+    one = call(1, "read", path="src/a.py")
+    view.open(opened(begins(), says(1, "", one), runs(one), gives(one, outcome=outcome)))
+    header = last_card(view).header
+    assert header.state == state
+    assert header.accessibleName().startswith(f"Read src/a.py, {said}")
+
+
+def test_a_failed_call_shows_the_first_line_of_its_error_at_once(view):
+    one = call(1, "read", path="/etc/shadow")
+    text = "Error: path '/etc/shadow' is outside the workspace\nmore"
+    view.open(opened(says(1, "", one), runs(one), gives(one, text, "failed")))
+    header = last_card(view).header
+    assert header.meta == "path '/etc/shadow' is outside the workspace"
+    assert header.meta_token == "err"
+
+
+def test_a_command_that_failed_shows_its_exit_code(view):
+    one = call(1, command="false")
+    shown = OutputDisplay("", 3, 0.2)
+    view.open(opened(says(1, "", one), runs(one), gives(one, "x", "failed", shown)))
+    assert last_card(view).header.meta.startswith("exit 3")
+
+
+def test_a_search_shows_what_and_how_much(view):
+    one = call(1, "grep", pattern="retry", path="src")
+    shown = FilesDisplay(("a",), "6 matches")
+    view.open(opened(says(1, "", one), runs(one), gives(one, display=shown)))
+    header = last_card(view).header
+    assert (header.verb, header.target, header.meta) == ("Search", "“retry”", "6 matches  0.5 s")
+
+
+def test_a_queued_call_can_not_be_unfolded(view):
+    one = call(1)
+    view.open(opened(begins(), says(1, "", one), status="running"))
+    assert not view.cards.cards[one.id].header.isEnabled()
+
+
+def test_a_short_change_shows_its_diff_unasked(view):
+    view.open(opened(*edits(1)))
+    card = last_card(view)
+    assert card.header.counts == (1, 1)
+    assert card.findChild(DiffView) is not None
+
+
+def test_a_long_change_waits_to_be_unfolded(view, qtbot):
+    patch = "@@ -0,0 +1,900 @@\n" + "\n".join(f"+line {n}" for n in range(900))
+    view.open(opened(*edits(1, patch=patch)))
+    card = last_card(view)
+    assert card.findChild(DiffView) is None
+    qtbot.mouseClick(card.header, LEFT)
+    assert 300 < card.height() < 420
+    view.grab()
+
+
+def test_a_diff_numbers_its_lines():
+    assert [(line.kind, line.old, line.new) for line in diff_lines(PATCH)] == [
+        ("hunk", None, None),
+        ("same", 1, 1),
+        ("removed", 2, None),
+        ("added", None, 2),
+        ("same", 3, 3),
+    ]
+
+
+def test_lines_that_look_like_a_file_header_stay_in_the_diff():
+    patch = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n--- sql comment\n+++ plus\n same"
+    assert [line.text for line in diff_lines(patch)][1:] == ["-- sql comment", "++ plus", "same"]
+
+
+def test_the_patch_can_be_copied_and_the_file_opened(view, qtbot):
+    view.open(opened(*edits(1, "src/a.py")))
+    card = last_card(view)
+    named = {one.accessibleName(): one for one in card.findChildren(QPushButton)}
+    qtbot.mouseClick(named["Copy patch"], LEFT)
+    assert QGuiApplication.clipboard().text() == PATCH
+    with qtbot.waitSignal(view.open_path_requested) as hit:
+        qtbot.mouseClick(named["Open file"], LEFT)
+    assert hit.args == ["src/a.py"]
+
+
+def test_space_unfolds_a_card(view, qtbot):
+    view.open(opened(*reads(1)))
+    card = last_card(view)
+    card.header.setFocus()
+    qtbot.keyClick(card.header, Qt.Key.Key_Space)
+    assert card.findChild(QPlainTextEdit) is not None
+    qtbot.keyClick(card.header, Qt.Key.Key_Space)
+    assert not card.header.isChecked()
+
+
+def test_thoughts_are_folded_and_can_be_read(view, qtbot):
+    view.open(opened(begins(), *asks(1)))
+    message = says(2, "Answer")
+    parts = (ThinkingPart("secret plan"), *message.message.parts)
+    view.apply([type(message)(AGENT, type(message.message)("m2", "assistant", parts))])
+    key = "m2/0/thinking"
+    card = view.cards.cards[key]
+    assert card.findChild(QPlainTextEdit) is None
+    qtbot.mouseClick(card.header, LEFT)
+    assert card.findChild(QPlainTextEdit).toPlainText() == "secret plan"
+
+
+# -- questions -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def question(view):
+    def ask(*options):
+        one = call(1, "ask_user", question="Which one?")
+        view.open(opened(begins(), says(1, "", one), runs(one), wonders(one, *options)))
+        two = call(2, "ask_user", question="Which one?")
+        view.apply([begins(2.0), says(2, "", two), wonders(two, *options, number=2)])
+        return view.cards.cards["qu_2"]
+
+    return ask
+
+
+def test_a_question_is_answered_by_an_option(view, question, qtbot):
+    card = question("red", "blue")
+    send = button(card, "sendAnswer")
+    assert not send.isEnabled()
+    card.findChildren(QRadioButton)[1].setChecked(True)
+    with qtbot.waitSignal(view.answered) as hit:
+        qtbot.mouseClick(send, LEFT)
+    assert hit.args == ["qu_2", "blue"]
+
+
+def test_a_question_takes_another_answer(view, question, qtbot):
+    card = question("red", "blue")
+    field = card.findChild(QLineEdit, "otherAnswer")
+    assert not field.isVisible()
+    card.findChildren(QRadioButton)[2].setChecked(True)
+    assert field.isVisible()
+    field.setText("green")
+    with qtbot.waitSignal(view.answered) as hit:
+        qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert hit.args == ["qu_2", "green"]
+
+
+def test_a_question_without_options_is_a_line(view, question, qtbot):
+    card = question()
+    field = card.findChild(QLineEdit, "otherAnswer")
+    assert field.isVisible()
+    with qtbot.assertNotEmitted(view.answered):
+        qtbot.keyClick(field, Qt.Key.Key_Return)
+
+
+def test_a_question_can_be_skipped(view, question, qtbot):
+    card = question("red")
+    with qtbot.waitSignal(view.answered) as hit:
+        qtbot.mouseClick(button(card, "skipQuestion"), LEFT)
+    assert hit.args == ["qu_2", ""]
+
+
+@pytest.mark.parametrize(
+    ("text", "by", "said"),
+    [
+        ("blue", "user", "You answered: blue"),
+        ("", "user", "You skipped this."),
+        ("", "withdrawn", "No longer needed."),
+    ],
+)
+def test_an_answered_question_folds_to_one_line(view, question, text, by, said):
+    question("red")
+    view.apply([QuestionAnswered(AGENT, "qu_2", text, by)])
+    card = view.cards.cards["qu_2"]
+    assert isinstance(card, LineCard)
+    assert card.accessibleName() == f"Which one? {said}"
+
+
+# -- the ends of turns -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("action", "label"),
+    [("retry", "Retry"), ("continue", "Continue")],
+)
+def test_a_failure_that_can_go_on_goes_on(view, qtbot, action, label):
+    fault = Fault("server", "The provider failed: 500.", action, "HTTP 500\nbody")
+    view.open(opened(begins(), *asks(1), ends("error", fault=fault)))
+    card = last_card(view)
+    assert "The provider failed: 500." in words(card)
+    go_on = button(card, "faultAction")
+    assert go_on.accessibleName() == label
+    with qtbot.waitSignal(view.resume_requested):
+        qtbot.mouseClick(go_on, LEFT)
+    qtbot.mouseClick(button(card, "copyDetails"), LEFT)
+    assert QGuiApplication.clipboard().text() == "The provider failed: 500.\n\nHTTP 500\nbody"
+
+
+@pytest.mark.parametrize("action", ["edit_key", "switch_model", "settings"])
+def test_a_failure_leads_to_where_it_can_be_mended(view, qtbot, action):
+    view.open(opened(begins(), ends("error", fault=Fault("auth", "No key.", action))))
+    with qtbot.waitSignal(view.fault_action) as hit:
+        qtbot.mouseClick(button(last_card(view), "faultAction"), LEFT)
+    assert hit.args == [action]
+
+
+def test_an_old_failure_offers_nothing(view):
+    fault = Fault("auth", "No key.", "edit_key")
+    failed = ends("error", 2.0, fault=fault)
+    view.open(opened(begins(1), failed, begins(3), says(1, "Now it works")))
+    assert button(view.cards.cards["turn/2.0"], "faultAction") is None
+
+
+def test_after_a_crash_the_session_offers_to_go_on(view, qtbot):
+    fault = Fault("internal", "The app ended while this was running.", "continue")
+    view.open(opened(begins(), ends("interrupted", fault=fault)))
+    with qtbot.waitSignal(view.resume_requested):
+        qtbot.mouseClick(button(last_card(view), "faultAction"), LEFT)
+
+
+def test_a_stop_tells_what_it_cut_and_what_it_kept(view, qtbot):
+    report = StopReport(("npm test",), ("make",), ("edit of b.py",), ("the reply so far",), (4711,))
+    view.open(opened(begins(), ends("cancelled", report=report)))
+    card = last_card(view)
+    for said in (
+        "Cancelled: npm test",
+        "Ended: make",
+        "Not run: edit of b.py",
+        "Kept: the reply so far",
+        "could not be ended: process 4711",
+    ):
+        assert said in words(card)
+    with qtbot.waitSignal(view.resume_requested):
+        qtbot.mouseClick(button(card, "continueTurn"), LEFT)
+    with qtbot.waitSignal(view.compose_requested):
+        qtbot.mouseClick(button(card, "changeTurn"), LEFT)
+
+
+def test_a_turn_at_its_limit_can_go_on(view, qtbot):
+    view.open(opened(begins(), ends("step_limit")))
+    with qtbot.waitSignal(view.resume_requested):
+        qtbot.mouseClick(button(last_card(view), "continueTurn"), LEFT)
+
+
+def test_a_retry_counts_down(view, clock):
+    view.open(opened(begins(), status="running"))
+    view.apply([RetryScheduled(AGENT, 1, 8.0, Fault("rate_limit", "Too many requests."))])
+    line = view.cards.cards["retry"].line
+    assert line.verb == "Too many requests."
+    assert line.target == "Trying again in 8 s (attempt 2)"
+    clock.advance(5)
+    view._heartbeat.tick()
+    assert line.target == "Trying again in 3 s (attempt 2)"
+
+
+def test_a_defect_of_the_app_is_told_with_details_to_copy(view, qtbot):
+    view.open(opened(begins(), status="running"))
+    view.apply([EngineFailed("agent", "boom", AGENT)])
+    card = next(c for c in view.cards.cards.values() if c.objectName() == "failureCard")
+    qtbot.mouseClick(button(card, "copyDetails"), LEFT)
+    assert QGuiApplication.clipboard().text() == "agent: boom"
+
+
+def test_every_card_and_control_has_a_name(view):
+    one, two = call(1), call(2, "ask_user")
+    fault = Fault("server", "No.", details="x")
+    view.open(
+        opened(
+            *asks(1),
+            *edits(3),
+            begins(1),
+            ends("error", fault=fault),
+            begins(3.0),
+            says(1, "", one, two),
+            runs(one),
+            wonders(two, "a"),
+            status="running",
+        )
+    )
+    for card in view.cards.cards.values():
+        assert card.accessibleName(), card.objectName()
+        for one_button in card.findChildren(QPushButton):
+            assert one_button.accessibleName(), one_button.text()
+
+
+def test_times_are_short():
+    assert [elapsed_text(s) for s in (0, 7.9, 65, 3_723)] == ["0:00", "0:07", "1:05", "1:02:03"]
+    assert [duration_text(s) for s in (0.21, 12.4, 124, 3_725)] == [
+        "0.2 s",
+        "12 s",
+        "2 m 04 s",
+        "1 h 02 m",
+    ]
