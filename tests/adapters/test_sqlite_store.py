@@ -589,8 +589,9 @@ def test_a_migration_backs_the_file_up_first(
     with closing(SqliteStore(path)) as again:
         assert again._connection.execute("SELECT is_pinned FROM session").fetchone() == (None,)
         assert again.sessions() == (info(),)
-    with closing(sqlite3.connect(path.with_name("sessions.version-2.sqlite"))) as backup:
-        assert backup.execute("PRAGMA user_version").fetchone() == (2,)
+    version = len(scripts) - 1
+    with closing(sqlite3.connect(path.with_name(f"sessions.version-{version}.sqlite"))) as backup:
+        assert backup.execute("PRAGMA user_version").fetchone() == (version,)
         assert backup.execute("SELECT COUNT(*) FROM event").fetchone()[0] > 10
 
 
