@@ -103,7 +103,7 @@ class MainWindow(QMainWindow):
         self.flow.failed.connect(lambda text: self._say("folder", text))
         self.queries.failed.connect(lambda text: self._say("query", text))
         self.pages.page_made.connect(self._connect_page)
-        self.attention.opened.connect(self._come_back)
+        self.attention.opened.connect(lambda: self.come_back())
         self.attention.quit_requested.connect(self.quit_now)
         self._connect_sidebar()
         self._connect_composer()
@@ -390,8 +390,11 @@ class MainWindow(QMainWindow):
             self._was_painted = True
             QTimer.singleShot(0, self.painted.emit)
 
-    def _come_back(self) -> None:
+    def come_back(self, folder: str = "") -> None:
+        """Come to the front, with the folder of a second start of the app."""
         self.attention.leave_tray()
         self.showNormal()
         self.raise_()
         self.activateWindow()
+        if folder:
+            self.flow.open_folder(folder)
