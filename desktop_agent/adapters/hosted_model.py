@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from typing import Any, NamedTuple
 
 import msgspec
@@ -88,7 +88,7 @@ class HostedModel:
         """The host's process id, when it runs."""
         return self._connection.process.pid if self._connection is not None else None
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
         """Yield Retrying*, Accepted, Delta*, then one Answer; raises ModelError."""
         connection = await self._connected()
         key = self._key(request.model, request.api_base)
