@@ -103,6 +103,9 @@ def host_environment() -> dict[str, str]:
         for name, value in os.environ.items()
         if name.startswith("AWS_") or not (_SECRET_NAME.search(name) or _STRAY.search(name))
     }
+    # A proxy can't reach the model servers of this computer.
+    for name in ("no_proxy", "NO_PROXY"):
+        kept[name] = ",".join(filter(None, (kept.get(name, ""), "127.0.0.1,localhost,::1")))
     # The host runs elsewhere and must find the same package.
     kept["PYTHONPATH"] = os.pathsep.join(str(Path(path).absolute()) for path in sys.path if path)
     return kept

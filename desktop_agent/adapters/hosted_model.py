@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 from collections.abc import AsyncGenerator, Callable
 from typing import Any, NamedTuple
@@ -213,12 +214,18 @@ class _Connection:
         if len(self._sent) > _MOST_AGENTS:
             del self._sent[next(iter(self._sent))]
         fresh = msgspec.structs.replace(request, messages=request.messages[kept:])
-        self.send(StreamStarted(id_, fresh, kept, key))
+        try:
+            self.send(StreamStarted(id_, fresh, kept, key))
+        except (TypeError, ValueError, msgspec.MsgspecError) as error:
+            # The host knows nothing of this request: the next one has to tell all of it.
+            self.forget(request.agent_id)
+            message = "The conversation holds something that can't be sent."
+            raise ModelError(Fault("internal", message, details=str(error))) from None
 
     def forget(self, agent_id: AgentId) -> None:
         self._sent.pop(agent_id, None)
 
-    async def _read(self, reader: asyncio.StreamReader) -> None:
+    async def _deliver(self, reader: asyncio.StreamReader) -> None:
         frames = FrameBuffer()
         while piece := await _read_piece(reader):
             for body in frames.feed(piece):
@@ -226,6 +233,11 @@ class _Connection:
                 listener = self._listeners.get(value.id)
                 if listener is not None:
                     listener.put_nowait(value)
+
+    async def _read(self, reader: asyncio.StreamReader) -> None:
+        # A host that does not keep to the protocol is as good as dead: it is ended below.
+        with contextlib.suppress(msgspec.DecodeError):
+            await self._deliver(reader)
         self.is_gone = True
         self._writer.close()
         if self._is_closing:

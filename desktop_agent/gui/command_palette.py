@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
@@ -15,6 +15,8 @@ from desktop_agent.gui.pick_list import PickField, PickList
 from desktop_agent.gui.popover import Popover
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import TextLabel
+
+translate = QCoreApplication.translate
 
 _WIDTH = 43  # in widths of the text size
 _SHOWN = 10
@@ -28,7 +30,7 @@ class CommandPalette(Popover):
     session_chosen = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(theme, parent.tr("Commands"), parent)
+        super().__init__(theme, translate("CommandPalette", "Commands"), parent)
         self.setObjectName("commandPalette")
         self._actions: tuple[QAction, ...] = ()
         self._sessions: tuple[SessionInfo, ...] = ()

@@ -177,7 +177,9 @@ class EngineThread:
 
     def _fail(self, where: str, error: Exception) -> None:
         _log.error("%s failed", where, exc_info=error)
-        self._emit(EngineFailed(where, str(error) or type(error).__name__))
+        # A KeyError's own text is in quotes.
+        text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+        self._emit(EngineFailed(where, text or type(error).__name__))
 
     def _emit(self, event: Event) -> None:
         """Take an event; the batch goes out a 30th of a second after its first event.

@@ -20,6 +20,7 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.settings import Settings
+from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.actions import WindowActions
 from desktop_agent.gui.attention import Attention
 from desktop_agent.gui.bridge import Bridge
@@ -59,6 +60,8 @@ class MainWindow(QMainWindow):
         self._is_quitting = False
         self._was_painted = False
         self._has_shown = False
+        self._placed: Workspace | None = None
+        self._branch = ""
         self.setObjectName("mainWindow")
         self.setWindowTitle(self.tr("Desktop Agent"))
         self.setAcceptDrops(True)
@@ -100,7 +103,7 @@ class MainWindow(QMainWindow):
         self.flow.failed.connect(lambda text: self._say("folder", text))
         self.queries.failed.connect(lambda text: self._say("query", text))
         self.pages.page_made.connect(self._connect_page)
-        self.attention.opened.connect(self._come_back)
+        self.attention.opened.connect(lambda: self.come_back())
         self.attention.quit_requested.connect(self.quit_now)
         self._connect_sidebar()
         self._connect_composer()
@@ -229,8 +232,10 @@ class MainWindow(QMainWindow):
             composer.set_draft(typed)
         self.frame.notices.apply(event, self.flow.agent)
         self._connection.apply(event)
-        if isinstance(event, TurnEnded) and self.isActiveWindow():
-            self.flow.mark_read()
+        if isinstance(event, TurnEnded):
+            self._look_at_folder()
+            if self.isActiveWindow():
+                self.flow.mark_read()
 
     def _on_shown(self, opened: SessionOpened) -> None:
         frame = self.frame
@@ -257,17 +262,23 @@ class MainWindow(QMainWindow):
         self.settings_window.follow(settings)
         self._bridge.post("save", settings, target="settings")
 
-    def _show_place(self) -> None:
-        info, workspace = self.flow.info, self.flow.workspace
+    def _look_at_folder(self) -> None:
+        """Read what the disk says of the folder: not for each event, only when it may differ."""
+        self._placed = workspace = self.flow.workspace
+        self._branch = git_branch(workspace.root) if workspace is not None else ""
         self.frame.sidebar.workspace.set_workspace(workspace)
+        if workspace is not None and self.frame.stack.currentWidget() is self._empty:
+            self._empty.set_folder(workspace.root)
+
+    def _show_place(self) -> None:
+        info = self.flow.info
+        if self.flow.workspace != self._placed:
+            self._look_at_folder()
         if info is None:
             self.frame.header.set_session("", "")
             self.setWindowTitle(self.tr("Desktop Agent"))
             return
-        if self.frame.stack.currentWidget() is self._empty:
-            self._empty.set_folder(info.workspace.root)
-        branch = git_branch(info.workspace.root)
-        place = f"{info.workspace.name} / {branch}" if branch else info.workspace.name
+        place = " / ".join(part for part in (info.workspace.name, self._branch) if part)
         self.frame.header.set_session(info.title, place)
         self.frame.composer.set_mode(info.mode)
         self.popups.name_model(info.model, info.api_base)
@@ -308,10 +319,6 @@ class MainWindow(QMainWindow):
             self.settings_window.open()
         else:
             self.flow.tell("resume")
-
-    def _delete_session(self) -> None:
-        if self.flow.current is not None:
-            self.frame.sidebar.sessions.delete(self.flow.current)
 
     def _say(self, key: str, text: str) -> None:
         self.frame.notices.put(key, Notice(text))
@@ -372,6 +379,7 @@ class MainWindow(QMainWindow):
         """See what changed on disk, and what ended, when the person comes back."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
+            self._look_at_folder()
             self._show_place()
             self.flow.mark_read()
 
@@ -382,8 +390,11 @@ class MainWindow(QMainWindow):
             self._was_painted = True
             QTimer.singleShot(0, self.painted.emit)
 
-    def _come_back(self) -> None:
+    def come_back(self, folder: str = "") -> None:
+        """Come to the front, with the folder of a second start of the app."""
         self.attention.leave_tray()
         self.showNormal()
         self.raise_()
         self.activateWindow()
+        if folder:
+            self.flow.open_folder(folder)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QWidget
 
@@ -14,6 +14,8 @@ from desktop_agent.gui.pick_list import PickField, PickList
 from desktop_agent.gui.popover import Popover
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import GhostButton, IconButton, Separator, TextLabel, row
+
+translate = QCoreApplication.translate
 
 _WIDTH = 34  # in widths of the text size
 _AROUND = 170  # what stands around the list: search, button, edges
@@ -32,7 +34,7 @@ class ModelPicker(Popover):
     settings_requested = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(theme, parent.tr("Models"), parent)
+        super().__init__(theme, translate("ModelPicker", "Models"), parent)
         self.setObjectName("modelPicker")
         self._models: tuple[ModelInfo, ...] = ()
         self._favourites: tuple[str, ...] = ()

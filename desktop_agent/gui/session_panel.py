@@ -72,9 +72,9 @@ class SessionPanel(QWidget):
         if index.isValid():
             self.list.edit(index)
 
-    def delete(self, session_id: str) -> None:
+    def delete(self, session_id: str | None) -> None:
         """Take the session off the list; it is deleted when the time for *Undo* is over."""
-        known = SessionId(session_id)
+        known = SessionId(session_id or "")
         if known in self._leaving or all(info.id != known for info in self._sessions):
             return
         timer = self._timer(UNDO_MS, lambda: self._finish(known), is_single=True)

@@ -77,19 +77,22 @@ class AppearancePage(SettingsPage):
 
     def __init__(self, theme: Theme, settings: Settings, parent: QWidget | None = None) -> None:
         super().__init__(settings, parent)
-        tr = self.tr
-        looks = (("system", tr("As the system")), ("light", tr("Light")), ("dark", tr("Dark")))
+        looks = (
+            ("system", self.tr("As the system")),
+            ("light", self.tr("Light")),
+            ("dark", self.tr("Dark")),
+        )
         scales = tuple((scale, f"{scale}%") for scale in TEXT_SCALES)
         group = SettingGroup(theme)
-        group.add_row(tr("Theme"), "", self.bind("theme", ChoiceBox("theme", looks)))
+        group.add_row(self.tr("Theme"), "", self.bind("theme", ChoiceBox("theme", looks)))
         group.add_row(
-            tr("Text size"),
-            tr("Ctrl+= and Ctrl+- change it as well"),
+            self.tr("Text size"),
+            self.tr("Ctrl+= and Ctrl+- change it as well"),
             self.bind("text_scale", ChoiceBox("textScale", scales)),
         )
         group.add_row(
-            tr("Reduce motion"),
-            tr("Nothing turns, slides or fades"),
+            self.tr("Reduce motion"),
+            self.tr("Nothing turns, slides or fades"),
             self.bind("reduce_motion", Switch("reduceMotion")),
         )
         self.fill(group)
@@ -104,73 +107,73 @@ class BehaviourPage(SettingsPage):
         self.fill(self._agent(), self._keys(), self._limits())
 
     def _agent(self) -> SettingGroup:
-        tr = self.tr
         modes = (
-            ("look", tr("Look only")),
-            ("ask", tr("Ask before changes")),
-            ("free", tr("Work without asking")),
+            ("look", self.tr("Look only")),
+            ("ask", self.tr("Ask before changes")),
+            ("free", self.tr("Work without asking")),
         )
-        group = SettingGroup(self._theme, tr("The agent"))
+        group = SettingGroup(self._theme, self.tr("The agent"))
         group.add_row(
-            tr("Mode of new sessions"),
-            tr("Each session can change it at the message box"),
+            self.tr("Mode of new sessions"),
+            self.tr("Each session can change it at the message box"),
             self.bind("mode", ChoiceBox("defaultMode", modes)),
         )
         group.add_row(
-            tr("Steps in one turn"),
-            tr("After so many requests to the model it stops and asks to go on"),
+            self.tr("Steps in one turn"),
+            self.tr("After so many requests to the model it stops and asks to go on"),
             self.bind("max_steps", NumberBox("maxSteps", 1, 10_000)),
         )
         group.add_row(
-            tr("Time for a command"),
-            tr("A command that takes longer is ended, unless the agent asks for more"),
-            self.bind("shell_timeout_s", NumberBox("shellTimeout", 1, 600, tr(" s"))),
+            self.tr("Time for a command"),
+            self.tr("A command that takes longer is ended, unless the agent asks for more"),
+            self.bind("shell_timeout_s", NumberBox("shellTimeout", 1, 600, self.tr(" s"))),
         )
         return group
 
     def _keys(self) -> SettingGroup:
-        tr = self.tr
-        group = SettingGroup(self._theme, tr("Sending"))
-        sends = ((False, tr("Enter")), (True, tr("Ctrl+Enter")))
+        group = SettingGroup(self._theme, self.tr("Sending"))
+        sends = ((False, self.tr("Enter")), (True, self.tr("Ctrl+Enter")))
         group.add_row(
-            tr("Send a message with"),
-            tr("The other one begins a new line; Shift+Enter always does"),
+            self.tr("Send a message with"),
+            self.tr("The other one begins a new line; Shift+Enter always does"),
             self.bind("send_with_ctrl_enter", ChoiceBox("sendKey", sends)),
         )
-        while_busy = ((False, tr("Queue: after this turn")), (True, tr("Steer: at the next step")))
+        while_busy = (
+            (False, self.tr("Queue: after this turn")),
+            (True, self.tr("Steer: at the next step")),
+        )
         group.add_row(
-            tr("While the agent works, send means"),
-            tr("The other way is one key further"),
+            self.tr("While the agent works, send means"),
+            self.tr("The other way is one key further"),
             self.bind("steer_on_enter", ChoiceBox("steerOnEnter", while_busy)),
         )
         return group
 
     def _limits(self) -> SettingGroup:
-        tr = self.tr
-        group = SettingGroup(self._theme, tr("Waiting for a model"))
+        group = SettingGroup(self._theme, self.tr("Waiting for a model"))
         for field, name, title, detail, low, high in (
-            ("connect_s", "connectTime", tr("To connect"), "", 1, 300),
-            ("first_byte_s", "firstByteTime", tr("For the first word"), "", 5, 3600),
+            ("connect_s", "connectTime", self.tr("To connect"), "", 1, 300),
+            ("first_byte_s", "firstByteTime", self.tr("For the first word"), "", 5, 3600),
             (
                 "idle_s",
                 "idleTime",
-                tr("In silence"),
-                tr("Between two pieces of an answer"),
+                self.tr("In silence"),
+                self.tr("Between two pieces of an answer"),
                 5,
                 3600,
             ),
             (
                 "retry_total_s",
                 "retryTime",
-                tr("Trying again, in all"),
-                tr("When a provider is busy or can't be reached"),
+                self.tr("Trying again, in all"),
+                self.tr("When a provider is busy or can't be reached"),
                 0,
                 3600,
             ),
         ):
-            control = NumberBox(name, low, high, tr(" s"))
+            control = NumberBox(name, low, high, self.tr(" s"))
             group.add_row(title, detail, self.bind(f"limits.{field}", control))
         group.add_row(
-            tr("Tries"), "", self.bind("limits.max_retries", NumberBox("maxRetries", 0, 20))
+            self.tr("Tries"), "", self.bind("limits.max_retries", NumberBox("maxRetries", 0, 20))
         )
         return group

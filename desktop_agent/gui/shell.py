@@ -23,12 +23,14 @@ from PySide6.QtCore import (
 )
 from PySide6.QtWidgets import QApplication
 
+from desktop_agent import paths
 from desktop_agent.core.settings import Settings
 from desktop_agent.gui.backend import Compose
 from desktop_agent.gui.bridge import Bridge
 from desktop_agent.gui.garbage import GarbageClock
 from desktop_agent.gui.main_window import MainWindow
 from desktop_agent.gui.notices import Notice
+from desktop_agent.gui.single_window import SecondStarts, hand_over
 from desktop_agent.gui.theme import Theme
 
 _log = logging.getLogger(__name__)
@@ -54,7 +56,13 @@ def make_application() -> QApplication:
 def run_window(
     compose: Compose, settings: Settings, folder: str, start_logging: Callable[[], object]
 ) -> int:
-    """Show the window and run until it is closed; the log begins behind the first paint."""
+    """Show the window and run until it is closed; the log begins behind the first paint.
+
+    When a window is open already, the folder goes there.
+    """
+    place = paths.config_dir() / "window.socket"
+    if hand_over(place, folder):
+        return 0
     app = make_application()
     theme = Theme(app)
     theme.configure(settings.theme, settings.text_scale, settings.reduce_motion)
@@ -65,7 +73,12 @@ def run_window(
     window.show()
     wait_for_paint(window)
     start_logging()
-    return run_loop(app, window, bridge, compose)
+    others = SecondStarts(place, app)
+    others.asked.connect(window.come_back)
+    try:
+        return run_loop(app, window, bridge, compose)
+    finally:
+        others.close()
 
 
 def wait_for_paint(window: MainWindow) -> None:

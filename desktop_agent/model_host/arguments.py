@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from desktop_agent.model_host.surrogates import whole
+
 
 def read_arguments(text: str) -> tuple[dict[str, Any], str]:
     """Return the arguments, and the text itself when it can't be read as an object.
@@ -24,7 +26,16 @@ def read_arguments(text: str) -> tuple[dict[str, Any], str]:
         return {}, text
     if isinstance(parsed, str) and parsed.strip().startswith("{"):
         return read_arguments(parsed)
-    return (parsed, "") if isinstance(parsed, dict) else ({}, text)
+    if not isinstance(parsed, dict):
+        return {}, text
+    return _encodable(parsed), ""
+
+
+def _encodable(parsed: dict[str, Any]) -> dict[str, Any]:
+    """Escapes may stand for half a character, which can be neither stored nor sent."""
+    plain = json.dumps(parsed, ensure_ascii=False)
+    mended = whole(plain)
+    return parsed if mended == plain else json.loads(mended)
 
 
 _decoder = json.JSONDecoder(strict=False)

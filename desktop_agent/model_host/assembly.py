@@ -13,6 +13,7 @@ from desktop_agent.core.requests import Answer, Delta, FinishReason
 from desktop_agent.core.usage import Usage
 from desktop_agent.model_host.arguments import read_arguments
 from desktop_agent.model_host.conversation import Family, seal
+from desktop_agent.model_host.surrogates import joined, whole
 
 _FINISH: dict[str, FinishReason] = {
     "stop": "stop",
@@ -59,6 +60,7 @@ class _Text:
     kind: str  # text, thinking or redacted
     pieces: list[str] = field(default_factory=list[str])
     signature: str = ""
+    half: str = ""  # of a character
 
 
 class Assembly:
@@ -133,6 +135,9 @@ class Assembly:
         if not isinstance(last, _Text) or last.kind != kind or last.signature:
             last = _Text(kind)
             self._parts.append(last)
+        text, last.half = joined(last.half, text)
+        if not text:
+            return
         last.pieces.append(text)
         self.characters += len(text)
         deltas.append(Delta("thinking" if kind == "thinking" else "text", text))
@@ -215,7 +220,7 @@ class Assembly:
     def _made_call(
         self, call: _Call, finish: FinishReason, deltas: list[Delta]
     ) -> TextPart | ToolCall | None:
-        arguments, raw = read_arguments("".join(call.arguments))
+        arguments, raw = read_arguments(whole("".join(call.arguments)))
         if call.name not in self._tools and _is_server_tool(call):
             note = f"\n\n*The provider ran its own tool {call.name}.*\n\n"
             deltas.append(Delta("text", note))

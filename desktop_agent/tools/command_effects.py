@@ -10,8 +10,13 @@ from pathlib import PurePath
 from desktop_agent.core.tool import ToolError
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine import commands
-from desktop_agent.engine.containment import is_within, resolve_for_read, resolve_for_write
-from desktop_agent.engine.protected import is_protected
+from desktop_agent.engine.containment import (
+    is_within,
+    relative_name,
+    resolve_for_read,
+    resolve_for_write,
+)
+from desktop_agent.engine.protected import is_protected, is_secret
 
 _REMOVERS = {"rm", "rmdir", "unlink", "shred", "del", "erase", "rd", "remove-item", "trash"}
 # Programs and devices that stand outside of any workspace and mean nothing by it.
@@ -52,7 +57,8 @@ def effects_of(command: str, directory: str, workspace: Workspace) -> Effects:
         deletes.extend(_deleted(words))
         for word in [*words[1:], *targets]:
             for path in _paths_in(word):
-                if is_protected(path):
+                # `.env*` means `.env` too.
+                if is_protected(path) or is_protected(path.rstrip("*?") or "."):
                     protected.append(path)
                 elif _is_outside(path, directory, workspace):
                     outside.append(path)
@@ -69,7 +75,7 @@ def is_proven_harmless(
     try:
         for path in paths:
             resolved = resolve_for_read(workspace, path, base=directory)
-            if is_protected(PurePath(resolved).name):
+            if is_secret(relative_name(workspace, resolved)):
                 return False
     except ToolError:
         return False

@@ -1,7 +1,11 @@
 """The whole window on the real engine: what a person does, sees, and gets back after a restart."""
 
+import subprocess
+import sys
+import threading
+
 import pytest
-from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtCore import QEvent, QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent, QKeySequence
 from PySide6.QtWidgets import (
     QApplication,
@@ -17,6 +21,7 @@ from desktop_agent import paths
 from desktop_agent.adapters.settings_file import load
 from desktop_agent.core.events import TurnEnded
 from desktop_agent.gui.closing import make_question
+from desktop_agent.gui.shell import show_defects
 from tests.helpers.providers import Calls, Fail, LoopbackProvider, NeverEnding, Say
 
 WAIT = 60_000
@@ -390,3 +395,25 @@ def test_every_key_is_listed_on_one_sheet(quick, qtbot):
     assert "Ctrl+N" in words
     assert "Esc, twice" in words
     sheet.close()
+
+
+def test_a_defect_in_the_window_is_logged_and_said_and_the_window_lives(
+    quick, qtbot, monkeypatch, caplog
+):
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    monkeypatch.setattr(threading, "excepthook", threading.excepthook)
+    show_defects(quick)
+    try:
+        raise RuntimeError("a slip")
+    except RuntimeError:
+        sys.excepthook(*sys.exc_info())
+    assert quick.frame.notices.isVisible()
+    assert "a defect in the window" in caplog.text
+    ready(qtbot, quick)
+
+
+def test_another_branch_is_seen_when_the_person_comes_back(quick, project, qtbot):
+    ready(qtbot, quick)
+    subprocess.run(["git", "init", "-q", "-b", "side", str(project)], check=True)
+    QApplication.sendEvent(quick, QEvent(QEvent.Type.ActivationChange))
+    assert "side" in quick.frame.header._place.whole_text()

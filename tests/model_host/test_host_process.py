@@ -59,10 +59,8 @@ async def test_a_killed_host_fails_its_streams_and_the_next_one_gets_a_fresh_hos
     own_host: HostedModel,
 ) -> None:
     gate = threading.Event()
-    script = [[Say("Half of ", chunks=1), Wait(gate)], Say("Again.")]
-    with LoopbackProvider("openai", script) as provider:
-        request = request_to(provider)
-        stream = own_host.stream(request)
+    with LoopbackProvider("openai", [[Say("Half of ", chunks=1), Wait(gate)]]) as provider:
+        stream = own_host.stream(request_to(provider))
         async for item in stream:
             if getattr(item, "kind", ""):
                 break
@@ -71,15 +69,13 @@ async def test_a_killed_host_fails_its_streams_and_the_next_one_gets_a_fresh_hos
         os.kill(first_pid, signal.SIGKILL)
         with pytest.raises(ModelError) as failed:
             await anext(stream)
-        assert failed.value.fault.kind == "host_died"
-        assert failed.value.fault.action == "retry"
-        assert "signal 9" in failed.value.fault.details
-        assert own_host.died.is_set()  # type: ignore[attr-defined]
-        again = await hear(own_host, request)
-        assert again.text == "Again."
-        assert own_host.pid != first_pid
-        # The new host knows nothing: the whole history went over again.
-        assert provider.requests[-1].user_texts == ("Hello",)
+    assert failed.value.fault.kind == "host_died"
+    assert failed.value.fault.action == "retry"
+    assert "signal 9" in failed.value.fault.details
+    assert own_host.died.is_set()  # type: ignore[attr-defined]
+    again = await hear(own_host, ModelRequest(new_agent_id(), DEMO_MODEL, "", (user("Hello"),)))
+    assert isinstance(again.answer, Answer)
+    assert own_host.pid != first_pid
 
 
 async def test_a_host_that_forgot_an_agent_is_told_everything_again(model: HostedModel) -> None:
@@ -165,6 +161,7 @@ async def test_no_key_of_the_environment_reaches_the_host(monkeypatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("MY_SERVICE_TOKEN", KEY)
     monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere.invalid")
+    monkeypatch.setenv("NO_PROXY", "intranet.example")
     hosted = HostedModel(key_for=lambda _name: None)
     await hosted.start()
     try:
@@ -173,6 +170,7 @@ async def test_no_key_of_the_environment_reaches_the_host(monkeypatch) -> None:
         await hosted.close()
     assert KEY.encode() not in environ
     assert b"elsewhere.invalid" not in environ
+    assert b"NO_PROXY=intranet.example,127.0.0.1,localhost,::1" in environ
 
 
 async def test_a_key_is_looked_up_by_address_when_there_is_one() -> None:

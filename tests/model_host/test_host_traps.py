@@ -169,6 +169,26 @@ async def test_a_long_line_of_dashes_is_not_taken_for_a_loop(ask: Ask) -> None:
     assert heard.text == "----" * 300
 
 
+async def test_a_character_that_is_streamed_in_halves_arrives_whole(ask: Ask) -> None:
+    halves = [chunk({"content": "Hi \ud83d"}), chunk({"content": "\ude00 there \udc00"})]
+    arguments = '{"path": "\\ud83d\\ude00 \\ud800"}'
+    call = {"index": 0, "id": "c", "function": {"name": "read", "arguments": arguments}}
+    frames = sse(*halves, chunk({"tool_calls": [call]}, "tool_calls"))
+    with LoopbackProvider("openai", [Raw([*frames, b"data: [DONE]\n\n"])]) as provider:
+        heard = await ask(provider)
+    assert heard.shown == heard.text == "Hi \U0001f600 there \ufffd"
+    assert heard.calls[0].arguments == {"path": "\U0001f600 \ufffd"}
+
+
+async def test_a_history_that_cannot_be_sent_is_a_fault_and_not_a_crash(ask: Ask) -> None:
+    with LoopbackProvider("openai") as provider:
+        agent_id = new_agent_id()
+        heard = await ask(provider, [user("half \ud83d")], agent_id=agent_id)
+        assert heard.fault is not None
+        assert heard.fault.kind == "internal"
+        assert (await ask(provider, [user("whole")], agent_id=agent_id)).text == "Done."
+
+
 async def test_servers_that_send_no_done_mark_are_believed_by_their_finish_reason(
     ask: Ask,
 ) -> None:

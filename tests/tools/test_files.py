@@ -6,6 +6,8 @@ import io
 import os
 import re
 import stat
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -506,6 +508,47 @@ async def test_a_hard_link_is_not_written_through(bench: Bench, traps: Path) -> 
     await bench.run(read, path="hard.txt")
     await bench.run(edit, path="hard.txt", old_string="secret", new_string="mine")
     assert (traps / "secret.txt").read_text() == "secret"
+
+
+FLIPPER = """
+import os, sys
+place, secret = sys.argv[1:]
+os.chdir(place)
+while True:
+    os.symlink(secret, "spare")
+    os.replace("spare", "flip.txt")
+    with open("spare", "w") as file:
+        file.write("inside")
+    os.replace("spare", "flip.txt")
+"""
+
+
+async def test_no_file_tool_escapes_a_race(bench: Bench, traps: Path, monkeypatch) -> None:
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    bench.put("flip.txt", "inside")
+    secret = traps / "secret.txt"
+    process = subprocess.Popen([sys.executable, "-c", FLIPPER, str(bench.root), str(secret)])
+    done = 0
+    try:
+        for number in range(600):
+            for tool, more in (
+                (read, {}),
+                (write, {"content": f"inside {number}"}),
+                (edit, {"old_string": "inside", "new_string": "inside!"}),
+            ):
+                try:
+                    result = await bench.run(tool, path="flip.txt", **more)
+                except ToolError:
+                    continue
+                assert "secret" not in result.text
+                assert "secret" not in getattr(result.display, "patch", "")
+                done += 1
+        assert process.poll() is None
+    finally:
+        process.kill()
+        process.wait()
+    assert done
+    assert secret.read_text() == "secret"
 
 
 async def test_a_link_that_stays_inside_is_followed(bench: Bench) -> None:

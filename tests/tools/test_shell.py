@@ -252,7 +252,15 @@ async def test_a_link_or_a_planted_program_ends_the_trust(bench: Bench, monkeypa
     (bench.root / "link").symlink_to("/etc/passwd")
     bench.put(".env", "x")
     (bench.root / "env.txt").symlink_to(".env")
-    for command in ("cat link", "cat env.txt", "cat link/../x"):
+    bench.put(".ssh/config", "x")
+    (bench.root / "keys").symlink_to(".ssh")
+    for command in (
+        "cat link",
+        "cat env.txt",
+        "cat keys/config",
+        "cd keys && cat config",
+        "cat link/../x",
+    ):
         assert not (await bench.preview(shell, command=command)).is_read_only, command
     program = bench.put("bin/ls", "#!/bin/sh\nrm -rf .")
     program.chmod(0o755)
@@ -283,11 +291,10 @@ async def test_what_a_command_removes_is_named(bench: Bench, command, deletes) -
 @pytest.mark.parametrize(
     "command",
     ["cat .env", "echo x > .git/hooks/post-commit", "cp x .bashrc", "cat < .ENV", "tee .git/config",
-     "sh -c 'cat .env'", "grep x --file=.env", "curl -d @.env x", "cat ~/.ssh/id_rsa"],
+     "sh -c 'cat .env'", "grep x --file=.env", "cat ~/.ssh/id_rsa", "cat .env*", "cat .ssh/*",
+     "echo $(cat .env)", "sudo tee .bashrc", "find . -exec cat .env ';'"],
 )  # fmt: skip
 async def test_a_command_that_names_what_is_protected_is_marked(bench: Bench, command) -> None:
-    if "@" in command:
-        return  # the program's own way to name a file: not read from the words
     assert (await bench.preview(shell, command=command)).protected
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QCoreApplication
 from PySide6.QtGui import QTextCursor, QTextFrame
 
+from desktop_agent.gui.transcript.characters import breakable, clean, without_direction_marks
 from desktop_agent.gui.transcript.markdown import (
     Block,
     closed,
@@ -21,7 +22,10 @@ from desktop_agent.gui.transcript.writer import MarkdownWriter
 translate = QCoreApplication.translate
 
 # More of one message is shown in a window of its own.
-SHOWN_LIMIT = 120_000
+SHOWN_LIMIT = 60_000
+# A paragraph that gets longer than this while it comes is shown without marks until it ends.
+_PLAIN_FROM = 4_000
+_PLAIN_BLOCK = 3_000
 # Only the app itself makes links of this scheme; a model's Markdown can't.
 SHOW_ALL = "app:show-all"
 
@@ -48,6 +52,8 @@ class AnswerText:
         self._tail_is_fresh = True
         self._fence: _OpenFence | None = None
         self._is_held = False
+        self._tail: list[tuple[object, ...]] | None = None
+        self._plain = 0
 
     @property
     def is_held(self) -> bool:
@@ -64,6 +70,9 @@ class AnswerText:
         fenced = open_fence(tail)
         if self._fence is not None and fenced is not None and self._grow_fence(fenced[1]):
             return
+        if self._plain and "\n\n" not in tail[self._plain - 1 :]:
+            self._grow_plain(tail)
+            return
         writer = self._without_tail()
         blocks, rest = split_open(tail)
         if blocks:
@@ -72,8 +81,12 @@ class AnswerText:
         self._is_held = hold and is_undecided(rest)
         if fenced is not None:
             self._begin_fence(writer, *fenced)
+        elif len(rest) > _PLAIN_FROM:
+            writer.finish()
+            self._grow_plain(rest)
+            return
         elif not self._is_held:
-            writer.write(parse(closed(rest), is_whole=False))
+            self._write_tail(writer, rest)
         writer.finish()
 
     def finish(self, text: str) -> None:
@@ -81,6 +94,9 @@ class AnswerText:
         shown = text[:SHOWN_LIMIT]
         blocks = parse(shown)
         signatures = [block.signature for block in blocks]
+        if self._tail is not None and signatures == [*self._final, *self._tail] and shown == text:
+            self._text, self._is_held = shown, False
+            return
         kept = len(self._final)
         if signatures[:kept] != self._final:
             self._clear()
@@ -98,15 +114,39 @@ class AnswerText:
     def _clear(self) -> None:
         self._final, self._final_chars, self._tail_offset = [], 0, 0
         self._tail_is_fresh, self._fence, self._text = True, None, ""
+        self._tail, self._plain = None, 0
 
     def _without_tail(self) -> MarkdownWriter:
         """Remove what is not final and return a writer that goes on there."""
-        self._fence = None
+        self._fence, self._tail, self._plain = None, None, 0
         cursor = QTextCursor(self._frame.document())
         cursor.setPosition(self._frame.firstPosition() + self._tail_offset)
         cursor.setPosition(self._frame.lastPosition(), QTextCursor.MoveMode.KeepAnchor)
         cursor.removeSelectedText()
         return MarkdownWriter(cursor, self._styles, is_fresh=self._tail_is_fresh)
+
+    def _write_tail(self, writer: MarkdownWriter, rest: str) -> None:
+        blocks = parse(closed(rest), is_whole=False)
+        writer.write(blocks)
+        self._tail = [block.signature for block in blocks]
+
+    def _grow_plain(self, tail: str) -> None:
+        """Add only what is new, as it is: a block this long can't be laid out each time."""
+        cursor = QTextCursor(self._frame.document())
+        cursor.setPosition(self._frame.lastPosition())
+        block, char = self._styles.block(bottom=0), self._styles.text()
+        if not self._plain and self._tail_is_fresh:
+            cursor.setBlockFormat(block)
+            cursor.setBlockCharFormat(char)
+        elif not self._plain:
+            cursor.insertBlock(block, char)
+        for at in range(self._plain, len(tail), _PLAIN_BLOCK):
+            piece = clean(without_direction_marks(tail[at : at + _PLAIN_BLOCK]))
+            # Pieces join without a space: the mark lets the line break there all the same.
+            cursor.insertText("\u200b" + breakable(piece).replace("\n", "\u2028"), char)
+            if cursor.block().length() > _PLAIN_BLOCK:
+                cursor.insertBlock(block, char)
+        self._plain = len(tail)
 
     def _commit(self, writer: MarkdownWriter, blocks: tuple[Block, ...], chars: int) -> None:
         writer.write(blocks)

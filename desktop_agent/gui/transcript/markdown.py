@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from urllib.parse import urlsplit
 
@@ -14,16 +14,22 @@ from markdown_it.token import Token
 _LINK_SCHEMES = frozenset({"http", "https", "mailto"})
 # More than this nesting is a trick, not a text.
 _MAX_NESTING = 24
+# Of a longer list that still comes, only the end is written again and again.
+_LONG_LIST = 12
 _TASK = re.compile(r"\[([ xX])\]\s+")
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One top-level block: its tokens, and the lines of the source it stands on."""
+    """One top-level block: its tokens, and the lines of the source it stands on.
+
+    `is_continued`: it is the beginning of a long list whose rest comes as another block.
+    """
 
     tokens: tuple[Token, ...]
     first_line: int
     last_line: int
+    is_continued: bool = False
 
     @property
     def kind(self) -> str:
@@ -33,7 +39,7 @@ class Block:
     @property
     def signature(self) -> tuple[object, ...]:
         """Equal for blocks that look the same."""
-        return tuple(_shape(token) for token in self.tokens)
+        return (self.is_continued, *(_shape(token) for token in self.tokens))
 
 
 def parse(text: str, *, is_whole: bool = True) -> tuple[Block, ...]:
@@ -44,10 +50,16 @@ def parse(text: str, *, is_whole: bool = True) -> tuple[Block, ...]:
 def split_open(text: str) -> tuple[tuple[Block, ...], str]:
     """Return the blocks that later text can't change, and the rest of the source."""
     blocks = parse(text, is_whole=False)
+    if not blocks:
+        return (), text
+    line = _last_item_line(blocks[-1])
+    if line:
+        rest = _from_line(text, line)
+        begun = parse(text[: len(text) - len(rest)], is_whole=False)
+        return (*begun[:-1], replace(begun[-1], is_continued=True)), rest
     if len(blocks) < 2:
         return (), text
-    last = blocks[-1].first_line
-    return blocks[:-1], _from_line(text, last)
+    return blocks[:-1], _from_line(text, blocks[-1].first_line)
 
 
 def closed(tail: str) -> str:
@@ -112,6 +124,16 @@ def _parser(is_whole: bool) -> MarkdownIt:
     if not is_whole:
         parser.disable("lheading")
     return parser
+
+
+def _last_item_line(block: Block) -> int:
+    """Return where the last item of a long list begins; 0 for anything else."""
+    items = [
+        token.map[0]
+        for token in block.tokens
+        if token.type == "list_item_open" and token.level == 1 and token.map
+    ]
+    return items[-1] if len(items) > _LONG_LIST else 0
 
 
 def _any_link(url: str) -> bool:

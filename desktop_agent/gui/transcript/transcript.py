@@ -104,13 +104,14 @@ class Transcript:
     @classmethod
     def of_session(cls, opened: SessionOpened) -> Transcript:
         """Return the transcript of a session's main agent."""
-        transcript = cls(opened.info.main_agent)
+        main = opened.info.main_agent
+        transcript = cls(main)
         transcript.agent_names = {agent.id: agent.name for agent in opened.agents}
         for event in opened.events:
             transcript.apply(event)
-        status = {agent.id: agent.status for agent in opened.agents}.get(opened.info.main_agent)
-        if status is not None:
-            transcript._stand(is_running=status != "idle")
+        for agent in opened.agents:
+            if agent.id == main:
+                transcript._stand(is_running=agent.status != "idle")
         return transcript
 
     @property
@@ -221,9 +222,7 @@ class Transcript:
 
     def _on_engine_failed(self, event: EngineFailed) -> Iterable[str]:
         key = f"failure/{event.where}/{event.message}"
-        return (
-            [] if key in self._items else [self._put(FailureItem(key, event.where, event.message))]
-        )
+        return [self._put(FailureItem(key, event.where, event.message))]
 
     def _on_message_started(self, event: MessageStarted) -> Iterable[str]:
         self._runs.setdefault(event.message_id, [])
@@ -372,11 +371,8 @@ class Transcript:
         ]
 
     def _messages_of(self, note_id: str) -> list[UserItem]:
-        return [
-            item
-            for item in self._still_open()
-            if isinstance(item, UserItem) and note_id in item.note_ids
-        ]
+        known = [item for item in self._still_open() if isinstance(item, UserItem)]
+        return [item for item in known if note_id in item.note_ids]
 
     def _stand(self, *, is_running: bool) -> None:
         """Take over what the engine says: the newest page may not show it."""

@@ -56,6 +56,7 @@ class MarkdownWriter:
         self._loose: list[bool] = []
         self._color = "fg"
         self._item_pending = False
+        self._is_continued = False
         self._by_type: dict[str, Callable[[Sequence[Token], int], int]] = {
             "heading_open": self._heading,
             "paragraph_open": self._paragraph,
@@ -81,6 +82,7 @@ class MarkdownWriter:
     def write(self, blocks: Iterable[Block]) -> None:
         """Write the blocks, and close the last one."""
         for block in blocks:
+            self._is_continued = block.is_continued
             self._tokens(block.tokens)
 
     def finish(self) -> None:
@@ -226,7 +228,7 @@ class MarkdownWriter:
         self._lists.pop()
         self._open.pop()
         self._loose.pop()
-        if not self._lists and not self._fresh:
+        if not self._lists and not self._fresh and not self._is_continued:
             block = self.cursor.blockFormat()
             block.setBottomMargin(10)
             self.cursor.setBlockFormat(block)

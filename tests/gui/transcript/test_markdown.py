@@ -289,6 +289,43 @@ def test_long_code_grows_line_by_line(answer, theme):
     assert [line for line in answer.lines if line.startswith("line ")] == code.split("\n")
 
 
+def test_a_long_list_streams_to_the_same_document(theme):
+    streamed, whole = Answer(theme), Answer(theme)
+    text = "".join(f"{n}. item {n}\n" for n in range(1, 60))
+    for end in range(10, len(text), 10):
+        streamed.text.grow(text[:end])
+    assert streamed.lines[:50] == [f"item {n}" for n in range(1, 51)]
+    first = streamed.block("item 40")
+    assert first.textList().itemText(first) == "40."
+    streamed.text.finish(text)
+    whole.text.finish(text)
+    assert streamed.dump() == whole.dump()
+
+
+@pytest.mark.parametrize("word", ["word ", "**bold** and `code` ", "x", "line\n"])
+def test_a_huge_paragraph_streams_to_the_same_document(theme, word):
+    streamed, whole = Answer(theme), Answer(theme)
+    text = f"Begin.\n\n{word * (20_000 // len(word))}"
+    for end in range(500, len(text), 500):
+        streamed.text.grow(text[:end])
+        assert max(len(line) for line in streamed.lines) < 8_000
+    text += "\n\nThe end."
+    streamed.text.grow(text)
+    assert streamed.lines[-1] == "The end."
+    streamed.text.finish(text)
+    whole.text.finish(text)
+    assert streamed.dump() == whole.dump()
+
+
+def test_a_finished_answer_is_not_written_twice(answer):
+    text = "One.\n\n```python\nx = 1\n```\n"
+    answer.text.grow(text)
+    changes = []
+    answer.document.contentsChange.connect(lambda *change: changes.append(change))
+    answer.text.finish(text)
+    assert changes == []
+
+
 def test_a_message_of_a_megabyte_is_cut_with_a_way_to_the_rest(answer):
     answer.text.finish("x" * 1_000_000)
     assert len("".join(answer.lines)) < SHOWN_LIMIT * 1.1

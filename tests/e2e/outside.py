@@ -1,0 +1,158 @@
+"""A screen reader's view of the app: runs in the system's own Python, which has pyatspi.
+
+Reads one JSON list a line, `[command, argument…]`, and answers with one JSON value a line.
+"""
+
+import json
+import sys
+import threading
+import time
+
+import pyatspi
+from gi.repository import GLib
+
+SECONDS = 60
+PRESSES = {"press", "click", "toggle", "jump", "activate", "showmenu"}
+
+
+def app_of(pid):
+    """Return the app with this process id, as soon as it is on the bus."""
+    return until(lambda: [a for a in children(pyatspi.Registry.getDesktop(0)) if is_of(a, pid)])[0]
+
+
+def is_of(app, pid):
+    try:
+        return app.get_process_id() == pid
+    except (GLib.Error, LookupError, RuntimeError):
+        return False
+
+
+def until(look):
+    """Look again and again until something is there; nothing after a minute."""
+    give_up = time.monotonic() + SECONDS
+    while time.monotonic() < give_up:
+        found = look()
+        if found:
+            return found
+        threading.Event().wait(0.05)
+    return look()
+
+
+def children(node):
+    try:
+        return [c for c in (node.getChildAtIndex(i) for i in range(node.childCount)) if c]
+    except (GLib.Error, LookupError, RuntimeError):
+        return []
+
+
+def walk(node):
+    """Yield every node that is showing; what goes away meanwhile is passed over."""
+    try:
+        is_hidden = not node.getState().contains(pyatspi.STATE_SHOWING)
+        if is_hidden and node.getRoleName() != "application":
+            return
+    except (GLib.Error, LookupError, RuntimeError):
+        return
+    yield node
+    for child in children(node):
+        yield from walk(child)
+
+
+def actions(node):
+    try:
+        action = node.queryAction()
+        return {action.getName(i).lower(): i for i in range(action.nActions)}
+    except NotImplementedError:
+        return {}
+
+
+def describe(node):
+    state = node.getState()
+    return {
+        "name": node.name,
+        "role": node.getRoleName(),
+        "is_focusable": state.contains(pyatspi.STATE_FOCUSABLE),
+        "is_focused": state.contains(pyatspi.STATE_FOCUSED),
+        "is_enabled": state.contains(pyatspi.STATE_ENABLED),
+        "is_pressable": bool(PRESSES & set(actions(node))),
+    }
+
+
+class Outside:
+    """What the other side may ask."""
+
+    def __init__(self, pid):
+        self.app = app_of(pid)
+
+    def look(self):
+        """Return every showing node."""
+        self.app.clear_cache()
+        found = []
+        for node in walk(self.app):
+            try:
+                found.append(describe(node))
+            except (GLib.Error, LookupError, RuntimeError):
+                continue
+        return found
+
+    def named(self, name):
+        self.app.clear_cache()
+        found = []
+        for node in walk(self.app):
+            try:
+                is_meant = node.name == name
+                if name.endswith("…"):
+                    is_meant = node.name.startswith(name[:-1])
+                if is_meant:
+                    found.append(node)
+            except (GLib.Error, LookupError, RuntimeError):
+                continue
+        return found
+
+    def wait(self, name):
+        """Wait until a node of this name is showing (`Approval…`: that begins so)."""
+        found = until(lambda: self.named(name))
+        return describe(found[0]) if found else None
+
+    def press(self, name):
+        """Press what has this name until it is gone: a card is deaf for its first moments."""
+
+        def pressed():
+            nodes = self.named(name)
+            for node in nodes:
+                for kind, number in actions(node).items():
+                    if kind in PRESSES:
+                        node.queryAction().doAction(number)
+                        break
+            return not nodes
+
+        return bool(until(self.is_there(name)) and until(pressed))
+
+    def is_there(self, name):
+        return lambda: self.named(name)
+
+    def text(self, name):
+        """Return the text of what has this name."""
+        for node in self.named(name):
+            try:
+                text = node.queryText()
+            except NotImplementedError:
+                continue
+            return text.getText(0, text.characterCount)
+        return ""
+
+    def reads(self, name, words):
+        """Wait until the text holds these words."""
+        return until(lambda: words in self.text(name))
+
+
+def main():
+    outside = Outside(int(sys.argv[1]))
+    print(json.dumps("ready"), flush=True)
+    for line in sys.stdin:
+        command, *rest = json.loads(line)
+        print(json.dumps(getattr(outside, command)(*rest)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,218 @@
+"""The app as a program on a desktop: keys from an X server, names from a screen reader's bus."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+import desktop_agent
+from desktop_agent.adapters import settings_file
+from desktop_agent.core.settings import Settings
+from tests.e2e import job
+from tests.helpers.providers import LoopbackProvider
+
+pytestmark = pytest.mark.window
+
+ROOT = Path(desktop_agent.__file__).parents[1]
+SYSTEM_PYTHON = "/usr/bin/python3"
+LAUNCHER = Path("/usr/libexec/at-spi-bus-launcher")
+PROGRAMS = ("Xvfb", "openbox", "xdotool", "dbus-daemon")
+SECONDS = 90
+
+
+def missing() -> str:
+    """Return what this computer lacks for a desktop of the tests' own, or nothing."""
+    lacking = [name for name in PROGRAMS if shutil.which(name) is None]
+    if not LAUNCHER.exists():
+        lacking.append("at-spi2-core")
+    command = [SYSTEM_PYTHON, "-c", "import pyatspi"]
+    if not Path(SYSTEM_PYTHON).exists() or subprocess.run(command, capture_output=True).returncode:
+        lacking.append("python3-pyatspi")
+    return ", ".join(lacking)
+
+
+@pytest.fixture(scope="module")
+def desktop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """An X server, a window manager and the two buses; the environment to use them."""
+    if lacking := missing():
+        pytest.skip(f"no desktop to test on; missing: {lacking}")
+    run_dir = tmp_path_factory.mktemp("run")
+    run_dir.chmod(0o700)
+    with ExitStack() as stack:
+        display = _started(stack, ["Xvfb", "-displayfd", "1", "-screen", "0", "1440x900x24"], {})
+        own = {"DISPLAY": f":{display}", "XDG_RUNTIME_DIR": str(run_dir)}
+        command = ["dbus-daemon", "--session", "--nofork", "--print-address=1"]
+        own["DBUS_SESSION_BUS_ADDRESS"] = _started(stack, command, own)
+        for command in (["openbox"], [str(LAUNCHER), "--launch-immediately"]):
+            environment = {**os.environ, **own}
+            process = subprocess.Popen(
+                command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+            stack.callback(_end, process)
+        accessible = {"QT_ACCESSIBILITY": "1", "QT_LINUX_ACCESSIBILITY_ALWAYS_ON": "1"}
+        yield {**own, **accessible, "QT_QPA_PLATFORM": "xcb"}
+
+
+def _started(stack: ExitStack, command: list[str], own: dict[str, str]) -> str:
+    """Start a server, and return the first line that it prints."""
+    process = subprocess.Popen(
+        command,
+        env={**os.environ, **own},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    stack.callback(_end, process)
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+def _end(process: subprocess.Popen) -> None:
+    process.terminate()
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
+
+
+class App:
+    """The running app: keys go to its window, `ask` asks what a screen reader is told."""
+
+    def __init__(self, process: subprocess.Popen, environment: dict[str, str]) -> None:
+        self.process = process
+        self._environment = {**os.environ, **environment}
+        script = str(Path(__file__).with_name("outside.py"))
+        self.outside = subprocess.Popen(
+            [SYSTEM_PYTHON, script, str(process.pid)],
+            env=self._environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self._answer() == "ready"
+
+    def ask(self, *command: str):
+        assert self.outside.stdin is not None
+        self.outside.stdin.write(json.dumps(command) + "\n")
+        self.outside.stdin.flush()
+        return self._answer()
+
+    def keys(self, *names: str) -> None:
+        self._xdotool("key", "--clearmodifiers", *names)
+
+    def type(self, text: str) -> None:
+        self._xdotool("type", "--delay", "5", text)
+
+    def to_front(self) -> None:
+        search = ["search", "--sync", "--onlyvisible", "--all", "--pid", str(self.process.pid)]
+        self._xdotool(*search, "--name", ".", "windowactivate", "--sync")
+
+    def _xdotool(self, *arguments: str) -> None:
+        command = ["xdotool", *arguments]
+        subprocess.run(command, env=self._environment, check=True, timeout=SECONDS)
+
+    def _answer(self):
+        assert self.outside.stdout is not None
+        line = self.outside.stdout.readline()
+        assert line, "the outside client ended"
+        return json.loads(line)
+
+
+@pytest.fixture
+def start_app(desktop: dict[str, str], tmp_path: Path) -> Iterator[Callable[..., App]]:
+    """Start the app with settings of its own, as a person would from a menu."""
+    with ExitStack() as stack:
+
+        def start(folder: Path, settings: Settings) -> App:
+            home = tmp_path / "home"
+            (home / "app" / "config").mkdir(parents=True)
+            settings_file.save(home / "app" / "config" / "settings.json", settings)
+            own = {
+                "HOME": str(home),
+                "DESKTOP_AGENT_HOME": str(home / "app"),
+                "PATH": job.search_path(),
+                "OPENAI_API_KEY": "sk-test-loopback",
+                "ANTHROPIC_API_KEY": "sk-test-loopback",
+            }
+            process = subprocess.Popen(
+                [sys.executable, "-m", "desktop_agent", str(folder)],
+                env={**os.environ, **desktop, **own},
+                cwd=ROOT,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+            stack.callback(_end, process)
+            app = App(process, {**desktop, **own})
+            stack.callback(_end, app.outside)
+            return app
+
+        yield start
+
+
+def check_names(app: App) -> None:
+    """Whatever can be focused or pressed says what it is."""
+    nodes = app.ask("look")
+    assert len(nodes) > 20
+    nameless = [
+        node
+        for node in nodes
+        if (node["is_focusable"] or node["is_pressable"]) and not node["name"].strip()
+    ]
+    assert not nameless
+
+
+def allow_by_keys(app: App, provider: LoopbackProvider) -> None:
+    """Choose the card and press Enter, again while it is deaf: it is for its first moments."""
+    for _ in range(20):
+        app.keys("alt+a", "Return")
+        try:
+            provider.wait_for(4, 3)
+        except TimeoutError:
+            continue
+        return
+    pytest.fail("Enter on the card allowed nothing")
+
+
+@pytest.mark.parametrize("dialect", ["openai", "anthropic"])
+def test_the_main_job_by_keyboard_alone_and_over_the_screen_readers_bus(
+    start_app: Callable[..., App], tmp_path: Path, dialect: str
+) -> None:
+    folder = job.make_folder(tmp_path)
+    with LoopbackProvider(dialect, job.script()) as provider:
+        settings = Settings(
+            model=provider.model, api_base=provider.api_base, reduce_motion=True, theme="light"
+        )
+        app = start_app(folder, settings)
+        assert app.ask("wait", "Message"), app.ask("look")
+        app.to_front()
+        check_names(app)
+        app.type(job.REQUEST)
+        app.keys("Return")
+        assert app.ask("wait", "Approval needed…")
+        check_names(app)
+        assert not job.is_fixed(folder)
+        assert app.ask("press", "Allow once")
+        provider.wait_for(3, SECONDS)
+        assert job.is_fixed(folder)
+        card = app.ask("wait", "Approval needed…")
+        assert job.COMMAND in card["name"]
+        allow_by_keys(app, provider)
+        provider.wait_answered(4, SECONDS)
+        assert app.ask("reads", "Conversation", job.ANSWER), app.ask("text", "Conversation")
+        check_names(app)
+        app.keys("ctrl+q")
+        assert app.process.wait(SECONDS) == 0
+        assert app.process.stdout is not None
+        assert app.process.stdout.read() == ""

@@ -1,0 +1,162 @@
+"""The real tools behind the real engine: what is asked, what runs, and what never does."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from desktop_agent.core.approvals import AllowAlways, AllowOnce, Mode
+from desktop_agent.core.events import ApprovalRequested, ToolStarted, TurnEnded
+from desktop_agent.core.messages import CommandDisplay, DiffDisplay
+from desktop_agent.core.tool import Tool
+from desktop_agent.tools.builtin import builtin_tools
+from tests.engine.rig import Rig
+from tests.helpers.scripted import calls, says
+
+
+class RealRig(Rig):
+    """The rig with the tools that come with the app."""
+
+    def _tools(self) -> list[Tool]:
+        return list(builtin_tools())
+
+
+async def result_of(tmp_path: Path, mode: Mode, tool: str, **arguments: object) -> str:
+    """Let the model make one call that nobody is asked about."""
+    rig = RealRig(tmp_path, calls((tool, arguments)), says("done"), mode=mode)
+    await rig.run("go")
+    assert not rig.of(ApprovalRequested)
+    return rig.results[-1].text
+
+
+async def request_for(tmp_path: Path, mode: Mode, tool: str, **arguments: object):
+    """Let the model make one call; return the rig and what the person is asked."""
+    rig = RealRig(tmp_path, calls((tool, arguments)), says("done"), mode=mode)
+    rig.send("go")
+    return rig, (await rig.until(ApprovalRequested)).request
+
+
+async def test_a_change_is_shown_whole_and_made_as_shown(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("one\n")
+    rig, request = await request_for(tmp_path, "ask", "write", path="a.txt", content="two\n")
+    assert request.title == "Overwrite a.txt?"
+    assert isinstance(request.display, DiffDisplay)
+    assert "-one\n+two\n" in request.display.patch
+    assert path.read_text() == "one\n"
+    rig.engine.decide(request.id, AllowOnce())
+    await rig.until(TurnEnded)
+    assert path.read_text() == "two\n"
+
+
+async def test_a_file_that_changed_behind_the_card_is_not_touched(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("one\n")
+    rig, request = await request_for(tmp_path, "ask", "write", path="a.txt", content="two\n")
+    path.write_text("the person's own\n")
+    rig.engine.decide(request.id, AllowOnce())
+    await rig.until(TurnEnded)
+    assert path.read_text() == "the person's own\n"
+    assert not rig.of(ToolStarted)
+
+
+async def test_a_link_put_behind_the_card_is_not_followed(tmp_path: Path) -> None:
+    root = tmp_path / "work"
+    root.mkdir()
+    secret = tmp_path / "secret.txt"
+    secret.write_text("secret")
+    rig, request = await request_for(root, "ask", "write", path="a.txt", content="two\n")
+    (root / "a.txt").symlink_to(secret)
+    rig.engine.decide(request.id, AllowOnce())
+    await rig.until(TurnEnded)
+    assert secret.read_text() == "secret"
+    assert rig.results[-1].is_error
+
+
+@pytest.mark.parametrize("mode", ["look", "ask", "free"])
+async def test_looking_is_never_asked_about(tmp_path: Path, mode: Mode) -> None:
+    (tmp_path / "a.txt").write_text("needle\n")
+    assert "needle" in await result_of(tmp_path, mode, "read", path="a.txt")
+    assert "a.txt:1:needle" in await result_of(tmp_path, mode, "grep", pattern="needle")
+    assert "a.txt" in await result_of(tmp_path, mode, "shell", command="ls")
+
+
+async def test_looking_only_changes_nothing(tmp_path: Path) -> None:
+    for tool, arguments in (
+        ("write", {"path": "a", "content": "x"}),
+        ("shell", {"command": "touch a"}),
+        ("web_fetch", {"url": "https://example.invalid/"}),
+    ):
+        assert "refused by the mode" in await result_of(tmp_path, "look", tool, **arguments)
+    assert not (tmp_path / "a").exists()
+
+
+async def test_working_freely_writes_in_the_folder_unasked(tmp_path: Path) -> None:
+    assert "Created a.txt" in await result_of(tmp_path, "free", "write", path="a.txt", content="x")
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("write", {"path": ".env", "content": "x"}),
+        ("write", {"path": ".git/hooks/post-commit", "content": "x"}),
+        ("read", {"path": ".env"}),
+        ("shell", {"command": "rm a.txt"}),
+        ("shell", {"command": "cat .env"}),
+        ("shell", {"command": "cat /etc/hostname"}),
+        ("web_fetch", {"url": "https://example.invalid/"}),
+    ],
+)
+async def test_some_things_are_asked_about_in_every_mode(tmp_path: Path, tool, arguments) -> None:
+    (tmp_path / ".env").write_text("KEY=1")
+    rig, request = await request_for(tmp_path, "free", tool, **arguments)
+    assert request.reason
+    rig.engine.stop(rig.agent_id)
+    await rig.until(TurnEnded)
+
+
+async def test_what_nobody_means_is_refused_unasked(tmp_path: Path) -> None:
+    text = await result_of(tmp_path, "free", "shell", command="sudo rm -rf /")
+    assert "This is never run" in text
+
+
+async def test_a_rule_covers_its_commands_and_no_chain_behind_them(tmp_path: Path) -> None:
+    rig = RealRig(
+        tmp_path,
+        calls(("shell", {"command": "touch a"})),
+        calls(("shell", {"command": "touch b"})),
+        calls(("shell", {"command": "touch c; touch d > e"})),
+        says("done"),
+    )
+    rig.send("go")
+    first = (await rig.until(ApprovalRequested)).request
+    rule = next(rule for rule in first.rules if rule.pattern == "touch")
+    where = str(rig.session_id)
+    rig.engine.decide(first.id, AllowAlways(msgspec.structs.replace(rule, where=where)))
+    second = (await rig.until(ApprovalRequested, 2)).request
+    assert (tmp_path / "b").exists(), "the rule covered the second command"
+    assert isinstance(second.display, CommandDisplay)
+    assert second.display.command == "touch c; touch d > e"
+    assert not (tmp_path / "c").exists()
+    rig.engine.stop(rig.agent_id)
+    await rig.until(TurnEnded)
+
+
+async def test_stop_ends_a_running_command_and_all_it_started(tmp_path: Path) -> None:
+    command = "setsid sleep 600 & echo $! > pid; sleep 600"
+    rig, request = await request_for(tmp_path, "ask", "shell", command=command)
+    rig.engine.decide(request.id, AllowOnce())
+    await rig.until(ToolStarted)
+    deadline = time.monotonic() + 10
+    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text().strip():
+        assert time.monotonic() < deadline
+        await asyncio.to_thread(os.sched_yield)
+    pid = int((tmp_path / "pid").read_text())
+    rig.engine.stop(rig.agent_id)
+    await rig.until(TurnEnded)
+    assert not Path(f"/proc/{pid}").exists() or " Z " in Path(f"/proc/{pid}/stat").read_text()
