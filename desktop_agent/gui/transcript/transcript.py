@@ -371,8 +371,8 @@ class Transcript:
         ]
 
     def _messages_of(self, note_id: str) -> list[UserItem]:
-        known = [item for item in self._still_open() if isinstance(item, UserItem)]
-        return [item for item in known if note_id in item.note_ids]
+        said = (item for item in self._open.values() if isinstance(item, UserItem))
+        return [item for item in said if note_id in item.note_ids]
 
     def _stand(self, *, is_running: bool) -> None:
         """Take over what the engine says: the newest page may not show it."""
