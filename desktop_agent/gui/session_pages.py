@@ -12,7 +12,6 @@ from PySide6.QtWidgets import QStackedWidget
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.events import (
     AgentsChanged,
-    EngineFailed,
     Event,
     SessionOpened,
     SessionsChanged,
@@ -62,9 +61,8 @@ class SessionPages(QObject):
             return event.session_id
         if isinstance(event, SessionOpened):
             return event.info.id
-        if isinstance(event, SessionsChanged | EngineFailed):
-            return None
-        return self._owners.get(event.agent_id) if event.agent_id else None
+        agent_id = getattr(event, "agent_id", None)
+        return self._owners.get(agent_id) if agent_id else None
 
     def route(self, events: Sequence[Event]) -> None:
         """Give each kept transcript its share of a batch, in one call."""
