@@ -143,7 +143,9 @@ class MemoryStore:
         agents = dict.fromkeys(event.agent_id for event in self.events.get(session_id, []))
         return tuple(self._record(session_id, agent_id) for agent_id in agents)
 
-    def _record(self, session_id: SessionId, agent_id: AgentId) -> AgentRecord:
+    def _record(  # noqa: C901, PLR0912 - one case for each event
+        self, session_id: SessionId, agent_id: AgentId
+    ) -> AgentRecord:
         notes: dict[str, Note] = {}
         taken: dict[str, Note] = {}
         history = []
