@@ -32,6 +32,7 @@ class Exchange:
     on_accepted: Callable[[], None] | None = None
     has_end: bool = False
     has_usage: bool = False
+    is_damaged: bool = False
     is_stream: bool = False
     close: Callable[[], Awaitable[None]] | None = None
     content_at: float = 0.0

@@ -50,7 +50,7 @@ _KINDS: dict[FaultKind, _Kind] = {
     "timeout": _Kind("The provider did not answer in time", "retry", True),
     "protocol": _Kind("The provider's answer could not be understood", "retry", False),
     "filtered": _Kind("The provider's content filter withheld the answer", "switch_model", False),
-    "bad_request": _Kind("The provider did not accept the request", "switch_model", False),
+    "bad_request": _Kind("The request was not accepted", "switch_model", False),
     "internal": _Kind("The app could not make the request", "retry", False),
 }
 
@@ -88,7 +88,7 @@ _WORDS_DECIDE = frozenset({None, 200, 400, 403, 404, 422, 429, 500})
 
 def explain(error: BaseException, exchange: Exchange | None, key: str = "") -> Ending:
     """Tell what went wrong: from the wire where it shows it, else from the exception."""
-    status, words, kind = _from_wire(error, exchange)
+    status, words, kind = _from_wire(exchange)
     if kind is None:
         status, words, kind = _from_exception(error, status, words)
     return _ending(kind, words, _details(error, exchange, status), status, exchange, key)
@@ -137,9 +137,7 @@ def _ending(
     return Ending(Fault(kind, message, action, details, status, wait), is_retryable)
 
 
-def _from_wire(
-    error: BaseException, exchange: Exchange | None
-) -> tuple[int | None, str, FaultKind | None]:
+def _from_wire(exchange: Exchange | None) -> tuple[int | None, str, FaultKind | None]:
     if exchange is None:
         return None, "", None
     if exchange.redirected_to:
@@ -162,7 +160,8 @@ def _from_wire(
     if exchange.broken is not None:
         kind, words = _connection_kind(exchange.broken)
         return exchange.status, words, kind
-    del error
+    if exchange.is_damaged:
+        return exchange.status, "it is not valid JSON", "protocol"
     return exchange.status, "", None
 
 
@@ -177,9 +176,14 @@ def _from_exception(
     if any(isinstance(link, json.JSONDecodeError | msgspec.DecodeError) for link in chain):
         return status, "it is not valid JSON", "protocol"
     text = _own_text(error)
+    if "provider not provided" in text.lower():
+        name = re.search(r"model=(\S+)", text)
+        return None, f"no provider is known for {name[1] if name else 'this model'}", "bad_request"
     found = _number(getattr(error, "status_code", None))
     if status is not None and 200 <= status < 300:
         # The provider said yes: litellm could not read what it sent.
+        if "before any terminal event" in text:
+            return status, "the answer broke off", "reset"
         if "json" in text.lower():
             return status, "it is not valid JSON", "protocol"
         return status, text, _by_words(text) or "protocol"

@@ -122,7 +122,9 @@ class Host:
     ) -> None:
         # Here, because it imports httpx, which the demo does without.
         litellm_model = import_module("desktop_agent.model_host.litellm_model")
-        litellm_model.check_has_key(request, key)
+        fault = litellm_model.missing_key(request.model, request.api_base, key)
+        if fault is not None:
+            raise ModelError(fault)
         asked = litellm_model.asked(request, conversation, key)
         await litellm_model.answer(await self.litellm(), asked, outlet.put)
 

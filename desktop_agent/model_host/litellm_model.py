@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from desktop_agent.core.faults import ModelError
+from desktop_agent.core.faults import Fault, ModelError
 from desktop_agent.core.requests import (
     Accepted,
     Delta,
@@ -57,10 +57,11 @@ def asked(request: ModelRequest, conversation: Conversation, key: str) -> Asked:
     return Asked(request, conversation.prompt(request.system), conversation.call_ids(), key)
 
 
-def check_has_key(request: ModelRequest, key: str) -> None:
-    """Raise ModelError when the provider would certainly refuse the request."""
-    if not key and not request.api_base and request.model.startswith(_NEEDS_KEY):
-        raise ModelError(faults.no_key(request.model))
+def missing_key(model: str, api_base: str, key: str) -> Fault | None:
+    """Return the fault when the provider would certainly refuse a request."""
+    if key or api_base or not model.startswith(_NEEDS_KEY):
+        return None
+    return faults.no_key(model)
 
 
 async def answer(litellm: Any, asked: Asked, emit: Callable[[StreamItem], None]) -> None:
@@ -187,11 +188,10 @@ class _Attempt:
         assembly = self._assembly
         if exchange.stream_error is not None or exchange.broken is not None:
             return self._explained(ValueError("the stream holds an error"), exchange)
-        if (
-            exchange.is_stream
-            and assembly.finish != "length"
-            and not _has_ended(response, exchange)
-        ):
+        is_cut = exchange.is_stream and assembly.finish != "length"
+        if is_cut and not _has_ended(response, exchange):
+            if exchange.is_damaged:
+                return faults.not_understood(exchange, "it is not valid JSON", self._asked.key)
             return faults.broken_off(exchange, self._asked.key)
         request = self._asked.request
         usage = read_usage(response, exchange)

@@ -9,7 +9,7 @@ from desktop_agent.core.faults import Fault
 from desktop_agent.core.requests import Limits
 from desktop_agent.model_host import faults
 from desktop_agent.model_host.exchange import CURRENT, Exchange
-from desktop_agent.model_host.litellm_model import credentials, make_known
+from desktop_agent.model_host.litellm_model import credentials, make_known, missing_key
 
 _CHECK_TOKENS = 16  # the least that every provider accepts
 
@@ -18,6 +18,9 @@ async def check_key(
     litellm: Any, model: str, api_base: str = "", key: str = "", limit_s: float = 30.0
 ) -> Fault | None:
     """Make the cheapest real request; None when the provider answered it."""
+    fault = missing_key(model, api_base, key)
+    if fault is not None:
+        return fault
     clock = asyncio.timeout(limit_s)
     exchange = Exchange(Limits(connect_s=min(10.0, limit_s), idle_s=limit_s), clock)
     token = CURRENT.set(exchange)

@@ -35,6 +35,7 @@ class EventJoiner:
     def __init__(self, *, is_lines: bool = False) -> None:
         self.has_end = False
         self.has_usage = False
+        self.is_damaged = False
         self.error: dict[str, Any] | None = None
         self.waits_until: float | None = None
         self._is_lines = is_lines
@@ -94,6 +95,8 @@ class EventJoiner:
         if event is None:
             if body.strip() == b"[DONE]":
                 self.has_end = True
+            elif body.strip().startswith(b"{"):
+                self.is_damaged = True
             out += [self.flush(now), raw]
             return
         self._note(event)

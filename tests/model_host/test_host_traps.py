@@ -282,6 +282,8 @@ async def test_an_unknown_provider_is_told_in_plain_words(model) -> None:
         model, ModelRequest(new_agent_id(), "no-such-provider/x", "", (user("Hi"),), (READ,))
     )
     assert heard.fault is not None
+    assert heard.fault.message.endswith("no provider is known for no-such-provider/x.")
+    assert heard.fault.action == "switch_model"
     assert "Traceback" not in heard.fault.details
     assert "\n" not in heard.fault.message
     assert "docs.litellm" not in heard.fault.message
