@@ -62,6 +62,8 @@ _HARMLESS_REDIRECTS = {
     (">&", "1"),
     (">&", "2"),
 }
+# All that a shell takes for nothing; other spaces can be a command's name.
+_BLANKS = " \t\n"
 _GLOB = frozenset("*?[]{}~")
 
 
@@ -245,7 +247,7 @@ class _Reader:
 
     def _end_command(self, operator: str) -> None:
         command = self._command
-        command.text = self._text[self._began : self._at].strip()
+        command.text = self._text[self._began : self._at].strip(_BLANKS)
         if command.text:
             self.script.commands.append(command)
             self.script.operators.append(operator)
@@ -260,7 +262,7 @@ class _Reader:
                 end = self._text.find("\n", self._at)
                 line = self._text[self._at : end if end >= 0 else len(self._text)]
                 self._at = end + 1 if end >= 0 else len(self._text)
-                if line.strip() == word:
+                if line.lstrip("\t") == word:
                     break
                 if end < 0:
                     self.script.is_whole = False
