@@ -185,6 +185,7 @@ class ApprovalCard(Card):
         frame.setProperty("frame", "sunken")
         layout = QVBoxLayout(frame)
         layout.setContentsMargins(1, 1, 1, 1)
+        layout.setSpacing(0)
         request = self._request
         if isinstance(request.display, DiffDisplay):
             diff = DiffView(self._theme, request.display, frame)

@@ -7,6 +7,7 @@ from PySide6.QtGui import QFontMetrics, QKeyEvent
 from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
 from desktop_agent.gui.theme import Theme
+from desktop_agent.gui.transcript.mono import mono_font
 from desktop_agent.gui.widgets import GhostButton, PrimaryButton, TextButton, TextLabel, row
 
 _SHOWN_LINES = 12
@@ -23,7 +24,7 @@ class EditForm(QWidget):
         self.field = QPlainTextEdit(text, self)
         self.field.setObjectName("editField")
         self.field.setAccessibleName(self.tr("What will be done instead"))
-        self.field.setFont(theme.font("ui", mono=True))
+        self.field.setFont(mono_font(theme))
         self.field.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         self.field.setTabChangesFocus(True)
         lines = min(_SHOWN_LINES, max(2, text.count("\n") + 1))

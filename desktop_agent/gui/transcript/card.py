@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QStyle, QVBoxLayout,
 
 from desktop_agent.gui.pulse import paint_spinner
 from desktop_agent.gui.theme import Theme
+from desktop_agent.gui.transcript.mono import mono_font
 
 # A full red edge is louder than the sentence inside it.
 _SOFT_EDGE = 110
@@ -193,8 +194,9 @@ class CardHeader(QAbstractButton):
 
     def _paint_middle(self, painter: QPainter, left: int, right: int) -> None:
         gap = self._theme.space("s") + 2
-        font = self._theme.font("small", mono=self.meta_token != "err")
-        target_font = self._theme.font("small", mono=not self._flat)
+        theme = self._theme
+        font = theme.font("small") if self.meta_token == "err" else mono_font(theme, "small")
+        target_font = theme.font("small") if self._flat else mono_font(theme, "small")
         room = max(0, right - left - gap)
         # An error says more than the end of a path; both keep at least a part of the room.
         wanted = QFontMetrics(font).horizontalAdvance(self.meta) if self.meta else 0

@@ -10,6 +10,7 @@ from desktop_agent.core.messages import DiffDisplay
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.transcript.characters import with_marks
 from desktop_agent.gui.transcript.diff import DiffLine, diff_lines
+from desktop_agent.gui.transcript.mono import mono_font
 
 _GROUNDS = {"added": "addBg", "removed": "delBg", "hunk": "hover"}
 _COLORS = {"added": "addFg", "removed": "delFg", "hunk": "subtle", "note": "subtle"}
@@ -29,6 +30,8 @@ class DiffView(QAbstractScrollArea):
         )
         self._longest = max((len(line.text) for line in self._lines), default=0)
         self.setFrameShape(QFrame.Shape.NoFrame)
+        # Without one, the style paints a patch of its own where the scroll bars meet.
+        self.setCornerWidget(QWidget(self))
         self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName(self.tr("Changes to {path}").format(path=display.path))
@@ -72,7 +75,7 @@ class DiffView(QAbstractScrollArea):
     # -- inside --------------------------------------------------------------------------
 
     def _measure(self) -> None:
-        self._font = self._theme.font("small", mono=True)
+        self._font = mono_font(self._theme, "small")
         self._char_width = QFontMetricsF(self._font).horizontalAdvance("0")
         digits = max((len(str(line.new or line.old or 0)) for line in self._lines), default=1)
         # Both number columns and the sign.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.gui.theme import Theme
@@ -24,11 +25,17 @@ class LineCard(Card):
         self.line = CardHeader(theme, self, flat=True)
         self.line.can_unfold = False
         self.line.setEnabled(False)
+        self.line.setCheckable(False)
+        self.line.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.line.icon_name, self.line.verb, self.line.target = icon, words, meta
         self.line.setFixedHeight(line_height(theme))
         self.body.addWidget(self.line)
         self.setObjectName("lineCard")
-        self.setAccessibleName(f"{words} {meta}".strip())
+        self._name(f"{words} {meta}".strip())
+
+    def _name(self, words: str) -> None:
+        self.setAccessibleName(words)
+        self.line.setAccessibleName(words)
 
     def height_for(self, width: int) -> int:
         """One short line."""
@@ -44,7 +51,7 @@ class WorkingCard(LineCard):
         self.line.state = "running"
         self.line.icon_name = "sparkles"
         self.line.verb = self.tr("Thinking…")
-        self.setAccessibleName(self.tr("The agent is thinking"))
+        self._name(self.tr("The agent is thinking"))
 
     @property
     def is_live(self) -> bool:

@@ -53,7 +53,7 @@ class NoticeCard(Card):
     def offer(self, *buttons: QWidget) -> None:
         """Put the buttons in."""
         # A button without an edge has its padding to the left of the words.
-        indent = 9 if isinstance(buttons[0], GhostButton) else 18
+        indent = 17 if isinstance(buttons[0], GhostButton) else 26
         line = row(indent, *buttons, None, spacing=8)
         self.body.addLayout(line)
 

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
 
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.transcript.characters import hard_wrapped
+from desktop_agent.gui.transcript.mono import mono_font
 
 _SHOWN_CHARS = 200_000
 
@@ -81,7 +82,8 @@ class OutputView(QPlainTextEdit):
         return QSize(200, 60)
 
     def _on_theme_changed(self) -> None:
-        self.setFont(self._theme.font("small", mono=self._mono))
+        theme = self._theme
+        self.setFont(mono_font(theme, "small") if self._mono else theme.font("small"))
 
 
 _SHEET = "#outputView { background: transparent; border: none; padding: 0 4px; }"

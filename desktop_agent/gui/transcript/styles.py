@@ -14,6 +14,7 @@ from PySide6.QtGui import (
 )
 
 from desktop_agent.gui.theme import Theme
+from desktop_agent.gui.transcript.mono import mono_font
 
 # What a frame is painted as, and what a block means when it is copied.
 FRAME_KIND = QTextFormat.Property.UserProperty + 1
@@ -57,7 +58,8 @@ class Styles:
         found = self._chars.get(key)
         if found is None:
             found = QTextCharFormat()
-            found.setFont(self._theme.font(size, weight, mono))
+            font = mono_font if mono else Theme.font
+            found.setFont(font(self._theme, size, weight))
             found.setForeground(self._theme.color(token))
             self._chars[key] = found
         return QTextCharFormat(found)
@@ -65,7 +67,7 @@ class Styles:
     def inline_code(self, around: QTextCharFormat) -> QTextCharFormat:
         """Return the format of code inside a line."""
         shaped = QTextCharFormat(around)
-        font = self._theme.font("ui", "regular", mono=True)
+        font = mono_font(self._theme)
         font.setPixelSize(max(8, round(around.font().pixelSize() * 0.92)))
         font.setWeight(QFont.Weight(around.fontWeight()))
         shaped.setFont(font)

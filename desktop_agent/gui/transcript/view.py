@@ -203,6 +203,9 @@ class TranscriptView(QWidget):
         factory.answered.connect(self.answered)
         factory.resume_requested.connect(self.resume_requested)
         factory.compose_requested.connect(self.compose_requested)
+        for settled in (factory.decided, factory.answered, factory.resume_requested):
+            # The button that was pressed goes away; the focus must not go just anywhere.
+            settled.connect(lambda *_: self.compose_requested.emit())
         factory.fault_action.connect(self.fault_action)
         factory.path_activated.connect(self.open_path_requested)
         factory.earlier_requested.connect(self._on_earlier_requested)

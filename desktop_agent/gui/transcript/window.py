@@ -27,6 +27,8 @@ MOST_ROWS = 800
 KEPT_ROWS = 600
 _CHUNK = 4
 _SLICE_S = 0.008
+# The newest rows are painted before any others are written.
+_FIRST_DELAY_MS = 30
 
 
 class RowWindow(QObject):
@@ -44,9 +46,9 @@ class RowWindow(QObject):
         self._wanted = WANTED_ROWS
         self._has_earlier = False
         self._is_prepended = False
+        self._delay_ms = 0
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
-        self._timer.setInterval(0)
         self._timer.timeout.connect(self._fill)
 
     def reset(self, *, has_earlier: bool) -> None:
@@ -55,6 +57,7 @@ class RowWindow(QObject):
         self._cards.clear()
         self._page.clear()
         self._rows = []
+        self._delay_ms = _FIRST_DELAY_MS
         self._first = 0
         self._wanted = WANTED_ROWS
         self._has_earlier = has_earlier
@@ -87,7 +90,8 @@ class RowWindow(QObject):
     def fill_soon(self) -> None:
         """Put more rows on top when there is time."""
         if self._has_work and not self._timer.isActive():
-            self._timer.start()
+            self._timer.start(self._delay_ms)
+            self._delay_ms = 0
 
     def show_more(self) -> bool:
         """Show rows that are known but not in the document; False if there are none."""
