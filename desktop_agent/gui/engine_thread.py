@@ -7,13 +7,23 @@ import inspect
 import logging
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from desktop_agent.core.events import AgentsChanged, EngineFailed, Event, SessionsChanged
-from desktop_agent.gui.backend import Backend, Compose
+from desktop_agent.gui.backend import Backend, BridgeClosed, Compose
 
 _FLUSH_S = 1 / 30
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """A command or, with a number, a question that is waited for."""
+
+    run: Callable[[Backend], None]
+    name: str
+    number: int = 0
 
 
 class EngineThread:
@@ -33,7 +43,7 @@ class EngineThread:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping: asyncio.Event | None = None
         self._backend: Backend | None = None
-        self._early: list[tuple[Callable[[Backend], None], str]] | None = []
+        self._early: list[_Wish] | None = []
         self._jobs: dict[int, asyncio.Task[None]] = {}
         self._pending: list[Event] = []
         self._armed: asyncio.TimerHandle | None = None
@@ -65,7 +75,7 @@ class EngineThread:
         def command(backend: Backend) -> None:
             getattr(getattr(backend, target), name)(*args, **kwargs)
 
-        self._cross(self._on_command, command, name)
+        self._cross(self._on_wish, _Wish(command, name))
 
     def ask(
         self, number: int, target: str, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -79,7 +89,7 @@ class EngineThread:
             self._jobs[number] = job
             job.add_done_callback(lambda _: self._jobs.pop(number, None))
 
-        self._cross(self._on_command, begin, name)
+        self._cross(self._on_wish, _Wish(begin, name, number))
 
     def withdraw(self, number: int) -> None:
         """Give up a question."""
@@ -115,6 +125,7 @@ class EngineThread:
             self._backend = await self._compose(self._emit)
         except Exception as error:  # noqa: BLE001 - the window must open and say what is wrong
             self._fail("start", error)
+            self._refuse_early()
         else:
             self._tell_started()
             self._run_early(self._backend)
@@ -123,8 +134,18 @@ class EngineThread:
 
     def _run_early(self, backend: Backend) -> None:
         early, self._early = self._early, None
-        for command, name in early or ():
-            self._try(command, backend, name)
+        for wish in early or ():
+            self._try(wish, backend)
+
+    def _refuse_early(self) -> None:
+        early, self._early = self._early, None
+        for wish in early or ():
+            self._refuse(wish)
+
+    def _refuse(self, wish: _Wish) -> None:
+        """Without a backend nobody will ever answer: say so, instead of letting them wait."""
+        if wish.number:
+            self._answer(wish.number, None, BridgeClosed(wish.name))
 
     async def _shut(self) -> None:
         if self._backend is not None:
@@ -138,17 +159,19 @@ class EngineThread:
         assert self._stopping is not None
         self._stopping.set()
 
-    def _on_command(self, command: Callable[[Backend], None], name: str) -> None:
+    def _on_wish(self, wish: _Wish) -> None:
         if self._early is not None:
-            self._early.append((command, name))
+            self._early.append(wish)
         elif self._backend is not None:
-            self._try(command, self._backend, name)
+            self._try(wish, self._backend)
+        else:
+            self._refuse(wish)
 
-    def _try(self, command: Callable[[Backend], None], backend: Backend, name: str) -> None:
+    def _try(self, wish: _Wish, backend: Backend) -> None:
         try:
-            command(backend)
+            wish.run(backend)
         except Exception as error:  # noqa: BLE001 - a failed command must not end the engine
-            self._fail(name, error)
+            self._fail(wish.name, error)
 
     async def _find_answer(
         self,

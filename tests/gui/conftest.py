@@ -50,10 +50,9 @@ def open_window(qtbot, theme, window_loop):
     opened = []
 
     def close(window, bridge):
-        if window.flow.info is not None:
-            # The model host is up, or comes up now: a process half started can't be waited for.
-            window.queries.ask(lambda _: None, "model", "start")
-            qtbot.waitUntil(lambda: not window.queries.is_busy, timeout=60_000)
+        # The model host is up, or comes up now: a process half started can't be waited for.
+        window.queries.ask(lambda _: None, "model", "start")
+        qtbot.waitUntil(lambda: not window.queries.is_busy, timeout=60_000)
         window.quit_now()
         qtbot.waitUntil(lambda: not window.queries.is_busy, timeout=5000)
         assert bridge.close()

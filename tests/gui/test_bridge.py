@@ -146,6 +146,16 @@ def test_a_backend_that_can_not_start_says_so(started, qtbot, caplog):
     assert "no room left" in event.message
 
 
+def test_a_question_to_a_backend_that_can_not_start_is_refused(started, run_on_window, caplog):
+    async def broken(emit):
+        raise OSError("no room left")
+
+    bridge = started(broken)
+    for _ in range(2):
+        with pytest.raises(BridgeClosed):
+            run_on_window(bridge.ask("engine", "double", 1))
+
+
 def test_a_question_is_answered_on_the_windows_loop(started, run_on_window):
     bridge = started()
     assert run_on_window(bridge.ask("engine", "double", 21)) == 42

@@ -5,14 +5,13 @@ import sys
 import threading
 
 import pytest
-from PySide6.QtCore import QEvent, QMimeData, QPointF, Qt, QUrl
+from PySide6.QtCore import QEvent, QMimeData, QPointF, Qt, QTimer, QUrl
 from PySide6.QtGui import QDropEvent, QKeySequence
 from PySide6.QtWidgets import (
     QApplication,
     QDialog,
     QLabel,
     QLineEdit,
-    QMessageBox,
     QPushButton,
     QTextBrowser,
 )
@@ -306,15 +305,33 @@ def test_in_a_narrow_window_the_sidebar_is_a_drawer(quick, qtbot):
     assert not quick.frame.sidebar.isVisible()
 
 
-def test_closing_while_an_agent_works_asks_and_cancel_goes_on(window, provider, qtbot):
+def press_choice(choice):
+    box = QApplication.activeModalWidget()
+    next(one for one in box.buttons() if one.property("choice") == choice).click()
+
+
+def test_closing_while_an_agent_works_asks_first(window, provider, qtbot):
     provider.push(NeverEnding())
     write(qtbot, window, "Go on for ever")
     qtbot.waitUntil(lambda: bool(window.pages.running()), timeout=WAIT)
-    box = make_question(window, 1, has_tray=False)
-    choices = [button.property("choice") for button in box.buttons()]
-    assert sorted(choices) == ["cancel", "quit"]
-    assert box.escapeButton().property("choice") == "cancel"
-    assert isinstance(box, QMessageBox)
+    QTimer.singleShot(0, lambda: press_choice("cancel"))
+    assert not window.close()
+    assert window.isVisible()
+    assert window.pages.running()
+    with qtbot.waitSignal(window.closed):
+        QTimer.singleShot(0, lambda: press_choice("quit"))
+        window.close()
+
+
+def test_the_tray_is_offered_only_where_there_is_one(quick, qtbot):
+    def choices(has_tray):
+        box = make_question(quick, 2, has_tray=has_tray)
+        assert box.escapeButton().property("choice") == "cancel"
+        return {button.property("choice") for button in box.buttons()}
+
+    ready(qtbot, quick)
+    assert choices(has_tray=True) == {"tray", "quit", "cancel"}
+    assert choices(has_tray=False) == {"quit", "cancel"}
 
 
 def test_what_the_engine_can_not_do_is_said_in_a_bar(quick, qtbot):
