@@ -24,7 +24,7 @@ translate = QCoreApplication.translate
 
 SCOPES: tuple[RuleScope, ...] = ("session", "folder", "everywhere")
 # Where the words of a changed call may stand in its arguments.
-_EDITABLE = ("command", "content", "new_text", "new_string", "new", "text", "url", "path")
+_EDITABLE = ("command", "content", "new_text", "new_string", "new", "text", "url")
 
 
 def clock_text(at: float) -> str:
@@ -76,6 +76,8 @@ def rule_words(rule: Rule, display: object = None) -> str:
     pattern = with_marks(rule.pattern)
     if not pattern:
         return translate("Transcript", "everything that “{tool}” does").format(tool=rule.tool)
+    if pattern == "*" and rule.tool in {"write", "edit"}:
+        return translate("Transcript", "every change that “{tool}” makes").format(tool=rule.tool)
     if isinstance(display, CommandDisplay) or rule.tool == "shell":
         words = translate("Transcript", "commands that start with “{pattern}”")
     elif isinstance(display, UrlDisplay) or rule.tool == "web_fetch":

@@ -131,7 +131,7 @@ class ToolCard(Card):
     # -- inside --------------------------------------------------------------------------
 
     def _show_call(self, item: ToolItem) -> None:
-        header, words = self.header, tool_words(item.call)
+        header, words = self.header, tool_words(item.call, item.doing)
         header.icon_name, header.verb, header.target = words.icon, words.verb, words.target
         header.state = item.state
         diff = diff_of(item)

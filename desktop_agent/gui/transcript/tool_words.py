@@ -25,10 +25,12 @@ _ICONS = {
     "glob": "folder-search",
     "grep": "search",
     "shell": "terminal",
+    "shell_job": "terminal",
+    "shell_input": "terminal",
     "web_fetch": "globe",
     "ask_user": "message-circle-question-mark",
 }
-_TARGETS = ("path", "file_path", "command", "pattern", "url", "query", "question", "name")
+_TARGETS = ("job_id", "path", "file_path", "command", "pattern", "url", "query", "question", "name")
 _LONGEST = 400
 
 
@@ -42,8 +44,10 @@ class ToolWords:
     path: str = ""
 
 
-def tool_words(call: ToolCall) -> ToolWords:
-    """Return the words for a call."""
+def tool_words(call: ToolCall, doing: str = "") -> ToolWords:
+    """Return the words for a call; a tool that isn't known here says itself what it does."""
+    if call.name not in _ICONS and doing:
+        return ToolWords("zap", with_marks(doing[:1].upper() + doing[1:])[:_LONGEST], "")
     target = _target(call)
     shown = with_marks(" ".join(target.split()))[:_LONGEST]
     if call.name == "grep" and shown:
@@ -120,7 +124,7 @@ def diff_of(item: ToolItem) -> DiffDisplay | None:
 
 def summary(item: ToolItem) -> str:
     """Return the card in one sentence, for copying, finding and screen readers."""
-    words = tool_words(item.call)
+    words = tool_words(item.call, item.doing)
     said = [f"{words.verb} {words.target}".strip(), state_words(item.state)]
     diff = diff_of(item)
     if diff is not None:
@@ -150,6 +154,8 @@ def _verb(name: str) -> str:
         "glob": translate("Transcript", "Find files"),
         "grep": translate("Transcript", "Search"),
         "shell": translate("Transcript", "Run"),
+        "shell_job": translate("Transcript", "Background command"),
+        "shell_input": translate("Transcript", "Type into command"),
         "web_fetch": translate("Transcript", "Fetch"),
         "ask_user": translate("Transcript", "Ask you"),
     }

@@ -9,6 +9,7 @@ from desktop_agent.core.approvals import AllowAlways, AllowOnce, Deny, Edited, R
 from desktop_agent.core.events import ApprovalResolved
 from desktop_agent.core.messages import DiffDisplay, UrlDisplay
 from desktop_agent.gui.transcript.approval_card import ApprovalCard
+from desktop_agent.gui.transcript.decision_words import rule_words
 from desktop_agent.gui.transcript.diff_view import DiffView
 from desktop_agent.gui.transcript.line_card import LineCard
 from tests.gui.transcript.story import AGENT, PATCH, begins, call, needs, opened, runs, says
@@ -163,6 +164,27 @@ def test_the_menu_says_exactly_what_each_rule_covers(view, ask, qtbot, clock):
     assert isinstance(decision, AllowAlways)
     assert (decision.rule.scope, decision.rule.where) == ("folder", "/folder")
     assert (decision.rule.tool, decision.rule.pattern) == ("shell", "pytest")
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        (Rule("shell", "git log"), "commands that start with “git log”"),
+        (Rule("edit", "src/*.py"), "changes to files that match “src/*.py”"),
+        (Rule("write", "*"), "every change that “write” makes"),
+        (Rule("web_fetch", "example.com"), "requests to example.com"),
+        (Rule("mcp_x", ""), "everything that “mcp_x” does"),
+        (Rule("shell", "rm\u202e"), "commands that start with “rm⟨U+202E⟩”"),
+    ],
+)
+def test_a_rule_is_told_in_plain_words(rule, said):
+    assert rule_words(rule) == said
+
+
+def test_several_edits_at_once_offer_no_field_for_one_of_them(ask):
+    edits = [{"old_string": "a", "new_string": "b"}]
+    card = ask(call(1, "edit", path="a.py", edits=edits), display=DiffDisplay("a.py", PATCH, 1, 1))
+    assert button(card, "editCall") is None
 
 
 def test_without_a_rule_there_is_no_menu(ask):

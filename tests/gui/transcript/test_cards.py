@@ -1,5 +1,6 @@
 """The other cards: tools, questions, failures and stops."""
 
+import msgspec
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
@@ -88,6 +89,14 @@ def test_a_search_shows_what_and_how_much(view):
     view.open(opened(says(1, "", one), runs(one), gives(one, display=shown)))
     header = last_card(view).header
     assert (header.verb, header.target, header.meta) == ("Search", "“retry”", "6 matches  0.5 s")
+
+
+def test_a_tool_from_elsewhere_says_what_it_does(view):
+    one = call(1, "tickets_create", title="Broken gate", body="{}")
+    started = msgspec.structs.replace(runs(one), doing="creating a ticket")
+    view.open(opened(says(1, "", one), started, gives(one)))
+    header = last_card(view).header
+    assert (header.verb, header.target) == ("Creating a ticket", "")
 
 
 def test_a_queued_call_can_not_be_unfolded(view):
