@@ -138,6 +138,7 @@ class WorkspacePicker(Popover):
         self.list.customContextMenuRequested.connect(self._show_menu)
         self._title = TextLabel(self.tr("Recent"), "section", self)
         self._title.setIndent(theme.space("s"))
+        self._title.setContentsMargins(0, theme.space("s"), 0, 0)
         self._browse = GhostButton(theme, self.tr("Open folder…"), "folder-open", self)
         self._browse.setObjectName("openFolder")
         self._browse.setToolTip(self.tr("Or drop a folder on the window"))

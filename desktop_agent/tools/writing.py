@@ -200,6 +200,7 @@ def _preview(tool_name: str, title: str, change: _Change) -> Preview:
 
 
 def _stakes(display: DiffDisplay) -> tuple[str, ...]:
+    lines = f"{display.added:,} line{'' if display.added == 1 else 's'}"
     if display.is_new:
-        return ("makes 1 file", f"{display.added:,} lines")
-    return ("writes 1 file", f"{display.added:,} lines added, {display.removed:,} removed")
+        return ("makes 1 file", lines)
+    return ("writes 1 file", f"{lines} added, {display.removed:,} removed")

@@ -115,18 +115,21 @@ class Outside:
         return describe(found[0]) if found else None
 
     def press(self, name):
-        """Press what has this name until it is gone: a card is deaf for its first moments."""
+        """Press what has this name until it takes it: a card is deaf for its first moments."""
+        nodes = until(self.is_there(name))
+        return bool(nodes and until(lambda: self.was_pressed(nodes[0])))
 
-        def pressed():
-            nodes = self.named(name)
-            for node in nodes:
-                for kind, number in actions(node).items():
-                    if kind in PRESSES:
-                        node.queryAction().doAction(number)
-                        break
-            return not nodes
-
-        return bool(until(self.is_there(name)) and until(pressed))
+    def was_pressed(self, node):
+        try:
+            node.clear_cache()
+            if not node.getState().contains(pyatspi.STATE_ENABLED):
+                return True
+            kinds = actions(node)
+            kind = next(kind for kind in kinds if kind in PRESSES)
+            node.queryAction().doAction(kinds[kind])
+        except (GLib.Error, LookupError, RuntimeError):
+            return True  # it has gone
+        return False
 
     def is_there(self, name):
         return lambda: self.named(name)
