@@ -77,6 +77,7 @@ class _Reader:
         self._command = SimpleCommand()
         self._began = 0
         self._word: list[str] | None = None
+        self._is_quoted = False
         self._sign = ""
         self._heredocs: list[str] = []
 
@@ -85,7 +86,7 @@ class _Reader:
             self._read_next()
         self._end_word()
         self._end_command("")
-        if self._heredocs or self._sign:
+        if self._heredocs:
             self.script.is_whole = False
 
     def _read_next(self) -> None:
@@ -120,9 +121,11 @@ class _Reader:
         self._began = self._at
 
     def _read_redirect(self) -> None:
-        if self._word is not None and re.fullmatch(r"[0-9]+", "".join(self._word)):
+        is_number = self._word is not None and re.fullmatch(r"[0-9]+", "".join(self._word))
+        if is_number and not self._is_quoted:
             self._word = None  # the descriptor in 2>file
         self._end_word()
+        self._miss_target()
         rest = self._text[self._at :]
         if rest.startswith(("<(", ">(")):
             self._at += 1
@@ -147,6 +150,7 @@ class _Reader:
         if quote == '"':
             self._note_double_quoted(inner)
         self._add(inner)
+        self._is_quoted = True
         self._at = end + 1
 
     def _text_past(self, at: int) -> int:
@@ -227,6 +231,7 @@ class _Reader:
             return
         word = "".join(self._word)
         self._word = None
+        self._is_quoted = False
         if self._sign:
             self._end_redirect(word)
             return
@@ -245,7 +250,15 @@ class _Reader:
             self._command.features.add("redirect")
             self._command.targets.append(target)
 
+    def _miss_target(self) -> None:
+        """Give up on a redirect that has no target before something else begins."""
+        if self._sign:
+            self._sign = ""
+            self._command.features.add("redirect")
+            self.script.is_whole = False
+
     def _end_command(self, operator: str) -> None:
+        self._miss_target()
         command = self._command
         command.text = self._text[self._began : self._at].strip(_BLANKS)
         if command.text:

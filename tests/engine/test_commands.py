@@ -186,6 +186,12 @@ ls <> a
 ls > /dev/sda
 ls > "/dev/null"x
 ls > /dev/nullx
+ls &>''2>&1
+ls &>"2">&1
+ls >2>&1
+ls > ; cat a
+ls >
+ls > > a
 ls 1>a 2>/dev/null
 cat < a
 cat <<EOF
