@@ -17,6 +17,8 @@ def serve(fd: int) -> int:
     prepare()
     # The app ends its host by closing the pipe; Ctrl-C in a terminal is meant for the app.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # The loop shares the interpreter with litellm's import for some seconds.
+    sys.setswitchinterval(0.001)
     pipe = socket.socket(fileno=fd)
     pipe.setblocking(False)
     asyncio.run(_run(pipe))

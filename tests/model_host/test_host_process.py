@@ -350,3 +350,9 @@ async def test_litellm_is_kept_from_loading_tokenizers_and_its_mcp_client(tmp_pa
     out, _ = await process.communicate()
     assert out.decode().strip() == "[]"
     assert process.returncode == 0
+
+
+async def test_a_check_without_a_key_says_that_there_is_none(model: HostedModel) -> None:
+    fault = await model.call("check_key", model="anthropic/claude-x", api_base="", key="")
+    assert fault.message == "There is no key for anthropic yet."
+    assert fault.action == "edit_key"
