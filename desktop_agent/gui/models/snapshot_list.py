@@ -80,7 +80,7 @@ class SnapshotListModel(QAbstractListModel, Generic[Row]):
 
     def _remove_missing(self, wanted: set[Hashable]) -> None:
         gone = [n for n, row in enumerate(self._rows) if self._key(row) not in wanted]
-        for first, last in reversed(list(_runs(gone))):
+        for first, last in reversed(list(runs(gone))):
             self.beginRemoveRows(QModelIndex(), first, last)
             del self._rows[first : last + 1]
             self.endRemoveRows()
@@ -92,7 +92,7 @@ class SnapshotListModel(QAbstractListModel, Generic[Row]):
         places = [place[key] for key in now]
         if all(first < second for first, second in itertools.pairwise(places)):
             return
-        settled = _longest_increasing(places)
+        settled = longest_increasing(places)
         for number, key in enumerate(order):
             if number in settled:
                 continue
@@ -108,7 +108,7 @@ class SnapshotListModel(QAbstractListModel, Generic[Row]):
 
     def _insert_new(self, wanted: list[Row], keys: list[Hashable], present: set[Hashable]) -> None:
         fresh = [number for number, key in enumerate(keys) if key not in present]
-        for first, last in _runs(fresh):
+        for first, last in runs(fresh):
             self.beginInsertRows(QModelIndex(), first, last)
             self._rows[first:first] = wanted[first : last + 1]
             self.endInsertRows()
@@ -120,11 +120,11 @@ class SnapshotListModel(QAbstractListModel, Generic[Row]):
             if old is not new and old != new
         ]
         self._rows = wanted
-        for first, last in _runs(changed):
+        for first, last in runs(changed):
             self.dataChanged.emit(self.index(first), self.index(last))
 
 
-def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
+def runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Yield (first, last) of each stretch of consecutive numbers."""
     start = 0
     for place in range(1, len(numbers) + 1):
@@ -133,7 +133,7 @@ def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
             start = place
 
 
-def _longest_increasing(numbers: Sequence[int]) -> set[int]:
+def longest_increasing(numbers: Sequence[int]) -> set[int]:
     """Return the members of one longest increasing subsequence."""
     tails: list[int] = []
     ends: list[int] = []
