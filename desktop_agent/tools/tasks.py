@@ -36,16 +36,20 @@ _UPDATE = {
     "type": "object",
     "properties": {
         "taskId": _ID,
-        "status": {"type": "string", "enum": ["pending", "in_progress", "completed", "deleted"]},
-        "subject": _TEXT,
-        "description": _TEXT,
-        "activeForm": _TEXT,
+        "status": {
+            "type": "string",
+            "enum": ["pending", "in_progress", "completed", "deleted"],
+            "description": "Its new status; “deleted” removes it and goes with nothing else.",
+        },
+        "subject": {**_TEXT, "description": "Another subject."},
+        "description": {**_TEXT, "description": "What done means."},
+        "activeForm": {**_TEXT, "description": "Shown while it is worked on."},
         "owner": {**_TEXT, "description": "Who works on it; set by itself when it starts."},
         "metadata": _METADATA,
-        "addBlocks": _IDS,
-        "addBlockedBy": _IDS,
-        "removeBlocks": _IDS,
-        "removeBlockedBy": _IDS,
+        "addBlocks": {**_IDS, "description": "Tasks that have to wait for this one from now on."},
+        "addBlockedBy": {**_IDS, "description": "Tasks it has to wait for from now on."},
+        "removeBlocks": {**_IDS, "description": "Tasks that need not wait for it any more."},
+        "removeBlockedBy": {**_IDS, "description": "Tasks it need not wait for any more."},
     },
     "required": ["taskId"],
 }
@@ -101,10 +105,15 @@ async def _show(_: Mapping[str, Any], ctx: ToolContext) -> ToolOutput:
 def task_tools() -> tuple[Tool, ...]:
     """Return TaskCreate, TaskUpdate, TaskGet and TaskList."""
     return (
-        _tool("TaskCreate", "Add a task to your task list.", _CREATE, _create),
-        _tool("TaskUpdate", "Change or delete a task of your list.", _UPDATE, _update),
+        _tool("TaskCreate", "Add a task to your list, which the person sees.", _CREATE, _create),
+        _tool(
+            "TaskUpdate",
+            "Change or delete one task, or set its status.",
+            _UPDATE,
+            _update,
+        ),
         _tool("TaskGet", "Show all that is known of one task.", _GET, _get),
-        _tool("TaskList", "Show your task list.", _LIST, _show),
+        _tool("TaskList", "Show your task list as it is now.", _LIST, _show),
     )
 
 
