@@ -66,6 +66,8 @@ class WindowActions(QObject):
         menu = self._window.menuBar().addMenu(tr("&View"))
         self.composer = self._make(tr("Go to the message box"), "pencil", "Ctrl+L")
         self.sidebar = self._make(tr("Sidebar"), "panel-left", "Ctrl+B")
+        self.side = self._make(tr("Tasks and subagents"), "panel-right", "Ctrl+J")
+        self.task = self._make(tr("Add a task…"), "list-checks", None)
         self.model = self._make(tr("Choose the model…"), "sparkles", None)
         self.larger = self._make(tr("Larger text"), "plus", _KEY.ZoomIn, "Ctrl+=")
         self.smaller = self._make(tr("Smaller text"), "minus", _KEY.ZoomOut)
@@ -74,7 +76,7 @@ class WindowActions(QObject):
         self.previous_region = self._make(
             tr("Previous part of the window"), "arrow-right", "Shift+F6"
         )
-        menu.addActions([self.composer, self.sidebar, self.model])
+        menu.addActions([self.composer, self.sidebar, self.side, self.task, self.model])
         menu.addSeparator()
         menu.addActions([self.larger, self.smaller, self.normal])
         menu.addSeparator()

@@ -45,13 +45,23 @@ class Header(QFrame):
             theme, "panel-left", self.tr("Sidebar"), self, keys="Ctrl+B"
         )
         self.sidebar_button.setObjectName("toggleSidebar")
+        self.side_button = IconButton(
+            theme, "panel-right", self.tr("Tasks and subagents"), self, keys="Ctrl+J"
+        )
+        self.side_button.setObjectName("toggleSide")
+        self.side_button.hide()
         layout = QHBoxLayout(self)
         layout.setContentsMargins(theme.space("l") + 4, 0, theme.space("m"), 0)
         layout.setSpacing(theme.space("s"))
         layout.addWidget(self._title)
         layout.addWidget(self._field)
         layout.addWidget(self._place, 1)
-        for button in (self.find_button, self.copy_button, self.sidebar_button):
+        for button in (
+            self.find_button,
+            self.copy_button,
+            self.sidebar_button,
+            self.side_button,
+        ):
             layout.addWidget(button)
         theme.changed.connect(self._resize)
         self._resize()

@@ -33,12 +33,13 @@ from desktop_agent.gui.notices import Notice
 from desktop_agent.gui.page_tools import PageTools
 from desktop_agent.gui.popups import Popups
 from desktop_agent.gui.queries import Queries
-from desktop_agent.gui.regions import focus_neighbour
 from desktop_agent.gui.session_flow import SessionFlow, is_untouched
 from desktop_agent.gui.session_pages import SessionPages
 from desktop_agent.gui.settings_window import SettingsWindow
+from desktop_agent.gui.side_flow import SideFlow
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.window_frame import WindowFrame
+from desktop_agent.gui.window_keys import connect_keys
 from desktop_agent.gui.window_state import WindowState
 
 
@@ -79,6 +80,7 @@ class MainWindow(QMainWindow):
         self._empty = EmptySession(theme, frame.stack)
         frame.stack.addWidget(self._empty)
         self.tools = PageTools(frame, self.pages, self.flow, self.queries)
+        self.side = SideFlow(theme, frame, bridge, self.pages, self.flow, self._state)
         self.attention = Attention(theme, self)
         self._connection = Connection(frame.sidebar)
         self.menuBar().setVisible(self.menuBar().isNativeMenuBar())
@@ -109,12 +111,12 @@ class MainWindow(QMainWindow):
         self._connect_composer()
         self._connect_header()
         self._connect_popups()
-        self._connect_keys()
+        connect_keys(self)
 
     def _connect_sidebar(self) -> None:
         post, sidebar = self._bridge.post, self.frame.sidebar
-        sidebar.new_session.clicked.connect(self._begin_session)
-        sidebar.workspace.clicked.connect(self._open_picker)
+        sidebar.new_session.clicked.connect(self.begin_session)
+        sidebar.workspace.clicked.connect(self.open_picker)
         sidebar.settings.clicked.connect(self.settings_window.open)
         sidebar.sessions.session_chosen.connect(self._show_session)
         sidebar.sessions.renamed.connect(lambda i, title: post("rename_session", i, title))
@@ -133,7 +135,7 @@ class MainWindow(QMainWindow):
         composer.note_withdrawn.connect(lambda note_id: tell("withdraw_note", note_id))
         composer.resume_requested.connect(lambda: tell("resume"))
         composer.mode_chosen.connect(lambda mode: self.flow.set("set_mode", mode))
-        composer.model_picker_requested.connect(self._open_models)
+        composer.model_picker_requested.connect(self.open_models)
         composer.path_completion_requested.connect(self.tools.complete_path)
 
     def _connect_header(self) -> None:
@@ -179,34 +181,6 @@ class MainWindow(QMainWindow):
         view.waiting_changed.connect(self.tools.look)
         self.tools.watch(view)
 
-    def _connect_keys(self) -> None:
-        keys, frame, popups = self.commands, self.frame, self.popups
-        keys.new.triggered.connect(self._begin_session)
-        keys.folder.triggered.connect(self._open_picker)
-        keys.switch.triggered.connect(lambda: popups.open_palette((), self.pages.sessions))
-        keys.palette.triggered.connect(lambda: popups.open_palette(keys.all, self.pages.sessions))
-        keys.rename.triggered.connect(frame.header.begin_rename)
-        keys.delete.triggered.connect(
-            lambda: frame.sidebar.sessions.delete(self.flow.current or "")
-        )
-        keys.settings.triggered.connect(self.settings_window.open)
-        keys.quit.triggered.connect(self.close)
-        keys.find.triggered.connect(frame.find_bar.enter)
-        keys.find_next.triggered.connect(lambda: frame.find_bar.search())
-        keys.find_previous.triggered.connect(lambda: frame.find_bar.search(backward=True))
-        keys.copy_answer.triggered.connect(self.tools.copy_answer)
-        keys.stop.triggered.connect(frame.composer.request_stop)
-        keys.approval.triggered.connect(self.tools.review)
-        keys.composer.triggered.connect(frame.composer.focus_text)
-        keys.sidebar.triggered.connect(frame.toggle_sidebar)
-        keys.model.triggered.connect(self._open_models)
-        keys.larger.triggered.connect(lambda: self.flow.scale_text(1))
-        keys.smaller.triggered.connect(lambda: self.flow.scale_text(-1))
-        keys.normal.triggered.connect(lambda: self.flow.scale_text(0))
-        keys.shortcuts.triggered.connect(lambda: popups.open_shortcuts(keys.all))
-        keys.next_region.triggered.connect(lambda: focus_neighbour(frame.regions(), 1))
-        keys.previous_region.triggered.connect(lambda: focus_neighbour(frame.regions(), -1))
-
     # -- events ------------------------------------------------------------------------------
 
     def _on_received(self, batch: Sequence[Event]) -> None:
@@ -230,6 +204,7 @@ class MainWindow(QMainWindow):
         if isinstance(event, SessionOpened) and not self._has_shown:
             self._has_shown = True
             composer.set_draft(typed)
+        self.side.apply(event)
         self.frame.notices.apply(event, self.flow.agent)
         self._connection.apply(event)
         if isinstance(event, TurnEnded):
@@ -287,7 +262,8 @@ class MainWindow(QMainWindow):
 
     # -- wishes that need more than a command ------------------------------------------------
 
-    def _begin_session(self) -> None:
+    def begin_session(self) -> None:
+        """Begin a session in the present folder."""
         self.frame.close_drawer()
         self.flow.begin_session()
         self.frame.composer.focus_text()
@@ -297,10 +273,12 @@ class MainWindow(QMainWindow):
         self.flow.show_session(session_id)
         self.frame.composer.focus_text()
 
-    def _open_picker(self) -> None:
+    def open_picker(self) -> None:
+        """Open the list of folders."""
         self.popups.open_picker(self.frame.sidebar.workspace, self.pages.running())
 
-    def _open_models(self) -> None:
+    def open_models(self) -> None:
+        """Open the list of models."""
         self.popups.open_models(self.frame.composer.model_button)
 
     def _offer_folder(self, path: str) -> None:
@@ -314,7 +292,7 @@ class MainWindow(QMainWindow):
             model = self.flow.info.model if self.flow.info else self.flow.settings.model
             self.settings_window.open_keys(model.partition("/")[0])
         elif action == "switch_model":
-            self._open_models()
+            self.open_models()
         elif action == "settings":
             self.settings_window.open()
         else:

@@ -171,6 +171,8 @@ QFrame[frame="chip"][tone="err"] { background: $errSoft; border-color: $err; }
 QFrame[frame="line"] { background: $line; border: none; }
 #sidebar { background: $window; border: none; border-right: ${edge}px solid $line; }
 #center { background: $canvas; }
+#rightPanel { background: $window; border: none; border-left: ${edge}px solid $line; }
+#taskProgress::chunk { background: $ok; }
 #header { background: $canvas; border: none; border-bottom: ${edge}px solid $line; }
 #findBar { background: $canvas; border-bottom: ${edge}px solid $line; }
 #noticeBar { background: $errSoft; border: none; border-bottom: ${edge}px solid $line; }

@@ -22,19 +22,29 @@ from desktop_agent.gui.sidebar import Sidebar
 from desktop_agent.gui.theme import Theme
 
 _DRAWER_BELOW = 820
+_SIDE_DRAWER_BELOW = 1100
 _COMPOSER_EXTRA = 48  # the composer stands this much outside the column of text
 
 
 class WindowFrame(QWidget):
-    """Below 820 pixels the sidebar is a drawer over the rest, closed by a click beside it."""
+    """Below 820 pixels the sidebar is a drawer over the rest, closed by a click beside it.
+
+    So is the panel at the far side below 1,100 pixels; it is there only when it has something
+    to show.
+    """
 
     sidebar_toggled = Signal(bool)
+    side_toggled = Signal(bool)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self._wants_sidebar = True
+        self._wants_side = True
         self._is_drawer_open = False
+        self._is_side_open = False
+        self._has_side = False
+        self._side: QWidget | None = None
         # The order in which they are made is the order of Tab.
         self.sidebar = Sidebar(theme, self)
         self.center = QFrame(self)
@@ -55,6 +65,7 @@ class WindowFrame(QWidget):
         column.addWidget(self.stack, 1)
         column.addWidget(self._bottom)
         self.header.sidebar_button.clicked.connect(self.toggle_sidebar)
+        self.header.side_button.clicked.connect(self.toggle_side)
 
     @property
     def is_narrow(self) -> bool:
@@ -77,10 +88,37 @@ class WindowFrame(QWidget):
         if self.is_narrow and self._is_drawer_open:
             self.sidebar.workspace.setFocus()
 
+    @property
+    def has_side_drawer(self) -> bool:
+        """Whether the panel at the far side is a drawer now."""
+        return self.width() < _SIDE_DRAWER_BELOW
+
+    def add_side(self, panel: QWidget) -> None:
+        """Take the panel at the far side; once."""
+        self._side = panel
+        panel.setParent(self)
+
+    def set_side(self, *, has_content: bool, is_wanted: bool | None = None) -> None:
+        """Show or hide the panel at the far side."""
+        self._has_side = has_content and self._side is not None
+        self._wants_side = self._wants_side if is_wanted is None else is_wanted
+        self.header.side_button.setVisible(self._has_side)
+        self._place()
+
+    def toggle_side(self) -> None:
+        """Show or hide the panel at the far side, or its drawer."""
+        if self.has_side_drawer:
+            self._is_side_open = not self._is_side_open
+        else:
+            self._wants_side = not self._wants_side
+            self.side_toggled.emit(self._wants_side)
+        self._place()
+
     def close_drawer(self) -> bool:
-        """Close the drawer; tells whether it was open."""
+        """Close the drawers; tells whether one was open."""
         was_open = self.is_narrow and self._is_drawer_open
-        self._is_drawer_open = False
+        was_open |= self.has_side_drawer and self._is_side_open
+        self._is_drawer_open = self._is_side_open = False
         if was_open:
             self._place()
         return was_open
@@ -92,7 +130,8 @@ class WindowFrame(QWidget):
     def regions(self) -> tuple[QWidget, ...]:
         """Return the parts that F6 goes through."""
         page = self.stack.currentWidget() or self.stack
-        parts = (self.sidebar, self.header, page, self._bottom)
+        side = (self._side,) if self._side is not None else ()
+        parts = (self.sidebar, self.header, page, self._bottom, *side)
         return tuple(part for part in parts if part.isVisible())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -104,7 +143,8 @@ class WindowFrame(QWidget):
         """Close the drawer on a press beside it; installed only while it is open."""
         if event.type() == QEvent.Type.MouseButtonPress:
             is_beside = isinstance(watched, QWidget) and self.center.isAncestorOf(watched)
-            if is_beside and not self.header.sidebar_button.underMouse():
+            buttons = (self.header.sidebar_button, self.header.side_button)
+            if is_beside and not any(button.underMouse() for button in buttons):
                 self.close_drawer()
         return False
 
@@ -112,17 +152,34 @@ class WindowFrame(QWidget):
         width = self.sidebar.width()
         is_shown = self._is_drawer_open if self.is_narrow else self._wants_sidebar
         whole = self.rect()
+        left = width if is_shown and not self.is_narrow else 0
+        right = self._place_side(whole)
         side = QRect(0, 0, width, whole.height())
-        rest = whole.adjusted(width if is_shown and not self.is_narrow else 0, 0, 0, 0)
+        rest = whole.adjusted(left, 0, -right, 0)
         self.sidebar.setGeometry(QStyle.visualRect(self.layoutDirection(), whole, side))
         self.center.setGeometry(QStyle.visualRect(self.layoutDirection(), whole, rest))
         self.sidebar.setVisible(is_shown)
+        is_over = (is_shown and self.is_narrow) or (self.has_side_drawer and self._is_side_open)
         app = QApplication.instance()
         if app is not None:
             app.removeEventFilter(self)
-            if is_shown and self.is_narrow:
+            if is_over:
                 app.installEventFilter(self)
         self.sidebar.raise_()
+
+    def _place_side(self, whole: QRect) -> int:
+        """Give the far panel its place; return the room it takes from the middle."""
+        if self._side is None:
+            return 0
+        is_shown = self._has_side and (
+            self._is_side_open if self.has_side_drawer else self._wants_side
+        )
+        width = min(self._theme.size("right"), whole.width())
+        box = QRect(whole.width() - width, 0, width, whole.height())
+        self._side.setGeometry(QStyle.visualRect(self.layoutDirection(), whole, box))
+        self._side.setVisible(is_shown)
+        self._side.raise_()
+        return width if is_shown and not self.has_side_drawer else 0
 
     def _make_bottom(self) -> QWidget:
         bottom = QWidget(self.center)

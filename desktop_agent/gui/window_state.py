@@ -62,6 +62,15 @@ class WindowState(QObject):
         """Keep whether the person wants the sidebar."""
         self._file.setValue("sidebar", "true" if is_wanted else "false")
 
+    @property
+    def has_side(self) -> bool:
+        """Whether the person wants the panel at the far side."""
+        return self._file.value("side", "true") == "true"
+
+    def remember_side(self, is_wanted: bool) -> None:
+        """Keep whether the person wants the panel at the far side."""
+        self._file.setValue("side", "true" if is_wanted else "false")
+
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Notice moves and new sizes."""
         if event.type() in (QEvent.Type.Move, QEvent.Type.Resize):
