@@ -167,21 +167,22 @@ class MarkdownWriter:
         inline = tokens[at + 1]
         char = self._styles.text(token=self._color)
         if self._item_pending:
-            self._task_marker(block, inline)
+            inline = self._without_task(block, inline)
         self._begin_text(block, char)
         self.inline(inline, char)
         return at + 3
 
-    def _task_marker(self, block: QTextBlockFormat, inline: Token) -> None:
+    def _without_task(self, block: QTextBlockFormat, inline: Token) -> Token:
+        """Turn the sign of a task into the block's marker; return the line without the sign."""
         first = inline.children[0] if inline.children else None
         if first is None or first.type != "text":
-            return
+            return inline
         is_done, rest = task_mark(first.content)
         if is_done is None:
-            return
+            return inline
         marker = QTextBlockFormat.MarkerType
         block.setMarker(marker.Checked if is_done else marker.Unchecked)
-        inline.children = [first.copy(content=rest), *(inline.children or [])[1:]]
+        return inline.copy(children=[first.copy(content=rest), *(inline.children or [])[1:]])
 
     @property
     def _left(self) -> float:

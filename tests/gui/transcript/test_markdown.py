@@ -318,8 +318,9 @@ def test_a_huge_paragraph_streams_to_the_same_document(theme, word):
 
 
 def test_a_finished_answer_is_not_written_twice(answer):
-    text = "One.\n\n```python\nx = 1\n```\n"
-    answer.text.grow(text)
+    text = "One.\n\n- [x] done\n- [ ] open\n\n> said\n\n```python\nx = 1\n```\n"
+    for end in range(1, len(text) + 1):
+        answer.text.grow(text[:end])
     changes = []
     answer.document.contentsChange.connect(lambda *change: changes.append(change))
     answer.text.finish(text)
