@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from typing import NewType
 
 SessionId = NewType("SessionId", str)
@@ -14,7 +14,7 @@ QuestionId = NewType("QuestionId", str)
 
 
 def _fresh(prefix: str) -> str:
-    return f"{prefix}_{secrets.token_hex(8)}"
+    return f"{prefix}_{os.urandom(8).hex()}"
 
 
 def new_session_id() -> SessionId:
@@ -29,7 +29,7 @@ def new_agent_id() -> AgentId:
 
 def new_subagent_id() -> AgentId:
     """Return an id for a subagent: `sa_` and 8 hexadecimal digits, as models repeat it."""
-    return AgentId(f"sa_{secrets.token_hex(4)}")
+    return AgentId(f"sa_{os.urandom(4).hex()}")
 
 
 def new_message_id() -> MessageId:

@@ -119,8 +119,7 @@ def covers(rule: Rule, preview: Preview, situation: Situation) -> bool:
         return True
     if preview.command:
         if rule.is_deny:
-            parts = commands.split_parts(preview.command)
-            return any(commands.covers(rule.pattern, part) for part in parts)
+            return commands.mentions(rule.pattern, preview.command)
         return commands.covers(rule.pattern, preview.command)
     if preview.host:
         return preview.host == rule.pattern

@@ -225,6 +225,7 @@ def test_a_deny_beats_every_allow() -> None:
     assert _with(rules, SHELL, Preview("", command="git push")) == "Refused"
     assert _with(rules, SHELL, Preview("", command="git status && git push")) == "Refused"
     assert _with(rules, SHELL, Preview("", command="git commit")) == "Allowed"
+    assert _with(rules, SHELL, Preview("", command="/usr/bin/git push > log")) == "Refused"
 
 
 def test_a_folder_rule_holds_in_its_folder_only() -> None:

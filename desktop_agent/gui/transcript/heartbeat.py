@@ -59,3 +59,12 @@ class Heartbeat(QObject):
     def _on_pulse(self) -> None:
         for card in self._cards.live_cards():
             card.spin()
+
+
+def single_timer(parent: QObject, interval: int, call: Callable[[], None]) -> QTimer:
+    """Return a timer that calls once, `interval` milliseconds after each start."""
+    timer = QTimer(parent)
+    timer.setSingleShot(True)
+    timer.setInterval(interval)
+    timer.timeout.connect(call)
+    return timer

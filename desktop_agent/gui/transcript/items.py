@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -182,3 +183,19 @@ def settled(item: Item, state: ToolState) -> Item:
             return replace(item, answer="", by="withdrawn")
         case _:
             return item
+
+
+def key_of_call(items: Iterable[Item], call_id: str) -> str:
+    """Return the key of a tool call's item; empty when it is not loaded."""
+    for item in items:
+        if isinstance(item, ToolItem) and item.call.id == call_id:
+            return item.key
+    return ""
+
+
+def last_answer(items: Sequence[Item]) -> str:
+    """Return the newest answer's text; empty when there is none."""
+    for item in reversed(items):
+        if isinstance(item, AnswerItem) and item.text.strip():
+            return item.text
+    return ""

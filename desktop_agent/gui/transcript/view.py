@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from PySide6.QtCore import QPoint, QPointF, QRect, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
@@ -14,10 +14,18 @@ from desktop_agent.gui.transcript.approval_card import ApprovalCard, Asker
 from desktop_agent.gui.transcript.browser import TranscriptBrowser
 from desktop_agent.gui.transcript.card_factory import CardFactory, Clocks
 from desktop_agent.gui.transcript.card_layer import CardLayer
+from desktop_agent.gui.transcript.column import NARROW, column_of
 from desktop_agent.gui.transcript.finding import Finder
-from desktop_agent.gui.transcript.heartbeat import Heartbeat
+from desktop_agent.gui.transcript.heartbeat import Heartbeat, single_timer
 from desktop_agent.gui.transcript.hover_bar import HoverBar
-from desktop_agent.gui.transcript.items import AnswerItem, ApprovalItem, UserItem
+from desktop_agent.gui.transcript.items import (
+    AnswerItem,
+    ApprovalItem,
+    Item,
+    UserItem,
+    key_of_call,
+    last_answer,
+)
 from desktop_agent.gui.transcript.jump_pill import JumpPill
 from desktop_agent.gui.transcript.page import Page
 from desktop_agent.gui.transcript.row_menu import RowMenu
@@ -28,8 +36,6 @@ from desktop_agent.gui.transcript.text_windows import ask_to_open, show_text
 from desktop_agent.gui.transcript.transcript import Transcript
 from desktop_agent.gui.transcript.window import RowWindow
 
-_MARGIN = 24
-_NARROW = 640
 _SILENT_S = 3.0
 _HOLD_MS = 150
 _RESIZE_MS = 60
@@ -81,8 +87,8 @@ class TranscriptView(QWidget):
         self._pill = JumpPill(theme, self)
         self._hover = HoverBar(theme, self.browser, self.page, self)
         self._menu = RowMenu(self.browser, self.page, self)
-        self._hold = _timer(self, _HOLD_MS, self._show_held)
-        self._resize = _timer(self, _RESIZE_MS, self._lay_out_again)
+        self._hold = single_timer(self, _HOLD_MS, self._show_held)
+        self._resize = single_timer(self, _RESIZE_MS, self._lay_out_again)
         self._heartbeat = Heartbeat(theme, self.cards, self._clocks.wall)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -139,17 +145,12 @@ class TranscriptView(QWidget):
         open_ones = self._transcript.waiting() if self._transcript is not None else ()
         if not open_ones:
             return False
-        key = open_ones[0].key
-        self._window.show_back_to(key)
-        index = self.page.index_of(key)
-        if index < 0:
-            return False
-        self._scrolling.show(self.page.rows[index])
-        self._place()
-        card = self.cards.cards.get(key)
-        if card is not None:
-            card.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        return card is not None
+        return self._show_card(open_ones[0].key)
+
+    def show_call(self, call_id: str) -> bool:
+        """Scroll to a tool call and give its card the focus; False when it is not loaded."""
+        key = key_of_call(self._items(), call_id)
+        return bool(key) and self._show_card(key)
 
     def find(self, text: str, backward: bool = False) -> int:  # pyright: ignore[reportIncompatibleMethodOverride] - QWidget.find is a static look-up by window id that nothing here uses
         """Go to the next place with this text; return how many there are."""
@@ -161,22 +162,13 @@ class TranscriptView(QWidget):
 
     def copy_last_answer(self) -> None:
         """Put the newest answer on the clipboard, as Markdown."""
-        items = self._transcript.items if self._transcript is not None else ()
-        for item in reversed(items):
-            if isinstance(item, AnswerItem) and item.text.strip():
-                self._menu.copy(item.text)
-                return
+        answer = last_answer(self._items())
+        if answer:
+            self._menu.copy(answer)
 
     def column(self) -> QRect:
         """Return where cards and text stand: left edge and width."""
-        # The scroll bar's room is always left free: nothing moves when it comes.
-        room = self.browser.width() - self._theme.size("scrollbar")
-        margin = _MARGIN if room > _NARROW else self._theme.space("l")
-        width = max(200, min(self._theme.size("transcript_max"), room - 2 * margin))
-        left = (room - width) // 2
-        if self.layoutDirection() == Qt.LayoutDirection.RightToLeft:
-            left += self.browser.viewport().width() - room
-        return QRect(left, 0, width, 0)
+        return column_of(self.browser, self._theme, self.layoutDirection())
 
     # -- events of Qt --------------------------------------------------------------------
 
@@ -228,6 +220,21 @@ class TranscriptView(QWidget):
         )
         self._theme.changed.connect(self._on_theme_changed)
         self._heartbeat.second.connect(self._on_second)
+
+    def _items(self) -> Sequence[Item]:
+        return self._transcript.items if self._transcript is not None else ()
+
+    def _show_card(self, key: str) -> bool:
+        self._window.show_back_to(key)
+        index = self.page.index_of(key)
+        if index < 0:
+            return False
+        self._scrolling.show(self.page.rows[index])
+        self._place()
+        card = self.cards.cards.get(key)
+        if card is not None:
+            card.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        return card is not None
 
     def _asker_of(self, item: ApprovalItem) -> Asker:
         info = self._opened.info if self._opened is not None else None
@@ -375,7 +382,7 @@ class TranscriptView(QWidget):
         with self._scrolling.kept():
             self._laid_out = column
             self._fit_column(column)
-            self.page.set_narrow(column.width() < _NARROW, is_mirrored=is_mirrored)
+            self.page.set_narrow(column.width() < NARROW, is_mirrored=is_mirrored)
             for shown in self.page.rows:
                 if shown.row.key in self.cards.cards:
                     self.page.resize_card(shown, self.cards.measure(shown.row))
@@ -388,11 +395,3 @@ class TranscriptView(QWidget):
         self._lay_out_again()
         self._sync()
         self._place()
-
-
-def _timer(parent: QWidget, interval: int, call: Callable[[], None]) -> QTimer:
-    timer = QTimer(parent)
-    timer.setSingleShot(True)
-    timer.setInterval(interval)
-    timer.timeout.connect(call)
-    return timer
