@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
 from desktop_agent.core.messages import ImagePart
 from desktop_agent.gui.attachments import Attachment
 from desktop_agent.gui.flow_layout import FlowLayout
+from desktop_agent.gui.plain_tips import plain_tip
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import ElidedLabel, IconButton, IconLabel, Spinner
 
@@ -26,7 +27,8 @@ class AttachmentChip(QFrame):
         self.setProperty("frame", "chip")
         self.setProperty("tone", "err" if attachment.reason else "")
         self.setAccessibleName(self._spoken(attachment))
-        self.setToolTip("\n".join(filter(None, (attachment.detail, attachment.reason))))
+        tip = "\n".join(filter(None, (attachment.detail, attachment.reason)))
+        self.setToolTip(plain_tip(tip))
         layout = QHBoxLayout(self)
         layout.setContentsMargins(8, 2, 2, 2)
         layout.setSpacing(6)

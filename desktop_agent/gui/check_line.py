@@ -6,6 +6,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from desktop_agent.core.faults import Fault
+from desktop_agent.gui.plain_tips import plain_tip
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import GhostButton, IconLabel, Spinner, TextLabel
 
@@ -62,7 +63,7 @@ class CheckLine(QWidget):
     def show_fault(self, fault: Fault, *, can_force: bool = False) -> None:
         """Say what went wrong, in the provider's words."""
         self._show(fault.message, "error", "circle-x")
-        self._words.setToolTip(fault.details)
+        self._words.setToolTip(plain_tip(fault.details))
         self._force.setVisible(can_force)
 
     def _show(self, words: str, role: str, icon: str) -> None:

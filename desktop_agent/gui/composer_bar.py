@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QWidget
 from desktop_agent.gui.mode_menu import ModeButton
 from desktop_agent.gui.model_words import short_count
 from desktop_agent.gui.pick_button import PickButton
+from desktop_agent.gui.plain_tips import plain_tip
 from desktop_agent.gui.round_button import RoundButton
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import IconButton, PrimaryButton, TextButton, TextLabel
@@ -158,7 +159,7 @@ class ComposerBar(QWidget):
         tip = self.tr("Stop (Ctrl+.)")
         if state.cuts:
             tip = self.tr("Stop (Ctrl+.) – cuts {what}").format(what=state.cuts)
-        self.stop.setToolTip(tip)
+        self.stop.setToolTip(plain_tip(tip))
         words = self.tr("Stop and send now")
         if state.cuts:
             words = self.tr("Stop and send now – cuts {what}").format(what=_short(state.cuts))
@@ -186,7 +187,7 @@ class ComposerBar(QWidget):
         self.model.set_icon("sparkles", "muted" if title else "warn")
         self._fit()
         self.model.setAccessibleName(name)
-        self.model.setToolTip(name)
+        self.model.setToolTip(plain_tip(name))
 
     def _model_words(self) -> str:
         return self._model_title or self.tr("Choose a model")

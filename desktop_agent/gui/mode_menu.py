@@ -6,7 +6,7 @@ from functools import partial
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QActionGroup
-from PySide6.QtWidgets import QMenu, QMessageBox, QWidget
+from PySide6.QtWidgets import QLabel, QMenu, QMessageBox, QWidget
 
 from desktop_agent.core.approvals import Mode
 from desktop_agent.gui.pick_button import PickButton
@@ -131,6 +131,9 @@ class ModeButton(PickButton):
             .format(folder=self._folder)
             .strip()
         )
+        for label in box.findChildren(QLabel):
+            # The folder's name is not ours: a tag in it must stay text.
+            label.setTextFormat(Qt.TextFormat.PlainText)
         yes = box.addButton(self.tr("Work without asking"), QMessageBox.ButtonRole.AcceptRole)
         yes.setObjectName("confirmFreeYes")
         no = box.addButton(self.tr("Cancel"), QMessageBox.ButtonRole.RejectRole)

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from desktop_agent.core.agents import AgentStatus
 from desktop_agent.gui.note_ledger import NoteRow, RunningTool
+from desktop_agent.gui.plain_tips import plain_tip
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import ElidedLabel, GhostButton, IconButton, IconLabel, TextButton
 
@@ -153,7 +154,7 @@ class NoteRowView(QWidget):
         if cuts:
             words = self.tr("Stop and send this now: cuts {what}").format(what=cuts)
         self._interrupt.setAccessibleName(words)
-        self._interrupt.setToolTip(words)
+        self._interrupt.setToolTip(plain_tip(words))
 
     def _state_text(self, row: NoteRow, status: AgentStatus, tools: tuple[RunningTool, ...]) -> str:
         match row.state:

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QListView, QWidget
 
 from desktop_agent.gui.models.snapshot_list import ROW_ROLE, SnapshotListModel
 from desktop_agent.gui.pick_delegate import PickDelegate, PickRow
+from desktop_agent.gui.plain_tips import plain_tip
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import SearchField
 
@@ -31,7 +32,7 @@ class PickList(QListView):
             lambda row: row.key,
             {
                 int(display): lambda row: row.title,
-                int(tip): lambda row: row.tip or None,
+                int(tip): lambda row: plain_tip(row.tip) or None,
                 int(Qt.ItemDataRole.AccessibleTextRole): lambda row: row.spoken,
             },
             self,

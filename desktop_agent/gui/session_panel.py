@@ -13,6 +13,7 @@ from desktop_agent.core.events import Event, SessionsChanged
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.gui.models.snapshot_list import ROW_ROLE, SnapshotListModel
+from desktop_agent.gui.plain_tips import plain_tip
 from desktop_agent.gui.session_delegate import SessionDelegate
 from desktop_agent.gui.session_rows import SessionRow, in_shown_order, make_rows, spoken
 from desktop_agent.gui.theme import Theme
@@ -332,7 +333,7 @@ class _SessionList(QListView):
 
 
 def _tip(one: SessionRow) -> str:
-    return f"{one.title}\n{one.folder}" if one.folder else ""
+    return plain_tip(f"{one.title}\n{one.folder}") if one.folder else ""
 
 
 def _flags(one: SessionRow) -> Qt.ItemFlag:

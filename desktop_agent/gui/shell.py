@@ -49,6 +49,8 @@ def make_application() -> QApplication:
     app.setApplicationDisplayName("Desktop Agent")
     app.setDesktopFileName("desktop-agent")
     app.setQuitOnLastWindowClosed(False)
+    # What comes before the log begins goes nowhere: a window prints nothing.
+    logging.getLogger().addHandler(logging.NullHandler())
     qInstallMessageHandler(_log_qt)
     return app
 

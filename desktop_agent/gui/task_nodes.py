@@ -7,6 +7,7 @@ from PySide6.QtGui import QPainter, QPainterPath, QPen, QPolygonF
 from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
 from desktop_agent.core.tasks import Task
+from desktop_agent.gui.plain_tips import plain_tip
 from desktop_agent.gui.pulse import paint_spinner
 from desktop_agent.gui.task_delegate import STATE_ICONS
 from desktop_agent.gui.task_rows import RowState
@@ -34,7 +35,8 @@ class NodeItem(QGraphicsItem):
         """Show this task in this state."""
         if task is not self.task or state != self.state:
             self.task, self.state = task, state
-            self.setToolTip("\n".join(t for t in (task.subject, task.description) if t))
+            words = "\n".join(t for t in (task.subject, task.description) if t)
+            self.setToolTip(plain_tip(words))
             self.update()
 
     def set_current(self, is_current: bool) -> None:

@@ -13,6 +13,7 @@ from desktop_agent.core.ids import AgentId
 from desktop_agent.core.tasks import Task, TaskEdit
 from desktop_agent.gui.edit_receipt import EditReceipt
 from desktop_agent.gui.models.snapshot_list import ROW_ROLE, SnapshotListModel
+from desktop_agent.gui.plain_tips import plain_tip
 from desktop_agent.gui.task_delegate import UNIFORM_ABOVE
 from desktop_agent.gui.task_list_view import TaskListView, row_flags
 from desktop_agent.gui.task_menu import fill_task_menu
@@ -375,4 +376,5 @@ class TaskPanel(QWidget):
 def _tip(one: TaskRow) -> str:
     if one.task is None:
         return ""
-    return "\n".join(text for text in (one.task.subject, one.task.description) if text)
+    words = "\n".join(text for text in (one.task.subject, one.task.description) if text)
+    return plain_tip(words)

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QVBoxLayout, QWidg
 
 from desktop_agent.core.models import ModelInfo
 from desktop_agent.gui.model_words import best_model, can_work, model_hints, model_title
+from desktop_agent.gui.plain_tips import plain_tip
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import IconLabel, TextLabel
 
@@ -84,7 +85,7 @@ class ModelCombo(QComboBox):
                 words = self.tr("{model} (no tools)").format(model=words)
             self.addItem(words, model)
             tip = " · ".join(filter(None, (model.name, model_hints(model))))
-            self.setItemData(self.count() - 1, tip, Qt.ItemDataRole.ToolTipRole)
+            self.setItemData(self.count() - 1, plain_tip(tip), Qt.ItemDataRole.ToolTipRole)
         wanted = before if before in models else best_model(models)
         for number in range(self.count()):
             if self.itemData(number) == wanted:

@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_agent.gui.plain_tips import plain_tip
 from desktop_agent.gui.popover import Popover as Popover
 from desktop_agent.gui.pulse import paint_spinner
 from desktop_agent.gui.theme import Theme
@@ -225,7 +226,7 @@ class ElidedLabel(QLabel):
         room = max(0, self.contentsRect().width())
         shown = QFontMetrics(self.font()).elidedText(self._whole, self._mode, room)
         self.setText(shown)
-        self.setToolTip(self._whole if shown != self._whole else "")
+        self.setToolTip(plain_tip(self._whole) if shown != self._whole else "")
 
 
 class Chip(QLabel):

@@ -25,6 +25,7 @@ from desktop_agent.gui.folders import (
     short_path,
 )
 from desktop_agent.gui.models.snapshot_list import ROW_ROLE, SnapshotListModel
+from desktop_agent.gui.plain_tips import plain_tip
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.two_line_delegate import TwoLineDelegate
 from desktop_agent.gui.widgets import (
@@ -124,7 +125,7 @@ class WorkspacePicker(Popover):
             {
                 int(Qt.ItemDataRole.DisplayRole): lambda one: one.title,
                 int(Qt.ItemDataRole.AccessibleTextRole): lambda one: one.spoken,
-                int(Qt.ItemDataRole.ToolTipRole): lambda one: one.path,
+                int(Qt.ItemDataRole.ToolTipRole): lambda one: plain_tip(one.path),
             },
             self,
         )

@@ -21,6 +21,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractSlider, QFrame, QTextBrowser, QToolTip, QWidget
 
+from desktop_agent.gui.plain_tips import plain_tip
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.transcript.copying import selection_text
 from desktop_agent.gui.transcript.page import Page, ShownRow
@@ -307,4 +308,4 @@ class TranscriptBrowser(QTextBrowser):
 
     def _on_link_pointed(self, url: QUrl) -> None:
         shown = url.toDisplayString() if not url.isEmpty() and url.scheme() != "app" else ""
-        self.viewport().setToolTip(shown)
+        self.viewport().setToolTip(plain_tip(shown))

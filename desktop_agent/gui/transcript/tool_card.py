@@ -7,6 +7,7 @@ from PySide6.QtGui import QGuiApplication, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.messages import DiffDisplay, OutputDisplay
+from desktop_agent.gui.plain_tips import plain_tip
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.transcript.card import Card, CardHeader, header_height
 from desktop_agent.gui.transcript.characters import elapsed_text
@@ -143,7 +144,7 @@ class ToolCard(Card):
         if item.state == "running":
             self._show_elapsed(item)
         self._name(summary(item))
-        header.setToolTip(error_line(item) if item.state == "failed" else "")
+        header.setToolTip(plain_tip(error_line(item)) if item.state == "failed" else "")
         header.update()
 
     def _show_elapsed(self, item: ToolItem) -> None:
