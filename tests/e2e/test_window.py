@@ -130,7 +130,7 @@ def check_is_whole(person, *providers):
         for request in provider.requests:
             assert not wire.problem(provider.dialect, request.body)
     engine = person.window._bridge._thread._backend.engine
-    agent = engine._sessions._agents[person.window.flow.info.main_agent]
+    agent = engine._sessions._agents.find(person.window.flow.info.main_agent)
     assert not open_calls(agent.history)
 
 
