@@ -195,6 +195,7 @@ def test_a_refusal_with_a_reason_reaches_the_model_and_changes_nothing(person, p
     me.press(Qt.Key.Key_Return)
     assert me.box.hasFocus()
     assert QApplication.activeModalWidget() is None
+    assert not me.page.findChild(QTextBrowser).textCursor().hasSelection()
     me.sees("denied by the user")
     me.idle()
     assert "cake instead" in provider.requests[-1].results[-1]

@@ -287,16 +287,17 @@ class ApprovalCard(Card):
         self._close_form()
         self._form = form
         form.cancelled.connect(self._on_form_cancelled)
-        self._buttons.hide()
         self.body.addWidget(form)
         form.show()
-        self.resized.emit()
+        # First: hiding what has the focus would give it to a link in the text.
         form.take_focus()
+        self._buttons.hide()
+        self.resized.emit()
 
     def _on_form_cancelled(self) -> None:
+        self.setFocus()
         self._close_form()
         self._buttons.show()
-        self.setFocus()
         self.resized.emit()
 
     def _close_form(self) -> None:
@@ -317,7 +318,7 @@ class ApprovalCard(Card):
         if not self._can_answer:
             return
         self._is_decided = True
-        self.setEnabled(False)
+        self.switch_off()
         self.decided.emit(decision)
 
     def height_for(self, width: int) -> int:

@@ -13,7 +13,15 @@ from PySide6.QtGui import (
     QPaintEvent,
     QPen,
 )
-from PySide6.QtWidgets import QAbstractButton, QLineEdit, QSizePolicy, QStyle, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QLineEdit,
+    QSizePolicy,
+    QStyle,
+    QVBoxLayout,
+    QWidget,
+)
 
 from desktop_agent.gui.pulse import paint_spinner
 from desktop_agent.gui.theme import Theme
@@ -72,6 +80,13 @@ class Card(QWidget):
             event.accept()
         else:
             super().keyPressEvent(event)
+
+    def switch_off(self) -> None:
+        """Take no more input. The focus goes nowhere: Qt would give it to a link in the text."""
+        focused = QApplication.focusWidget()
+        if focused is not None and (focused is self or self.isAncestorOf(focused)):
+            focused.clearFocus()
+        self.setEnabled(False)
 
     def tick(self, now: float) -> None:
         """Show the time that has passed; called while something runs."""

@@ -100,5 +100,5 @@ class QuestionCard(Card):
             self._finish(text)
 
     def _finish(self, text: str) -> None:
-        self.setEnabled(False)
+        self.switch_off()
         self.answered.emit(text)
