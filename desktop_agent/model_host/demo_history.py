@@ -14,6 +14,14 @@ _LONGEST_HIT = 2_000
 _NOTE_MARK = "[Note from the user]"
 _ATTACHED = "<file path="
 _TASKS_END = "</tasks>"
+# What others than the person put into a message begins like this.
+_NOT_THE_PERSONS = (
+    "[The user edited your task list]",
+    "[The user told ",
+    "[Report from ",
+    "[Question from ",
+    "[Four fifths of your budget",
+)
 _CUT_CALLS = ("Cancelled", "Not executed", UNKNOWN_OUTCOME)
 _NUMBERED = re.compile(r"^\s*(\d+)\t(.*)$")
 _MORE_FILES = re.compile(r"\[There are more; go on with offset=(\d{1,9})\.\]")
@@ -68,12 +76,13 @@ def since_last_answer(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def said(message: Message) -> str:
-    """Return the person's own words in a message: no attached file, no edit of the task list."""
+    """Return the person's own words in a message: no attached file, no word of a subagent's."""
     parts = (part.text for part in message.parts if isinstance(part, TextPart))
     text = "".join(
         part
         for part in parts
-        if not part.lstrip().startswith(_ATTACHED) and not part.rstrip().endswith(_TASKS_END)
+        if not part.lstrip().startswith((_ATTACHED, *_NOT_THE_PERSONS))
+        and not part.rstrip().endswith(_TASKS_END)
     )
     return text.strip().removeprefix(_NOTE_MARK).strip()
 

@@ -31,6 +31,7 @@ async def stream(request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
             if pauses < _MOST_PAUSES:
                 pauses += 1
                 await asyncio.sleep(_PAUSE_S)
+    await asyncio.sleep(step.pause_s)
     yield _answer(request, step)
 
 
@@ -44,7 +45,8 @@ def _answer(request: ModelRequest, step: Step) -> Answer:
     parts: list[TextPart | ThinkingPart | ToolCall] = []
     if step.thinking:
         parts.append(ThinkingPart(step.thinking))
-    parts.append(TextPart(step.text))
+    if step.text or not step.wants:
+        parts.append(TextPart(step.text))
     for number, want in enumerate(step.wants):
         parts.append(ToolCall(_call_id(request, number), want.name, want.arguments))
     # It counts no tokens, so it names none; what is certain is that it costs nothing.

@@ -56,7 +56,9 @@ def summary(survey: Survey) -> str:
     return "\n\n".join(parts)
 
 
-def overview(survey: Survey, *, is_short: bool, said: Sequence[str]) -> str:
+def overview(
+    survey: Survey, *, is_short: bool, said: Sequence[str], reports: Sequence[tuple[str, str]] = ()
+) -> str:
     """Return the text of the overview file; the same survey always gives the same text."""
     parts = ["# Overview of this folder", SIGNATURE, _size(survey)]
     parts.append(_kinds_table(survey, most=5 if is_short else 15))
@@ -73,6 +75,12 @@ def overview(survey: Survey, *, is_short: bool, said: Sequence[str]) -> str:
                 f"- {code(hit.path)}, line {hit.line}: {code(hit.text)}" for hit in open_points
             ]
             parts.extend(["## Still to do", "\n".join(lines[:12])])
+        if reports:
+            parts.append("## What my subagents found")
+        parts.extend(
+            f"{plain(name, 60)}:\n\n{fence(text.splitlines(), limit=8)}"
+            for name, text in reports[:4]
+        )
     if said:
         parts.extend(["## You asked", "\n\n".join(quote(text) for text in said[:10])])
     return "\n\n".join(parts) + "\n"

@@ -3,22 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from desktop_agent.core.messages import Message
 from desktop_agent.core.requests import ModelRequest
-from desktop_agent.model_host import demo_answers, demo_survey
-from desktop_agent.model_host.demo_history import said
+from desktop_agent.model_host import demo_answers, demo_child, demo_lead, demo_survey
+from desktop_agent.model_host.demo_history import said, since_last_answer, user_texts
 from desktop_agent.model_host.demo_orders import order_in
 from desktop_agent.model_host.demo_step import CLOSING, Step
+
+# The prompt of a subagent has this section.
+_ROLE = "# Your role\n"
 
 
 def plan(request: ModelRequest) -> Step:
     """Return the next answer. Two equal requests give equal answers."""
     tools = frozenset(tool.name for tool in request.tools)
-    opening = survey_opening(request.messages)
+    messages = request.messages
+    is_subagent = _ROLE in request.system
+    if is_subagent and messages and messages[0].text in demo_child.PROMPTS:
+        return demo_child.next_step(messages, tools)
+    opening = survey_opening(messages)
     if opening is None:
-        return demo_answers.next_step(request.messages, tools)
-    return demo_survey.next_step(request.messages[opening:], tools)
+        has_words = bool(user_texts(since_last_answer(messages)))
+        late = demo_lead.late_news(messages, tools)
+        if late is not None and not has_words:
+            return late
+        step = demo_answers.next_step(messages, tools)
+        return (
+            step
+            if late is None
+            else replace(late, text=f"{late.text}\n\n{step.text}", wants=(*late.wants, *step.wants))
+        )
+    planner = demo_survey if is_subagent or not demo_lead.leads(tools) else demo_lead
+    return planner.next_step(messages[opening:], tools)
 
 
 def survey_opening(messages: Sequence[Message]) -> int | None:

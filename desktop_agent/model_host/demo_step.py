@@ -25,11 +25,12 @@ class Want:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One answer: what is said, and the calls that follow it."""
+    """One answer: what is said, and the calls that follow it, after a pause to be watched."""
 
     text: str
     wants: tuple[Want, ...] = ()
     thinking: str = ""
+    pause_s: float = 0.0
 
 
 def joined(*parts: str) -> str:

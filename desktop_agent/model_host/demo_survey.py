@@ -26,7 +26,7 @@ from desktop_agent.model_host.demo_orders import Wishes, is_onward, wishes
 from desktop_agent.model_host.demo_overview import SIGNATURE, Reading, Survey, overview, summary
 from desktop_agent.model_host.demo_step import CLOSING, TARGETS, Step, Want, joined
 
-_SEARCH = r"to-?do|fix-?me|- \[ \]"
+SEARCH = r"to-?do|fix-?me|- \[ \]"
 _MOST_TRIES = 4
 _MOST_PAGES = 4
 _REFUSAL_WORDS = re.compile(r"They said: (.+)", re.S)
@@ -49,10 +49,15 @@ _THOUGHTS = (
 
 @dataclass(frozen=True)
 class _Story:
-    """The survey so far: the messages since its opening, and the tools there are."""
+    """The survey so far: the messages since its opening, and the tools there are.
+
+    `dropped` are tools whose task the person took off the list.
+    """
 
     messages: tuple[Message, ...]
     tools: frozenset[str]
+    reports: tuple[tuple[str, str], ...] = ()
+    dropped: frozenset[str] = frozenset()
 
     @cached_property
     def done(self) -> tuple[Done, ...]:
@@ -116,9 +121,19 @@ class _Story:
         )
 
 
-def next_step(messages: Sequence[Message], tools: frozenset[str]) -> Step:
+def heard(messages: Sequence[Message], tools: frozenset[str]) -> str:
+    """Return the replies to the notes that have not been answered yet."""
+    return _heard(_Story(tuple(messages), tools))
+
+
+def next_step(
+    messages: Sequence[Message],
+    tools: frozenset[str],
+    reports: Sequence[tuple[str, str]] = (),
+    dropped: frozenset[str] = frozenset(),
+) -> Step:
     """Return what the survey that opens with `messages[0]` does next."""
-    story = _Story(tuple(messages), tools)
+    story = _Story(tuple(messages), tools, tuple(reports), dropped)
     if not story.pages:
         return _list_files(story)
     offset = next_offset(story.pages[-1])
@@ -128,7 +143,12 @@ def next_step(messages: Sequence[Message], tools: frozenset[str]) -> Step:
     unread = _unread(story)
     if unread:
         return _read_files(story, unread)
-    text = overview(story.survey(), is_short=story.wishes.is_short, said=story.wishes.said)
+    text = overview(
+        story.survey(),
+        is_short=story.wishes.is_short,
+        said=story.wishes.said,
+        reports=story.reports,
+    )
     tried = story.of("write")
     if not tried:
         return _propose(story, text)
@@ -142,16 +162,18 @@ def _list_files(story: _Story) -> Step:
     if len(tried) >= _MOST_TRIES or (tried and not story.news):
         reason = code(tried[-1].result.text, 200)
         return _end(story, f"I could not list the files: {reason}")
+    if "glob" in story.dropped:
+        return _end(story, "Looking around is off my list, and all else needs it: I stop here.")
     wants = [Want("glob", {"pattern": "**/*"})]
-    if "grep" in story.tools:
-        wants.append(Want("grep", {"pattern": _SEARCH, "ignore_case": True}))
+    if "grep" in story.tools - story.dropped:
+        wants.append(Want("grep", {"pattern": SEARCH, "ignore_case": True}))
     is_new = len(story.messages) == 1
     text = _INTRODUCTION if is_new else joined(_heard(story), "I'll look at the files.")
     return Step(text, tuple(wants), _THOUGHTS if is_new else "")
 
 
 def _unread(story: _Story) -> list[str]:
-    if "read" not in story.tools:
+    if "read" not in story.tools - story.dropped:
         return []
     ours = [name for name in TARGETS if name in story.paths]
     others = [path for path in story.paths if path not in TARGETS]
@@ -172,6 +194,9 @@ def _propose(story: _Story, text: str) -> Step:
     shown = joined(_heard(story), summary(story.survey()))
     if story.wishes.is_dry:
         return _end(story, shown, "As you asked, I write nothing.", is_heard=True)
+    if "write" in story.dropped:
+        ending = "Writing is off my list, so I write nothing."
+        return _end(story, shown, ending, is_heard=True)
     if not story.target:
         taken = " and ".join(code(name) for name in TARGETS)
         ending = f"{taken} are there already and not mine, so I write nothing."
@@ -191,7 +216,11 @@ def _propose(story: _Story, text: str) -> Step:
 def _after_write(story: _Story, tried: Sequence[Done], text: str) -> Step:
     last = tried[-1]
     has_changed = str(last.call.arguments.get("content", "")) != text
-    can_try = len(tried) < _MOST_TRIES and not story.wishes.is_dry and "write" in story.tools
+    can_try = (
+        len(tried) < _MOST_TRIES
+        and not story.wishes.is_dry
+        and "write" in story.tools - story.dropped
+    )
     if not last.result.is_error:
         if has_changed and can_try:
             return Step(

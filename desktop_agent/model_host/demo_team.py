@@ -1,0 +1,146 @@
+"""The demo model's subagents: who was started, who asks, and what they reported."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from desktop_agent.core.messages import Message, TextPart
+from desktop_agent.model_host.demo_history import Done, done_calls
+from desktop_agent.model_host.demo_step import Want
+
+COUNT_PROMPT = (
+    "Count the files of this folder by kind. Change nothing. "
+    "Answer in two lines: how many there are, and of which kinds."
+)
+NOTES_PROMPT = (
+    "Read the notes of this folder, three at most. Ask me which of them matters most before you "
+    "begin. Change nothing. Answer with one line for each note."
+)
+
+# Name → the prompt and the role; the first word of the name is the task it does.
+CREW: dict[str, tuple[str, str]] = {
+    "Count the files": (COUNT_PROMPT, "explore"),
+    "Read the notes": (NOTES_PROMPT, "general"),
+}
+
+_ANSWER = "Take the first one that you named, then the others."
+_MOST_WAITS = 12
+_WAIT_S = 30
+_STARTED = re.compile(r"Started (?P<name>.+) as (?P<id>sa_\w+)\.")
+_REPORT = re.compile(
+    r"\[Report from (?P<name>[^\n]+) \((?P<id>sa_\w+)\): (?P<status>\w+)\]\n?(?P<text>.*)", re.S
+)
+_QUESTION = re.compile(r"\[Question from (?P<name>[^\n]+) \((?P<id>sa_\w+)\)\] (?P<text>[^\n]*)")
+_ASKED = re.compile(r"(?P<id>sa_\w+) waits for your answer to: (?P<text>[^\n]*)")
+_OF_TASKS = re.compile(r"^(?:Task #\d+ is |Its task #\d+ )[^\n]*$", re.M)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a subagent ended with; `text` has no word of tasks."""
+
+    id: str
+    name: str
+    status: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Team:
+    """The subagents of one survey. `lost` were not started, with the reason."""
+
+    started: dict[str, str] = field(default_factory=dict[str, str])
+    lost: dict[str, str] = field(default_factory=dict[str, str])
+    reports: tuple[Report, ...] = ()
+    waits: int = 0
+    gave_up: bool = False
+
+    @property
+    def at_work(self) -> dict[str, str]:
+        """Those whose report has not come: name → id."""
+        ended = {report.id for report in self.reports}
+        return {name: number for name, number in self.started.items() if number not in ended}
+
+    @property
+    def awaited(self) -> dict[str, str]:
+        """Those that are worth waiting for."""
+        return {} if self.gave_up or self.waits >= _MOST_WAITS else self.at_work
+
+    @property
+    def found(self) -> tuple[tuple[str, str], ...]:
+        """Name and result of each that did its work, in the order of the crew."""
+        done = {r.name: r.text for r in self.reports if r.status == "completed" and r.text}
+        return tuple((name, done[name]) for name in CREW if name in done)
+
+
+def team(messages: Sequence[Message]) -> Team:
+    """Read the team out of a history."""
+    started: dict[str, str] = {}
+    lost: dict[str, str] = {}
+    done = done_calls(messages)
+    for one in done:
+        if one.call.name == "spawn" and not one.was_cut:
+            match = _STARTED.match(one.result.text)
+            if match:
+                started[match["name"]] = match["id"]
+            else:
+                lost[str(one.call.arguments.get("description", ""))] = one.result.text
+    waits = [one for one in done if one.call.name == "wait" and not one.was_cut]
+    return Team(
+        started, lost, tuple(reports_in(messages)), len(waits), any(_is_vain(w) for w in waits)
+    )
+
+
+def reports_in(messages: Sequence[Message]) -> list[Report]:
+    """Return the reports in a history, oldest first."""
+    found = (_REPORT.match(text) for text in texts_of(messages))
+    return [
+        Report(m["id"], m["name"], m["status"], _OF_TASKS.sub("", m["text"]).strip())
+        for m in found
+        if m
+    ]
+
+
+def texts_of(messages: Sequence[Message]) -> list[str]:
+    """Return the separate texts of all user messages."""
+    return [
+        part.text.strip()
+        for message in messages
+        if message.role == "user"
+        for part in message.parts
+        if isinstance(part, TextPart)
+    ]
+
+
+def questions_in(messages: Sequence[Message]) -> dict[str, str]:
+    """Return who asks what in these messages: notes, and answers of `wait`."""
+    found = {m["id"]: m["text"] for t in texts_of(messages) if (m := _QUESTION.match(t))}
+    results = [result.text for message in messages for result in message.results]
+    return {m["id"]: m["text"] for text in results if (m := _ASKED.match(text))} | found
+
+
+def answers_to(questions: dict[str, str]) -> tuple[Want, ...]:
+    """Return the calls that answer."""
+    return tuple(
+        Want("answer_child", {"agent_id": agent_id, "answer": _ANSWER}) for agent_id in questions
+    )
+
+
+def spawning(name: str, task_id: int) -> Want:
+    """Return the call that starts one of the crew."""
+    prompt, role = CREW[name]
+    arguments = {"description": name, "prompt": prompt, "agent": role}
+    return Want("spawn", arguments | ({"task_id": task_id} if task_id else {}))
+
+
+def waiting(agents: Sequence[str]) -> Want:
+    """Return the call that waits for them."""
+    return Want("wait", {"agent_ids": list(agents), "timeout_s": _WAIT_S})
+
+
+def _is_vain(one: Done) -> bool:
+    # Nothing comes any more, or it takes too long: the survey goes on alone.
+    vain = ("Nothing came", "You have no running", "They have all ended")
+    return one.result.is_error or one.result.text.startswith(vain)
