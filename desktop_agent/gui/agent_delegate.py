@@ -27,6 +27,7 @@ _ICON = 16
 _EDGE = 8
 _GAP = 8
 _BUTTON = 24
+_LEAST = 24
 # What the buttons of a row wish for, from the near end to the far one.
 ROW_WISHES = ("steer", "probe", "pause", "stop", "open")
 _BUTTON_ICONS = {
@@ -92,6 +93,7 @@ class AgentDelegate(QStyledItemDelegate):
         rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setLayoutDirection(self._direction(option))
         state: QStyle.StateFlag = option.state  # pyright: ignore[reportAttributeAccessIssue]
         is_selected = bool(state & QStyle.StateFlag.State_Selected)
         upper, lower = self._lines(rect)
@@ -167,16 +169,18 @@ class AgentDelegate(QStyledItemDelegate):
         """Draw time, tokens and what it does; silence in amber."""
         font = self._theme.font("small")
         token = "muted" if is_selected else "subtle"
-        # Isolated, so that a number keeps its unit in a right-to-left window.
-        known = f"\u2068{row.elapsed}\u2069  ·  \u2068{row.tokens}\u2069"
+        metrics = QFontMetrics(font)
+        parts = [(row.elapsed, token), (row.tokens, token)]
         if row.doing:
-            known += "  ·  "
-        self._text(painter, option, line, known, token, font)
-        room = QFontMetrics(font).horizontalAdvance(known)
-        rest = line.adjusted(room, 0, 0, 0)
-        if row.doing and rest.width() > 24:
-            shown = "warn" if row.is_silent else token
-            self._text(painter, option, rest, row.doing, shown, font)
+            parts.append((row.doing, "warn" if row.is_silent else token))
+        dot = "  ·  "
+        for place, (text, color) in enumerate(parts):
+            if place:
+                self._text(painter, option, line, dot, token, font)
+                line = line.adjusted(metrics.horizontalAdvance(dot), 0, 0, 0)
+            if line.width() > _LEAST:
+                self._text(painter, option, line, text, color, font)
+            line = line.adjusted(metrics.horizontalAdvance(text), 0, 0, 0)
 
     def _paint_budget(
         self, painter: QPainter, option: QStyleOptionViewItem, line: QRect, row: AgentRow
@@ -230,6 +234,9 @@ class AgentDelegate(QStyledItemDelegate):
         near = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
         aligned = QStyle.visualAlignment(direction, near) | Qt.AlignmentFlag.AlignAbsolute
         shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, box.width())
+        if direction == Qt.LayoutDirection.RightToLeft and text.strip() == text:
+            # Isolated, so that a number keeps its unit and a path its order.
+            shown = f"\u2068{shown}\u2069"
         painter.drawText(QStyle.visualRect(direction, rect, box), int(aligned), shown)
 
     def _direction(self, option: QStyleOptionViewItem) -> Qt.LayoutDirection:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.events import (
@@ -100,6 +100,7 @@ class AgentPanel(QWidget):
         self._is_filled = False
         self.setObjectName("agentPanel")
         self.setAccessibleName(self.tr("Subagents"))
+        self._area = QScrollArea(self)
         self.asks = AsksPanel(theme, self)
         self.tree = AgentTree(theme, self)
         self.strip = SteerStrip(theme, self.tree.view.actions_of_row, self)
@@ -238,6 +239,7 @@ class AgentPanel(QWidget):
                 self._edit_budget(agent_id)
             case _:
                 pass
+        self._area.ensureWidgetVisible(self.strip, 0, 0)
 
     def _begin_answer(self, agent_id: str) -> None:
         if self.asks.book.question_of(agent_id) is not None:
@@ -335,10 +337,21 @@ class AgentPanel(QWidget):
         inner = QVBoxLayout(holder)
         inner.setContentsMargins(theme.space("m"), 0, theme.space("m"), theme.space("s"))
         inner.addWidget(self.strip)
-        column = QVBoxLayout(self)
+        content = QWidget()
+        column = QVBoxLayout(content)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(theme.space("s"))
         column.addWidget(self.asks)
         column.addWidget(self.tree, 1)
         column.addWidget(holder)
         column.addStretch(0)
+        # In a low window the whole panel scrolls; nothing in it is squeezed.
+        self._area.setWidgetResizable(True)
+        self._area.setWidget(content)
+        self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._area.viewport().setAutoFillBackground(False)
+        content.setAutoFillBackground(False)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(self._area)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.ids import AgentId
@@ -22,8 +22,6 @@ from desktop_agent.gui.widgets import SearchField, TextLabel, row
 _COALESCE_MS = 100
 _SECOND_MS = 1_000
 FILTER_ABOVE = 50
-# The view asks for the room of at most so many rows; the rest is scrolled.
-_ROWS_SHOWN = 60
 
 
 class AgentTree(QWidget):
@@ -52,9 +50,11 @@ class AgentTree(QWidget):
         self._held: Collection[AgentId] = ()
         self._rows: tuple[AgentRow, ...] = ()
         self._is_filled = False
+        self._height = 0
         self._maker = AgentRowMaker(agent_words())
         self.setObjectName("agentSection")
         self.setAccessibleName(self.tr("Subagents"))
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self._build()
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
@@ -145,14 +145,11 @@ class AgentTree(QWidget):
 
     def _fit(self) -> None:
         """Ask for the room of the rows there are, so that what follows stands right below."""
-        count = 0
-        index = self.model.index(0, 0)
-        while index.isValid() and count < _ROWS_SHOWN:
-            count += 1
-            index = self.view.indexBelow(index)
-        height = self._theme.size("row2")
-        self.view.setMaximumHeight(count * height + 6)
-        self.view.setMinimumHeight(min(count, 2) * height + 4)
+        wanted = self.view.sizeHint().height()
+        if wanted != self._height:
+            self._height = wanted
+            self.view.setMinimumHeight(min(wanted, 2 * self._theme.size("row2") + 6))
+            self.view.updateGeometry()
 
     def _build(self) -> None:
         theme = self._theme

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import cast
 
-from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QPoint, QRect, Qt, Signal
+from PySide6.QtCore import (
+    QEvent,
+    QModelIndex,
+    QPersistentModelIndex,
+    QPoint,
+    QRect,
+    QSize,
+    Qt,
+    Signal,
+)
 from PySide6.QtGui import QContextMenuEvent, QHelpEvent, QMouseEvent, QPainter
 from PySide6.QtWidgets import (
     QFrame,
@@ -23,6 +32,8 @@ from desktop_agent.gui.models.snapshot_tree import SnapshotTreeModel
 from desktop_agent.gui.theme import Theme
 
 _INDENT = 18
+# The rest is scrolled.
+_ROWS_ASKED = 60
 _Index = QModelIndex | QPersistentModelIndex
 
 
@@ -75,6 +86,15 @@ class AgentTreeView(QTreeView):
     def wish_box(self, index: QModelIndex, wish: str) -> QRect:
         """Return where a row's button is, for pointing at it."""
         return self.rows.button_box(self.visualRect(index), wish, self.layoutDirection())
+
+    def sizeHint(self) -> QSize:
+        """Ask for the room of the rows that are open, up to a limit."""
+        count = 0
+        index = self.model().index(0, 0)
+        while index.isValid() and count < _ROWS_ASKED:
+            count += 1
+            index = self.indexBelow(index)
+        return QSize(240, count * self._theme.size("row2") + 6)
 
     # -- drawing ---------------------------------------------------------------------------
 

@@ -88,7 +88,7 @@ class AskRow(QFrame):
         self._effect.setToolTip("\n".join(lines[:40]))
         if len(lines) > _EFFECT_LINES:
             rest = len(lines) - _EFFECT_LINES
-            return "\n".join([*lines[:_EFFECT_LINES], self.tr("… %n more line(s)", "", rest)])
+            return "\n".join([*lines[:_EFFECT_LINES], self.tr("… and %n more", "", rest)])
         return "\n".join(lines)
 
     def _waited(self, seconds: float) -> str:

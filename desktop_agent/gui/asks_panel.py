@@ -7,7 +7,7 @@ from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_agent.core.approvals import AllowOnce, Deny
 from desktop_agent.core.events import Event
@@ -15,6 +15,7 @@ from desktop_agent.core.ids import AgentId
 from desktop_agent.gui.agent_rows import path_of, plain
 from desktop_agent.gui.ask_row import AskRow
 from desktop_agent.gui.asks import Ask, AskBook
+from desktop_agent.gui.fitted_area import FittedArea
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import Chip, PrimaryButton, TextButton, TextLabel, row
 
@@ -47,6 +48,7 @@ class AsksPanel(QWidget):
         self._now = time.monotonic
         self.setObjectName("asksPanel")
         self.setAccessibleName(self.tr("Waiting for you"))
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self._build()
         self._ages = QTimer(self)
         self._ages.setInterval(1_000)
@@ -114,7 +116,6 @@ class AsksPanel(QWidget):
             if not several:
                 view.mark.setChecked(False)
         self._show_bar()
-        self._fit()
 
     def _show_ages(self) -> None:
         for view in self._views.values():
@@ -184,14 +185,8 @@ class AsksPanel(QWidget):
         self._rows = QVBoxLayout(self._content)
         self._rows.setContentsMargins(0, 0, 0, 0)
         self._rows.setSpacing(theme.space("xs"))
-        self._area = QScrollArea(self)
-        self._area.setWidgetResizable(True)
-        self._area.setWidget(self._content)
-        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._area.viewport().setAutoFillBackground(False)
-        self._content.setAutoFillBackground(False)
+        self._area = FittedArea(self._content, _MAX_HEIGHT, self)
         self._area.setAccessibleName(self.tr("Waiting for you"))
-        self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._rest = TextLabel("", "caption", self)
         self._rest.hide()
         self._bar = QWidget(self)
@@ -213,23 +208,10 @@ class AsksPanel(QWidget):
         column.addWidget(self._rest)
         column.addWidget(self._bar)
 
-    def _fit(self) -> None:
-        self._content.ensurePolished()
-        width = max(200, self._area.viewport().width())
-        high = self._rows.heightForWidth(width) if self._rows.hasHeightForWidth() else 0
-        high = high if high > 0 else self._content.sizeHint().height()
-        self._area.setFixedHeight(min(_MAX_HEIGHT, high + 2))
-
-    def resizeEvent(self, event: object) -> None:
-        """Give the rows the height they need at this width."""
-        super().resizeEvent(event)  # pyright: ignore[reportArgumentType]
-        self._fit()
-
     def showEvent(self, event: QShowEvent) -> None:
         """Count the time of waiting."""
         super().showEvent(event)
         self._ages.start()
-        self._fit()
 
     def hideEvent(self, event: QHideEvent) -> None:
         """Rest while hidden."""

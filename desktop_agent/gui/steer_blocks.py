@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
+from desktop_agent.gui.fitted_area import FittedArea
 from desktop_agent.gui.flow_layout import FlowLayout
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import IconButton, IconLabel, Spinner, TextButton, TextLabel, row
@@ -93,11 +94,7 @@ class ProbeQuote(QFrame):
             Qt.TextInteractionFlag.TextSelectableByMouse
             | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
-        self._area = QScrollArea(self)
-        self._area.setWidgetResizable(True)
-        self._area.setWidget(self._text)
-        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._area.viewport().setAutoFillBackground(False)
+        self._area = FittedArea(self._text, _QUOTE_HIGH, self)
         self._area.setAccessibleName(self.tr("Answer to the probe"))
         top = row(self._spinner, self._icon, self._head, self._close, spacing=6)
         top.setStretch(2, 1)
@@ -122,17 +119,7 @@ class ProbeQuote(QFrame):
         self._text.setText(text)
         self.setAccessibleName(f"{self._head.text()}: {text}")
         self.show()
-        self._fit()
+        self._area.fit()
 
     def _set_font(self) -> None:
         self._text.setFont(self._theme.font("small"))
-
-    def _fit(self) -> None:
-        width = max(80, self._area.viewport().width())
-        self._area.setFixedHeight(min(_QUOTE_HIGH, self._text.heightForWidth(width) + 4))
-
-    def resizeEvent(self, event: object) -> None:
-        """Follow the width of the panel."""
-        super().resizeEvent(event)  # pyright: ignore[reportArgumentType]
-        if not self._area.isHidden():
-            self._fit()

@@ -6,7 +6,7 @@ import time
 
 from PySide6.QtCore import QLocale, Qt, QTime, Signal
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QWidget
 
 from desktop_agent.core.agents import AgentStatus
 from desktop_agent.gui.note_ledger import NoteRow, RunningTool
@@ -130,7 +130,7 @@ class SteerNoteView(QWidget):
         editor.returnPressed.connect(self._keep_edit)
         editor.left.connect(self._leave_editor)
         self._editor = editor
-        self._words.insertWidget(0, editor)
+        self._first.insertWidget(0, editor, 1)
         self._text.hide()
         editor.setFocus(Qt.FocusReason.OtherFocusReason)
 
@@ -171,18 +171,17 @@ class SteerNoteView(QWidget):
         self._withdraw.clicked.connect(self.withdrawn)
         self._resend.clicked.connect(self.resent)
         self._discard.clicked.connect(self.discarded)
-        self._words = QVBoxLayout()
-        self._words.setSpacing(1)
-        self._words.addWidget(self._text)
-        self._words.addWidget(self._state)
-        self._words.addLayout(row(self._resend, self._discard, None, spacing=4))
-        line = row(spacing=theme.space("s"))
-        line.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
-        line.addLayout(self._words, 1)
-        line.addWidget(self._edit, 0, Qt.AlignmentFlag.AlignTop)
-        line.addWidget(self._withdraw, 0, Qt.AlignmentFlag.AlignTop)
-        line.setContentsMargins(0, theme.space("xxs"), 0, theme.space("xxs"))
-        self.setLayout(line)
+        self._first = row(self._text, self._edit, self._withdraw, spacing=0)
+        self._first.setStretch(0, 1)
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, theme.space("xxs"), 0, theme.space("xxs"))
+        grid.setHorizontalSpacing(theme.space("s"))
+        grid.setVerticalSpacing(1)
+        grid.addWidget(self._icon, 0, 0)
+        grid.addLayout(self._first, 0, 1)
+        grid.addWidget(self._state, 1, 1)
+        grid.addLayout(row(self._resend, self._discard, None, spacing=4), 2, 1)
+        grid.setColumnStretch(1, 1)
 
     def _set_fonts(self) -> None:
         self._text.setFont(self._theme.font("small"))

@@ -160,7 +160,9 @@ class SteerStrip(QFrame):
             self.held.hide()
         self._doubt = min(self._doubt, agent.children)
         if self._doubt:
-            words = self.tr("Stop {name} and its %n running subagent(s)?", "", agent.children)
+            words = self.tr("Stop {name} and its running subagent?")
+            if agent.children > 1:
+                words = self.tr("Stop {name} and its %n running subagents?", "", agent.children)
             self.doubt.show_words(
                 words.format(name=agent.name),
                 (("stopAll", self.tr("Stop all")), ("stopNone", self.tr("Keep working"))),
@@ -170,7 +172,8 @@ class SteerStrip(QFrame):
 
     def _show_buttons(self, agent: AgentRow) -> None:
         for wish, button in self._buttons.items():
-            button.set_text(self._actions.title(agent, wish))
+            title = self.tr("Step") if wish == "step" else self._actions.title(agent, wish)
+            button.set_text(title)
             button.setEnabled(self._actions.can_do(agent, wish))
             button.setToolTip(self._actions.tip(agent, wish))
         self._buttons["step"].setVisible(agent.state == "paused")
@@ -248,7 +251,9 @@ class SteerStrip(QFrame):
 
     def _button_row(self) -> QWidget:
         holder = QWidget(self)
-        flow = FlowLayout(holder, 0)
+        # Four of them stand in one line of the panel.
+        holder.setStyleSheet("QPushButton { padding: 4px; } QPushButton:focus { padding: 3px; }")
+        flow = FlowLayout(holder, self._theme.space("xxs"))
         self._buttons: dict[str, GhostButton] = {}
         for wish, icon in _BUTTONS:
             button = GhostButton(self._theme, wish, icon, holder)

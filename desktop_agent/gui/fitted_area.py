@@ -1,0 +1,46 @@
+"""A scroll area that is as high as its content, up to a limit."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QScrollArea, QWidget
+
+
+class FittedArea(QScrollArea):
+    """Takes no room of its own; what does not fit is scrolled."""
+
+    def __init__(self, content: QWidget, highest: int, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._highest = highest
+        self.setWidgetResizable(True)
+        self.setWidget(content)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.viewport().setAutoFillBackground(False)
+        content.setAutoFillBackground(False)
+        content.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Follow the content when it needs more or less room."""
+        if watched is self.widget() and event.type() == QEvent.Type.LayoutRequest:
+            self.fit()
+        return super().eventFilter(watched, event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Follow the width: text that wraps gets higher."""
+        super().resizeEvent(event)
+        self.fit()
+
+    def fit(self) -> None:
+        """Take the height the content needs at this width."""
+        content = self.widget()
+        if content is None:
+            return
+        width = self.viewport().width()
+        high = content.sizeHint().height()
+        if content.hasHeightForWidth():
+            high = content.heightForWidth(width)
+        high = min(self._highest, high)
+        if self.maximumHeight() != high or self.minimumHeight() != high:
+            self.setFixedHeight(high)
