@@ -27,14 +27,14 @@ def is_of(app, pid):
         return False
 
 
-def until(look):
+def until(look, every=0.05):
     """Look again and again until something is there; nothing after a minute."""
     give_up = time.monotonic() + SECONDS
     while time.monotonic() < give_up:
         found = look()
         if found:
             return found
-        threading.Event().wait(0.05)
+        threading.Event().wait(every)
     return look()
 
 
@@ -117,7 +117,8 @@ class Outside:
     def press(self, name):
         """Press what has this name until it takes it: a card is deaf for its first moments."""
         nodes = until(self.is_there(name))
-        return bool(nodes and until(lambda: self.was_pressed(nodes[0])))
+        # A press takes a tenth of a second; another one meanwhile would put it off.
+        return bool(nodes and until(lambda: self.was_pressed(nodes[0]), every=0.5))
 
     def was_pressed(self, node):
         try:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QTextBrowser, QWidget
+from PySide6.QtWidgets import QApplication, QPlainTextEdit, QPushButton, QTextBrowser, QWidget
 
 from desktop_agent import paths
 from desktop_agent.core.messages import open_calls
@@ -130,7 +130,7 @@ def check_is_whole(person, *providers):
         for request in provider.requests:
             assert not wire.problem(provider.dialect, request.body)
     engine = person.window._bridge._thread._backend.engine
-    agent = engine._sessions._agents[person.window.flow.info.main_agent]
+    agent = engine._sessions._agents.find(person.window.flow.info.main_agent)
     assert not open_calls(agent.history)
 
 
@@ -184,7 +184,8 @@ def test_enter_allows_only_where_the_card_itself_was_chosen(person, provide, sho
 
 def test_a_refusal_with_a_reason_reaches_the_model_and_changes_nothing(person, provide, shop):
     write = Calls(("write", {"path": "made.txt", "content": "bread\n"}))
-    provider = provide("openai", [write, lambda r: Say(f"Told: {r.results[-1]}")])
+    linked = [Say("As [they say](https://example.com). "), write]
+    provider = provide("openai", [linked, lambda r: Say(f"Told: {r.results[-1]}")])
     me = person(provider)
     me.send("Write it")
     me.asked()
@@ -192,6 +193,8 @@ def test_a_refusal_with_a_reason_reaches_the_model_and_changes_nothing(person, p
     field = me.until(lambda: me.find(QWidget, "refuseReason"))[0]
     me.qtbot.keyClicks(field, "cake instead")
     me.press(Qt.Key.Key_Return)
+    assert me.box.hasFocus()
+    assert QApplication.activeModalWidget() is None
     me.sees("denied by the user")
     me.idle()
     assert "cake instead" in provider.requests[-1].results[-1]

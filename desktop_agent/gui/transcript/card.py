@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QEnterEvent, QFont, QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import (
+    QColor,
+    QEnterEvent,
+    QFont,
+    QFontMetrics,
+    QKeyEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+)
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QStyle, QVBoxLayout, QWidget
 
 from desktop_agent.gui.pulse import paint_spinner
@@ -56,6 +65,13 @@ class Card(QWidget):
         if layout.hasHeightForWidth():
             return layout.totalHeightForWidth(width)
         return layout.totalSizeHint().height()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Keep Enter from the text underneath, where it would follow a link."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            event.accept()
+        else:
+            super().keyPressEvent(event)
 
     def tick(self, now: float) -> None:
         """Show the time that has passed; called while something runs."""

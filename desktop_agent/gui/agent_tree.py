@@ -1,0 +1,224 @@
+"""The section “Subagents”: how many work, and the tree of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Sequence
+
+from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from desktop_agent.core.agents import AgentInfo
+from desktop_agent.core.ids import AgentId
+from desktop_agent.gui.agent_rows import AgentRow, AgentRowMaker, matching, short_count, tokens_of
+from desktop_agent.gui.agent_view import AgentTreeView
+from desktop_agent.gui.agent_words import agent_words
+from desktop_agent.gui.models.snapshot_tree import SnapshotTreeModel
+from desktop_agent.gui.theme import Theme
+from desktop_agent.gui.widgets import SearchField, TextLabel, row
+
+# Ten looks a second are enough to follow anything.
+_COALESCE_MS = 100
+_SECOND_MS = 1_000
+FILTER_ABOVE = 50
+# The view asks for the room of at most so many rows; the rest is scrolled.
+_ROWS_SHOWN = 60
+
+
+class AgentTree(QWidget):
+    """Signals carry an agent's id.
+
+    Signals:
+        opened: a row was clicked.
+        wished: one of `WISHES` was asked for, by key, menu or button.
+        quick_chosen: a quick steer, with its words.
+        selected: another row is the current one; empty when there is none.
+        filled: whether there is any subagent.
+        shown: the rows were brought up to date.
+    """
+
+    opened = Signal(str)
+    wished = Signal(str, str)
+    quick_chosen = Signal(str, str)
+    selected = Signal(str)
+    filled = Signal(bool)
+    shown = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._agents: Sequence[AgentInfo] = ()
+        self._held: Collection[AgentId] = ()
+        self._rows: tuple[AgentRow, ...] = ()
+        self._is_filled = False
+        self._maker = AgentRowMaker(agent_words())
+        self.setObjectName("agentSection")
+        self.setAccessibleName(self.tr("Subagents"))
+        self._build()
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(_COALESCE_MS)
+        self._soon.timeout.connect(self._on_soon)
+        self._is_stale = False
+        self._clock = QTimer(self)
+        self._clock.setInterval(_SECOND_MS)
+        self._clock.timeout.connect(self.flush)
+        theme.pulse.ticked.connect(self.view.turn_spinners)
+        theme.changed.connect(self._fit)
+
+    def set_agents(self, agents: Sequence[AgentInfo], held: Collection[AgentId]) -> None:
+        """Show these agents; many calls in a row are shown ten times a second."""
+        self._agents, self._held = agents, frozenset(held)
+        if self._soon.isActive():
+            self._is_stale = True
+            return
+        self._soon.start()
+        self.flush()
+
+    def flush(self) -> None:
+        """Show now what came last."""
+        self._is_stale = False
+        self._rows = self._maker.rows(self._agents, self._held, time.time())
+        self._show_filter()
+        self._show_rows()
+        self._show_summary()
+        self._keep_time()
+        if self._is_filled != bool(self._rows):
+            self._is_filled = bool(self._rows)
+            self.filled.emit(self._is_filled)
+        self.shown.emit()
+
+    @property
+    def rows(self) -> tuple[AgentRow, ...]:
+        """Every row, those too that the filter hides."""
+        return self._rows
+
+    @property
+    def current(self) -> AgentRow | None:
+        """The row that is marked."""
+        return self.view.row_at(self.view.currentIndex())
+
+    def row(self, agent_id: str) -> AgentRow | None:
+        """Return an agent's row."""
+        return next((one for one in self._rows if one.key == agent_id), None)
+
+    def select(self, agent_id: str) -> None:
+        """Mark an agent and bring it into view; an unknown one unmarks all."""
+        index = self.model.index_of(AgentId(agent_id))
+        if not index.isValid() and self.row(agent_id) is not None:
+            self.filter.clear()
+            index = self.model.index_of(AgentId(agent_id))
+        self.view.setCurrentIndex(index)
+        if index.isValid():
+            self.view.scrollTo(index)
+        else:
+            self.view.clearSelection()
+
+    def _show_rows(self) -> None:
+        text = self.filter.text().strip()
+        shown = matching(self._rows, text) if text and not self.filter.isHidden() else self._rows
+        self.model.set_rows(shown)
+        self._none.setVisible(bool(text) and not shown)
+        self._none.setText(self.tr("No subagent matches “{text}”").format(text=text))
+        self.view.actions_of_row.set_row(self.current)
+        self._fit()
+
+    def _show_filter(self) -> None:
+        self.filter.setVisible(len(self._rows) > FILTER_ABOVE or bool(self.filter.text()))
+
+    def _show_summary(self) -> None:
+        active = sum(1 for one in self._rows if not one.info.is_ended)
+        tokens = short_count(sum(tokens_of(one.info) for one in self._rows))
+        words = self.tr("{active} active · {tokens} tokens")
+        self.summary.setText(words.format(active=active, tokens=tokens))
+
+    def _on_soon(self) -> None:
+        if self._is_stale:
+            self._soon.start()
+            self.flush()
+
+    def _on_current(self, current: QModelIndex) -> None:
+        one = self.view.row_at(current)
+        self.view.actions_of_row.set_row(one)
+        self.selected.emit(one.key if one is not None else "")
+
+    def _fit(self) -> None:
+        """Ask for the room of the rows there are, so that what follows stands right below."""
+        count = 0
+        index = self.model.index(0, 0)
+        while index.isValid() and count < _ROWS_SHOWN:
+            count += 1
+            index = self.view.indexBelow(index)
+        height = self._theme.size("row2")
+        self.view.setMaximumHeight(count * height + 6)
+        self.view.setMinimumHeight(min(count, 2) * height + 4)
+
+    def _build(self) -> None:
+        theme = self._theme
+        title = TextLabel(self.tr("Subagents"), "title", self)
+        self.summary = TextLabel("", "muted", self)
+        self.summary.setObjectName("agentSummary")
+        self.filter = SearchField(theme, self.tr("Find a subagent"), self)
+        self.filter.setObjectName("findAgent")
+        self.filter.hide()
+        self._none = TextLabel("", "muted", self)
+        self._none.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self._none.setWordWrap(True)
+        self._none.hide()
+        role = Qt.ItemDataRole
+        self.model: SnapshotTreeModel[AgentRow] = SnapshotTreeModel(
+            lambda one: one.key,
+            lambda one: one.parent_key,
+            {
+                int(role.DisplayRole): lambda one: one.name,
+                int(role.AccessibleTextRole): lambda one: one.spoken,
+                int(role.ToolTipRole): lambda one: one.tip,
+            },
+            self,
+        )
+        self.view = AgentTreeView(theme, self.model, self)
+        self.view.opened.connect(self.opened)
+        self.view.actions_of_row.wished.connect(self.wished)
+        self.view.actions_of_row.quick_chosen.connect(self.quick_chosen)
+        self.view.selectionModel().currentChanged.connect(self._on_current)
+        self.view.expanded.connect(self._fit)
+        self.view.collapsed.connect(self._fit)
+        self.filter.textChanged.connect(self._show_rows)
+        self.filter.left.connect(self.view.setFocus)
+        edge = theme.space("l")
+        header = row(edge, title, None, self.summary, edge, spacing=0)
+        header.setContentsMargins(0, theme.space("xs"), 0, theme.space("xs"))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(theme.space("xs"))
+        column.addLayout(header)
+        column.addLayout(row(theme.space("m"), self.filter, theme.space("m"), spacing=0))
+        column.addWidget(self._none)
+        column.addWidget(self.view, 1)
+
+    # -- life ------------------------------------------------------------------------------
+
+    def _keep_time(self) -> None:
+        """Count seconds while somebody lives, turn spinners while somebody runs."""
+        is_seen = self.isVisible()
+        lives = any(not one.info.is_ended for one in self._rows)
+        turns = any(one.state == "running" for one in self._rows)
+        if lives and is_seen:
+            if not self._clock.isActive():
+                self._clock.start()
+        else:
+            self._clock.stop()
+        pulse = self._theme.pulse
+        (pulse.hold if turns and is_seen else pulse.release)(self)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Go on."""
+        super().showEvent(event)
+        self.flush()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Rest while hidden."""
+        super().hideEvent(event)
+        self._clock.stop()
+        self._theme.pulse.release(self)
