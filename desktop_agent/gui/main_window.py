@@ -80,9 +80,7 @@ class MainWindow(QMainWindow):
         self._empty = EmptySession(theme, frame.stack)
         frame.stack.addWidget(self._empty)
         self.tools = PageTools(frame, self.pages, self.flow, self.queries)
-        self.side = SideFlow(
-            theme, frame, bridge, self.pages, self.flow, self.queries, self._state
-        )
+        self.side = SideFlow(theme, frame, bridge, self.pages, self.flow, self.queries, self._state)
         self.attention = Attention(theme, self)
         self._connection = Connection(frame.sidebar)
         self.menuBar().setVisible(self.menuBar().isNativeMenuBar())

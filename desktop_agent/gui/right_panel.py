@@ -28,7 +28,6 @@ class RightPanel(QFrame):
         self.tasks = SidePanel(theme, self)
         self.agents = AgentPanel(theme, self)
         self._line = Separator(self)
-        self._has_agents = False
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -38,7 +37,7 @@ class RightPanel(QFrame):
         for part in (self.tasks, self.agents):
             part.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
         self.tasks.filled.connect(lambda _: self._show_parts())
-        self.agents.filled.connect(self._on_agents_filled)
+        self.agents.filled.connect(lambda _: self._show_parts())
         self._show_parts()
 
     @property
@@ -46,14 +45,18 @@ class RightPanel(QFrame):
         """Whether there is anything to show."""
         return not self.tasks.is_empty or self._has_agents
 
+    @property
+    def _has_agents(self) -> bool:
+        # What the main agent alone asks stands in its transcript; it opens no panel.
+        return bool(self.agents.tree.rows)
+
     def apply(self, event: Event) -> None:
         """Follow the session that is shown."""
+        had_agents = self._has_agents
         self.tasks.apply(event)
         self.agents.apply(event)
-
-    def _on_agents_filled(self, has_agents: bool) -> None:
-        self._has_agents = has_agents
-        self._show_parts()
+        if had_agents != self._has_agents:
+            self._show_parts()
 
     def _show_parts(self) -> None:
         # Without subagents the tasks' part stays, with its field for a first task.

@@ -38,6 +38,7 @@ class SideFlow(QObject):
         self._queries = queries
         self._opened: SessionOpened | None = None
         self._breadcrumb: Any = None
+        self._is_going_to_ask = False
         self._panel: Any = None
         self._is_asked_for = False
         frame.set_side(has_content=False, is_wanted=state.has_side)
@@ -58,11 +59,15 @@ class SideFlow(QObject):
         """Say whose transcript is shown, and the way back from it."""
         if self._panel is not None:
             self._panel.agents.select(opened.info.main_agent)
-        path = _path(opened) if not self._flow.is_at_main else ()
-        if path and self._breadcrumb is None:
+        if self._is_going_to_ask:
+            self._is_going_to_ask = False
+            self._show_card()
+        if self._flow.is_at_main and self._breadcrumb is None:
+            return
+        if self._breadcrumb is None:
             self._make_breadcrumb()
-        if self._breadcrumb is not None:
-            self._breadcrumb.set_path(path)
+        bar: Any = self._breadcrumb
+        bar.show_agent(opened.agents, opened.info.main_agent)
 
     def toggle(self) -> None:
         """Show or hide the panel; an empty one comes with its field for a first task."""
@@ -97,6 +102,7 @@ class SideFlow(QObject):
     def _connect_agents(self, agents: Any) -> None:
         post = self._bridge.post
         agents.opened.connect(self._flow.show_agent)
+        agents.ask_chosen.connect(self._go_to_ask)
         agents.steered.connect(lambda agent_id, note: post("send", agent_id, note))
         agents.note_edited.connect(lambda a, note_id, text: post("edit_note", a, note_id, text))
         agents.note_withdrawn.connect(lambda a, note_id: post("withdraw_note", a, note_id))
@@ -111,6 +117,19 @@ class SideFlow(QObject):
         agents.budget_set.connect(lambda agent_id, budget: post("set_budget", agent_id, budget))
         agents.probe_requested.connect(lambda agent_id: self._probe(agent_id, "probe"))
         agents.aside_requested.connect(lambda a, question: self._probe(a, "ask_aside", question))
+
+    def _go_to_ask(self, agent_id: str, _: str) -> None:
+        """Show who asks; its oldest card gets the focus."""
+        if agent_id == self._flow.agent:
+            self._show_card()
+        else:
+            self._is_going_to_ask = True
+            self._flow.show_agent(agent_id)
+
+    def _show_card(self) -> None:
+        page = self._pages.page(self._flow.agent)
+        if page is not None:
+            page.focus_oldest_approval()
 
     def _probe(self, agent_id: str, query: str, *args: str) -> None:
         """Show what an agent's record, or its model aside, says."""
@@ -146,14 +165,3 @@ def _has_content(event: Event) -> bool:
             return len(agents) > 1
         case _:
             return False
-
-
-def _path(opened: SessionOpened) -> tuple[tuple[str, str], ...]:
-    """Return (id, name) from the main agent down to the one that is shown."""
-    known = {agent.id: agent for agent in opened.agents}
-    path: list[tuple[str, str]] = []
-    agent = known.get(opened.info.main_agent)
-    while agent is not None:
-        path.append((agent.id, agent.name))
-        agent = known.get(agent.parent_id) if agent.parent_id else None
-    return tuple(reversed(path))

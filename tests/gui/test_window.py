@@ -163,9 +163,7 @@ def test_a_session_left_behind_goes_on_and_is_marked(window, provider, qtbot):
 def test_stop_ends_the_turn_and_the_window_says_so(window, provider, qtbot):
     provider.push(NeverEnding())
     write(qtbot, window, "Go on for ever")
-    qtbot.waitUntil(
-        lambda: window.pages.agent_status(window.flow.agent) == "running", timeout=WAIT
-    )
+    qtbot.waitUntil(lambda: window.pages.agent_status(window.flow.agent) == "running", timeout=WAIT)
     provider.wait_for(1)
     window.commands.stop.trigger()
     wait_idle(qtbot, window)
@@ -175,9 +173,7 @@ def test_stop_ends_the_turn_and_the_window_says_so(window, provider, qtbot):
 def test_esc_asks_once_and_stops_at_the_second_press(window, provider, qtbot):
     provider.push(NeverEnding())
     write(qtbot, window, "Go on for ever")
-    qtbot.waitUntil(
-        lambda: window.pages.agent_status(window.flow.agent) == "running", timeout=WAIT
-    )
+    qtbot.waitUntil(lambda: window.pages.agent_status(window.flow.agent) == "running", timeout=WAIT)
     qtbot.keyClick(window, Qt.Key.Key_Escape)
     assert "Esc" in window.frame.notices._text.text()
     assert window.flow.info.status == "running"
