@@ -210,7 +210,6 @@ def test_the_main_job_by_keyboard_alone_and_over_the_screen_readers_bus(
         card = app.ask("wait", "Approval needed…")
         assert job.COMMAND in card["name"]
         allow_by_keys(app, provider)
-        provider.wait_answered(4, SECONDS)
         assert app.ask("reads", "Conversation", job.ANSWER), app.ask("text", "Conversation")
         check_names(app)
         app.keys("ctrl+q")

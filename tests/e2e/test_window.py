@@ -189,7 +189,7 @@ def test_a_refusal_with_a_reason_reaches_the_model_and_changes_nothing(person, p
     me = person(provider)
     me.send("Write it")
     me.asked()
-    me.press(Qt.Key.Key_Escape)
+    me.click("refuse")
     field = me.until(lambda: me.find(QWidget, "refuseReason"))[0]
     me.qtbot.keyClicks(field, "cake instead")
     me.press(Qt.Key.Key_Return)

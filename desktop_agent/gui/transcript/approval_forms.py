@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFontMetrics, QKeyEvent
-from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
 
 from desktop_agent.gui.theme import Theme
+from desktop_agent.gui.transcript.card import AnswerLine
 from desktop_agent.gui.transcript.mono import mono_font
 from desktop_agent.gui.widgets import GhostButton, PrimaryButton, TextButton, TextLabel, row
 
@@ -64,7 +65,7 @@ class RefuseForm(QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.field = QLineEdit(self)
+        self.field = AnswerLine(self)
         self.field.setObjectName("refuseReason")
         self.field.setPlaceholderText(self.tr("Tell the agent why, or what to do instead"))
         self.field.setAccessibleName(self.tr("Why not (optional)"))

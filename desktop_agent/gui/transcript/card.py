@@ -13,7 +13,7 @@ from PySide6.QtGui import (
     QPaintEvent,
     QPen,
 )
-from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QStyle, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QLineEdit, QSizePolicy, QStyle, QVBoxLayout, QWidget
 
 from desktop_agent.gui.pulse import paint_spinner
 from desktop_agent.gui.theme import Theme
@@ -105,6 +105,16 @@ class Card(QWidget):
         radius = self._theme.radius("card")
         painter.drawRoundedRect(box, radius, radius)
         painter.end()
+
+
+class AnswerLine(QLineEdit):
+    """A line to type into. Enter ends in it, even when it has switched off the card around it."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Type; keep Enter from the text underneath, where it would follow a link."""
+        super().keyPressEvent(event)
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            event.accept()
 
 
 class CardHeader(QAbstractButton):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QButtonGroup, QLineEdit, QRadioButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QButtonGroup, QRadioButton, QSizePolicy, QWidget
 
 from desktop_agent.gui.theme import Theme
-from desktop_agent.gui.transcript.card import Card
+from desktop_agent.gui.transcript.card import AnswerLine, Card
 from desktop_agent.gui.transcript.characters import with_marks
 from desktop_agent.gui.transcript.items import QuestionItem
 from desktop_agent.gui.widgets import GhostButton, IconLabel, PrimaryButton, TextLabel, row
@@ -27,7 +27,7 @@ class QuestionCard(Card):
         self.body.setContentsMargins(16, 12, 16, 14)
         self.body.setSpacing(theme.space("s"))
         self._group = QButtonGroup(self)
-        self._other = QLineEdit(self)
+        self._other = AnswerLine(self)
         self._send = PrimaryButton(theme, self.tr("Send answer"))
         self._build()
         self._follow()
