@@ -13,7 +13,7 @@ from desktop_agent.adapters.hosted_model import HostedModel
 from desktop_agent.adapters.model_catalog import ModelCatalog
 from desktop_agent.adapters.secrets import Secrets
 from desktop_agent.adapters.sqlite_store import SqliteStore
-from desktop_agent.core.events import Event
+from desktop_agent.core.events import EngineFailed, Event
 from desktop_agent.core.faults import ModelError
 from desktop_agent.core.settings import Settings
 from desktop_agent.engine.engine import Engine
@@ -23,6 +23,11 @@ from desktop_agent.tools.jobs import Jobs
 _log = logging.getLogger(__name__)
 
 SESSIONS_FILE = "sessions.db"
+
+_DAMAGED = (
+    "The file of your sessions was damaged. What could be read of it is here; the damaged file "
+    "is kept as {path}."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +100,8 @@ async def compose(
             new_jobs=Jobs,
         )
         engine.start()
+        if store.set_aside is not None:
+            emit(EngineFailed("sessions", _DAMAGED.format(path=store.set_aside)))
     except BaseException:
         store.close()
         raise

@@ -65,7 +65,7 @@ class DemoRun(QObject):
                 case QuestionAsked():
                     self._say(f"  asks: {event.question.text}")
                     answer = event.question.options[0] if event.question.options else "Go on"
-                    page = self._window.pages.page(self._window.flow.current)
+                    page = self._window.pages.page(self._window.flow.agent)
                     page.answered.emit(event.question.id, answer)
                 case TurnEnded():
                     self._say(f"The turn ended: {event.reason}")
@@ -90,7 +90,7 @@ class DemoRun(QObject):
 
     def _allow(self) -> None:
         """Press the card's own button; it counts only some time after the card appeared."""
-        page = self._window.pages.page(self._window.flow.current)
+        page = self._window.pages.page(self._window.flow.agent)
         page.focus_oldest_approval()
         for button in page.findChildren(QPushButton, "allowOnce"):
             if button.isVisible() and button.isEnabled():

@@ -18,7 +18,7 @@ from desktop_agent.core.events import (
     TurnEnded,
     TurnStarted,
 )
-from desktop_agent.core.ids import SessionId
+from desktop_agent.core.ids import AgentId
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.actions import WindowActions
@@ -80,7 +80,7 @@ class MainWindow(QMainWindow):
         self._empty = EmptySession(theme, frame.stack)
         frame.stack.addWidget(self._empty)
         self.tools = PageTools(frame, self.pages, self.flow, self.queries)
-        self.side = SideFlow(theme, frame, bridge, self.pages, self.flow, self._state)
+        self.side = SideFlow(theme, frame, bridge, self.pages, self.flow, self.queries, self._state)
         self.attention = Attention(theme, self)
         self._connection = Connection(frame.sidebar)
         self.menuBar().setVisible(self.menuBar().isNativeMenuBar())
@@ -99,6 +99,7 @@ class MainWindow(QMainWindow):
     def _connect(self) -> None:
         self._bridge.received.connect(self._on_received)
         self.flow.shown.connect(self._on_shown)
+        self.flow.agent_shown.connect(self._on_agent_shown)
         self.flow.setup_needed.connect(self._on_setup_needed)
         self.flow.settings_changed.connect(self._on_settings_changed)
         self.flow.workspace_changed.connect(self.frame.sidebar.workspace.set_workspace)
@@ -167,7 +168,7 @@ class MainWindow(QMainWindow):
 
         return TranscriptView(self._theme, self.frame.stack)
 
-    def _connect_page(self, view: Any, session_id: str) -> None:
+    def _connect_page(self, view: Any, agent_id: str) -> None:
         post = self._bridge.post
         view.decided.connect(lambda request_id, decision: post("decide", request_id, decision))
         view.answered.connect(lambda question_id, text: post("answer", question_id, text))
@@ -177,7 +178,7 @@ class MainWindow(QMainWindow):
         view.edit_requested.connect(self.frame.composer.set_text)
         view.open_path_requested.connect(lambda path: open_path(path, self.flow.workspace))
         view.open_link_requested.connect(open_link)
-        view.earlier_requested.connect(lambda: self.tools.load_earlier(SessionId(session_id)))
+        view.earlier_requested.connect(lambda: self.tools.load_earlier(AgentId(agent_id)))
         view.waiting_changed.connect(self.tools.look)
         self.tools.watch(view)
 
@@ -196,7 +197,7 @@ class MainWindow(QMainWindow):
 
     def _follow_shown(self, event: Event) -> None:
         if isinstance(event, NoteQueued | MessageAdded | TurnStarted):
-            self.pages.bring(self.flow.current)
+            self.pages.bring(self.flow.agent)
         composer = self.frame.composer
         # What was typed before the first session was there belongs to that session.
         typed = "" if self._has_shown else composer.draft()
@@ -223,6 +224,13 @@ class MainWindow(QMainWindow):
         self._connection.set_model(opened.info.model)
         self.tools.look()
         self.flow.mark_read()
+
+    def _on_agent_shown(self, opened: SessionOpened) -> None:
+        """The composer talks to the agent that is shown."""
+        if not self.flow.is_at_main:
+            self.frame.composer.apply(opened)
+        self.side.show_agent(opened)
+        self.tools.look()
 
     def _on_setup_needed(self) -> None:
         self.frame.set_conversing(False)
@@ -334,7 +342,9 @@ class MainWindow(QMainWindow):
             pass
         elif self.frame.find_bar.isVisible():
             self.frame.find_bar.leave()
-        elif self.pages.agent_status(self.flow.current) not in ("idle", "stopping"):
+        elif not self.flow.is_at_main and self.flow.info is not None:
+            self.flow.show_agent(self.flow.info.main_agent)
+        elif self.pages.agent_status(self.flow.agent) not in ("idle", "stopping"):
             if self.frame.notices.is_hinting:
                 self.frame.notices.remove("hint")
                 self.frame.composer.request_stop()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QTextBrowser, QWidget
 
-from desktop_agent.core.ids import SessionId
+from desktop_agent.core.ids import AgentId
 from desktop_agent.gui.queries import Queries
 from desktop_agent.gui.session_flow import SessionFlow
 from desktop_agent.gui.session_pages import SessionPages
@@ -44,19 +44,19 @@ class PageTools(QObject):
 
     def review(self) -> None:
         """Go to the approval that waits longest."""
-        page = self._pages.page(self._flow.current)
+        page = self._pages.page(self._flow.agent)
         if page is not None:
             page.focus_oldest_approval()
 
     def find(self, text: str, backward: bool) -> None:
         """Go to the next place of a text."""
-        page = self._pages.page(self._flow.current)
+        page = self._pages.page(self._flow.agent)
         if page is not None:
             self._frame.find_bar.set_count(page.find(text, backward))
 
     def copy_answer(self) -> None:
         """Copy the last answer."""
-        page = self._pages.page(self._flow.current)
+        page = self._pages.page(self._flow.agent)
         if page is not None:
             page.copy_last_answer()
 
@@ -73,20 +73,21 @@ class PageTools(QObject):
                 lambda names: show(prefix, names), "engine", "complete_path", session_id, prefix
             )
 
-    def load_earlier(self, session_id: SessionId) -> None:
+    def load_earlier(self, agent_id: AgentId) -> None:
         """Show more of what was said before."""
-        first = self._pages.first_seq(session_id)
+        first, session_id = self._pages.first_seq(agent_id), self._flow.current
         self._queries.ask(
-            lambda page: self._pages.prepend(session_id, page.events, page.first_seq),
+            lambda page: self._pages.prepend(agent_id, page.events, page.first_seq),
             "engine",
             "earlier",
             session_id,
             first,
             _EARLIER,
+            agent_id,
         )
 
     def _count_waiting(self) -> None:
-        page = self._pages.page(self._flow.current)
+        page = self._pages.page(self._flow.agent)
         waiting = 0
         if page is not None:
             waiting = page.waiting_count()

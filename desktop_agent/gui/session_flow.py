@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec.structs import replace
 from PySide6.QtCore import QObject, Signal
 
-from desktop_agent.core.events import Event, SessionOpened, SessionsChanged
+from desktop_agent.core.events import AgentOpened, Event, SessionOpened, SessionsChanged
 from desktop_agent.core.ids import AgentId, SessionId, new_session_id
 from desktop_agent.core.notes import Note
 from desktop_agent.core.sessions import SessionInfo
@@ -26,11 +26,13 @@ _TEXT_SCALES = (80, 90, 100, 110, 125, 150, 175, 200)
 class SessionFlow(QObject):
     """Turns wishes into the engine's commands.
 
-    `shown` gives a session that is on screen now. `setup_needed` comes instead of a session
+    `shown` gives a session that is on screen now, `agent_shown` any agent's transcript that
+    is (as a SessionOpened whose main agent it is). `setup_needed` comes instead of a session
     while a model or a folder is missing. `failed` is a sentence for the person.
     """
 
     shown = Signal(object)
+    agent_shown = Signal(object)
     setup_needed = Signal()
     settings_changed = Signal(object)
     workspace_changed = Signal(object)
@@ -51,6 +53,8 @@ class SessionFlow(QObject):
         self._asked_folder = folder
         self._folder = _first_folder(folder, *settings.recent_folders)
         self._wanted: SessionId | None = None
+        self._wanted_agent: AgentId | None = None
+        self._subagent: AgentId | None = None
         self._early: list[Note] = []
         self._leaving: set[SessionId] = set()
         self._has_begun = False
@@ -67,7 +71,14 @@ class SessionFlow(QObject):
     @property
     def agent(self) -> AgentId | None:
         """The agent that the composer talks to."""
+        if self._subagent is not None:
+            return self._subagent
         return self.info.main_agent if self.info is not None else None
+
+    @property
+    def is_at_main(self) -> bool:
+        """Whether the session's main agent is shown, not a subagent."""
+        return self._subagent is None
 
     @property
     def workspace(self) -> Workspace | None:
@@ -88,6 +99,10 @@ class SessionFlow(QObject):
                 self._pages.route(share)
                 share = []
                 self._on_opened(event)
+            elif isinstance(event, AgentOpened):
+                self._pages.route(share)
+                share = []
+                self._on_agent_opened(event)
             else:
                 share.append(event)
         self._pages.route(share)
@@ -98,18 +113,27 @@ class SessionFlow(QObject):
     def _on_opened(self, opened: SessionOpened) -> None:
         if opened.info.id == self._wanted:
             self.current, self._wanted = opened.info.id, None
+            self._subagent = self._wanted_agent = None
             self._folder = opened.info.workspace.root
             self._state.session = opened.info.id
             self._pages.show(opened)
             self.shown.emit(opened)
+            self.agent_shown.emit(opened)
             early, self._early = self._early, []
             for note in early:
                 self.send(note)
 
+    def _on_agent_opened(self, opened: AgentOpened) -> None:
+        shown = self._pages.as_session(opened)
+        if opened.info.id == self._wanted_agent and shown is not None:
+            self._subagent, self._wanted_agent = opened.info.id, None
+            self._pages.show(shown)
+            self.agent_shown.emit(shown)
+
     def _on_sessions(self, sessions: tuple[SessionInfo, ...]) -> None:
         is_gone = self.current is not None and self.current not in self._pages.sessions
         if is_gone:
-            self.current = None
+            self.current = self._subagent = None
         if is_gone or not self._has_begun:
             self._has_begun = True
             self._begin(sessions)
@@ -132,7 +156,7 @@ class SessionFlow(QObject):
         """Begin a session in the present folder; one that was never used is taken again."""
         workspace = self.workspace
         if workspace is None or not self.settings.model:
-            self.current = None
+            self.current = self._subagent = None
             self.setup_needed.emit()
             return
         for info in self._staying():
@@ -147,6 +171,17 @@ class SessionFlow(QObject):
         if session_id != self.current:
             self._wanted = SessionId(session_id)
             self._bridge.post("open_session", self._wanted)
+
+    def show_agent(self, agent_id: str) -> None:
+        """Show the transcript of an agent of this session; the composer then talks to it."""
+        if self.info is None or agent_id == self.agent:
+            return
+        if agent_id == self.info.main_agent:
+            self._wanted = self.current
+            self._bridge.post("open_session", self._wanted)
+        else:
+            self._wanted_agent = AgentId(agent_id)
+            self._bridge.post("open_agent", self._wanted_agent)
 
     def leave(self, session_id: str) -> None:
         """Show something else than a session that is about to be deleted."""
@@ -183,6 +218,7 @@ class SessionFlow(QObject):
             self.set("set_workspace", Workspace(real))
             return
         self.current, self._folder = None, real
+        self._subagent = None
         self.workspace_changed.emit(self.workspace)
         self.begin_session()
 

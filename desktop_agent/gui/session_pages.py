@@ -1,4 +1,4 @@
-"""One page for each session that was looked at lately; each goes on being filled while hidden."""
+"""One page for each agent that was looked at lately; each goes on being filled while hidden."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from msgspec.structs import replace
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QStackedWidget
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.events import (
+    AgentOpened,
     AgentsChanged,
     Event,
     SessionOpened,
@@ -19,13 +21,13 @@ from desktop_agent.core.events import (
 from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.sessions import SessionInfo
 
-_KEPT = 5
+_KEPT = 6
 
 
 class SessionPages(QObject):
-    """Finds the session an event belongs to, and keeps the newest few transcripts.
+    """Finds whom an event belongs to, and keeps the newest few transcripts.
 
-    `page_made` gives each new transcript once, to be wired.
+    `page_made` gives each new transcript once, with its agent's id, to be wired.
     """
 
     page_made = Signal(object, str)
@@ -34,8 +36,8 @@ class SessionPages(QObject):
         super().__init__(stack)
         self._stack = stack
         self._make_view = make_view
-        self._pages: OrderedDict[SessionId, Any] = OrderedDict()
-        self._first_seqs: dict[SessionId, int] = {}
+        self._pages: OrderedDict[AgentId, Any] = OrderedDict()
+        self._first_seqs: dict[AgentId, int] = {}
         self._owners: dict[AgentId, SessionId] = {}
         self._agents: dict[SessionId, tuple[AgentInfo, ...]] = {}
         self.sessions: dict[SessionId, SessionInfo] = {}
@@ -45,11 +47,13 @@ class SessionPages(QObject):
         if isinstance(event, SessionsChanged):
             self.sessions = {info.id: info for info in event.sessions}
             self._owners.update((info.main_agent, info.id) for info in event.sessions)
-            for session_id in [one for one in self._pages if one not in self.sessions]:
-                self.drop(session_id)
+            for agent_id in list(self._pages):
+                if self._owners.get(agent_id) not in self.sessions:
+                    self.drop(agent_id)
         elif isinstance(event, SessionOpened):
             self.sessions.setdefault(event.info.id, event.info)
             self._owners[event.info.main_agent] = event.info.id
+            self._owners.update((agent.id, event.info.id) for agent in event.agents)
             self._agents[event.info.id] = event.agents
         elif isinstance(event, AgentsChanged):
             self._owners.update((agent.id, event.session_id) for agent in event.agents)
@@ -61,70 +65,95 @@ class SessionPages(QObject):
             return event.session_id
         if isinstance(event, SessionOpened):
             return event.info.id
+        if isinstance(event, AgentOpened):
+            return event.info.session_id
         agent_id = getattr(event, "agent_id", None)
         return self._owners.get(agent_id) if agent_id else None
 
     def route(self, events: Sequence[Event]) -> None:
         """Give each kept transcript its share of a batch, in one call."""
-        shares: dict[SessionId, list[Event]] = {}
+        shares: dict[AgentId, list[Event]] = {}
         for event in events:
-            session_id = self.owner(event)
-            if session_id is not None and session_id in self._pages:
-                shares.setdefault(session_id, []).append(event)
-        for session_id, share in shares.items():
-            self._pages[session_id].apply(share)
+            for agent_id in self._readers(event):
+                shares.setdefault(agent_id, []).append(event)
+        for agent_id, share in shares.items():
+            self._pages[agent_id].apply(share)
+
+    def _readers(self, event: Event) -> list[AgentId]:
+        """Return the pages that have to know: an agent's own, or all of its session."""
+        agent_id = getattr(event, "agent_id", None)
+        if agent_id:
+            return [agent_id] if agent_id in self._pages else []
+        session_id = self.owner(event)
+        if session_id is None:
+            return []
+        return [one for one in self._pages if self._owners.get(one) == session_id]
 
     def show(self, opened: SessionOpened) -> None:
-        """Bring the session's transcript to the front; one that was kept is up to date."""
-        session_id = opened.info.id
-        view = self._pages.get(session_id)
+        """Bring an agent's transcript to the front; one that was kept is up to date."""
+        agent_id = opened.info.main_agent
+        view = self._pages.get(agent_id)
         if view is None:
             view = self._make_view()
             self._stack.addWidget(view)
-            self._pages[session_id] = view
+            self._pages[agent_id] = view
             # In front first: it lays out, and scrolls to the end, at its final size.
             self._stack.setCurrentWidget(view)
             view.open(opened)
-            self._first_seqs[session_id] = opened.first_seq
-            self.page_made.emit(view, session_id)
-        self._pages.move_to_end(session_id)
+            self._first_seqs[agent_id] = opened.first_seq
+            self.page_made.emit(view, agent_id)
+        self._pages.move_to_end(agent_id)
         while len(self._pages) > _KEPT:
             self.drop(next(iter(self._pages)))
         self._stack.setCurrentWidget(view)
 
-    def bring(self, session_id: SessionId | None) -> None:
-        """Put the session's transcript in front of another page of the stack."""
-        view = self.page(session_id)
+    def as_session(self, opened: AgentOpened) -> SessionOpened | None:
+        """Return what shows a subagent as a transcript shows a session; None if it is gone."""
+        info = self.sessions.get(opened.info.session_id)
+        if info is None:
+            return None
+        agents = self._agents.get(info.id, ())
+        shown = replace(info, main_agent=opened.info.id, model=opened.info.model or info.model)
+        return SessionOpened(shown, agents, opened.events, opened.first_seq)
+
+    def agents(self, session_id: SessionId | None) -> tuple[AgentInfo, ...]:
+        """Return a session's agents as they are now, the main one first."""
+        return self._agents.get(session_id, ()) if session_id else ()
+
+    def bring(self, agent_id: AgentId | None) -> None:
+        """Put an agent's transcript in front of another page of the stack."""
+        view = self.page(agent_id)
         if view is not None:
             self._stack.setCurrentWidget(view)
 
-    def page(self, session_id: SessionId | None) -> Any:
-        """Return the session's transcript, if it is kept."""
-        return self._pages.get(session_id) if session_id else None
+    def page(self, agent_id: AgentId | None) -> Any:
+        """Return an agent's transcript, if it is kept."""
+        return self._pages.get(agent_id) if agent_id else None
 
-    def drop(self, session_id: SessionId) -> None:
-        """Forget a session's transcript."""
-        view = self._pages.pop(session_id, None)
-        self._first_seqs.pop(session_id, None)
+    def drop(self, agent_id: AgentId) -> None:
+        """Forget an agent's transcript."""
+        view = self._pages.pop(agent_id, None)
+        self._first_seqs.pop(agent_id, None)
         if view is not None:
             self._stack.removeWidget(view)
             view.deleteLater()
 
-    def first_seq(self, session_id: SessionId) -> int:
+    def first_seq(self, agent_id: AgentId) -> int:
         """Return the number of the oldest happening that is shown."""
-        return self._first_seqs.get(session_id, 1)
+        return self._first_seqs.get(agent_id, 1)
 
-    def prepend(self, session_id: SessionId, events: Sequence[Event], first_seq: int) -> None:
+    def prepend(self, agent_id: AgentId, events: Sequence[Event], first_seq: int) -> None:
         """Show earlier happenings on top."""
-        view = self._pages.get(session_id)
+        view = self._pages.get(agent_id)
         if view is not None:
             view.prepend(events, first_seq)
-            self._first_seqs[session_id] = first_seq
+            self._first_seqs[agent_id] = first_seq
 
-    def agent_status(self, session_id: SessionId | None) -> str:
-        """Return what the session's main agent is doing, `idle` when nothing is known."""
-        agents = self._agents.get(session_id, ()) if session_id else ()
-        return agents[0].status if agents else "idle"
+    def agent_status(self, agent_id: AgentId | None) -> str:
+        """Return what an agent is doing, `idle` when nothing is known."""
+        session_id = self._owners.get(agent_id) if agent_id else None
+        found = (one.status for one in self.agents(session_id) if one.id == agent_id)
+        return next(found, "idle")
 
     def running(self) -> tuple[SessionInfo, ...]:
         """Return the sessions at work, also those that wait for the person."""

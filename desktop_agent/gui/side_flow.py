@@ -6,8 +6,9 @@ from typing import Any
 
 from PySide6.QtCore import QObject
 
-from desktop_agent.core.events import Event, ListChanged, SessionOpened
+from desktop_agent.core.events import AgentsChanged, Event, ListChanged, SessionOpened
 from desktop_agent.gui.bridge import Bridge
+from desktop_agent.gui.queries import Queries
 from desktop_agent.gui.session_flow import SessionFlow
 from desktop_agent.gui.session_pages import SessionPages
 from desktop_agent.gui.theme import Theme
@@ -25,6 +26,7 @@ class SideFlow(QObject):
         bridge: Bridge,
         pages: SessionPages,
         flow: SessionFlow,
+        queries: Queries,
         state: WindowState,
     ) -> None:
         super().__init__(frame)
@@ -33,7 +35,10 @@ class SideFlow(QObject):
         self._bridge = bridge
         self._pages = pages
         self._flow = flow
+        self._queries = queries
         self._opened: SessionOpened | None = None
+        self._breadcrumb: Any = None
+        self._is_going_to_ask = False
         self._panel: Any = None
         self._is_asked_for = False
         frame.set_side(has_content=False, is_wanted=state.has_side)
@@ -49,6 +54,20 @@ class SideFlow(QObject):
         if self._panel is not None:
             self._panel.apply(event)
             self._show()
+
+    def show_agent(self, opened: SessionOpened) -> None:
+        """Say whose transcript is shown, and the way back from it."""
+        if self._panel is not None:
+            self._panel.agents.select(opened.info.main_agent)
+        if self._is_going_to_ask:
+            self._is_going_to_ask = False
+            self._show_card()
+        if self._flow.is_at_main and self._breadcrumb is None:
+            return
+        if self._breadcrumb is None:
+            self._make_breadcrumb()
+        bar: Any = self._breadcrumb
+        bar.show_agent(opened.agents, opened.info.main_agent)
 
     def toggle(self) -> None:
         """Show or hide the panel; an empty one comes with its field for a first task."""
@@ -77,19 +96,72 @@ class SideFlow(QObject):
         panel.filled.connect(lambda _: self._show())
         panel.tasks.edited.connect(lambda edit: self._flow.tell("edit_tasks", edit))
         panel.tasks.jump_requested.connect(self._jump)
+        self._connect_agents(panel.agents)
         panel.apply(opened)
+
+    def _connect_agents(self, agents: Any) -> None:
+        post = self._bridge.post
+        agents.opened.connect(self._flow.show_agent)
+        agents.ask_chosen.connect(self._go_to_ask)
+        agents.steered.connect(lambda agent_id, note: post("send", agent_id, note))
+        agents.note_edited.connect(lambda a, note_id, text: post("edit_note", a, note_id, text))
+        agents.note_withdrawn.connect(lambda a, note_id: post("withdraw_note", a, note_id))
+        agents.answered.connect(lambda question_id, text: post("answer", question_id, text))
+        agents.decided.connect(lambda request_id, decision: post("decide", request_id, decision))
+        agents.paused.connect(lambda agent_id: post("pause", agent_id))
+        agents.resumed.connect(lambda agent_id: post("resume", agent_id))
+        agents.stepped.connect(lambda agent_id: post("step", agent_id))
+        agents.stopped.connect(lambda agent_id: post("stop", agent_id))
+        agents.finish_requested.connect(lambda agent_id: post("finish", agent_id))
+        agents.budget_extended.connect(lambda agent_id: post("extend_budget", agent_id))
+        agents.budget_set.connect(lambda agent_id, budget: post("set_budget", agent_id, budget))
+        agents.probe_requested.connect(lambda agent_id: self._probe(agent_id, "probe"))
+        agents.aside_requested.connect(lambda a, question: self._probe(a, "ask_aside", question))
+
+    def _go_to_ask(self, agent_id: str, _: str) -> None:
+        """Show who asks; its oldest card gets the focus."""
+        if agent_id == self._flow.agent:
+            self._show_card()
+        else:
+            self._is_going_to_ask = True
+            self._flow.show_agent(agent_id)
+
+    def _show_card(self) -> None:
+        page = self._pages.page(self._flow.agent)
+        if page is not None:
+            page.focus_oldest_approval()
+
+    def _probe(self, agent_id: str, query: str, *args: str) -> None:
+        """Show what an agent's record, or its model aside, says."""
+        agents = self._panel.agents
+        self._queries.ask(
+            lambda text: agents.set_probe_result(agent_id, text), "engine", query, agent_id, *args
+        )
+
+    def _make_breadcrumb(self) -> None:
+        from desktop_agent.gui.breadcrumb import Breadcrumb  # shown with a subagent only
+
+        self._breadcrumb = Breadcrumb(self._theme, self._frame.center)
+        self._breadcrumb.chosen.connect(self._flow.show_agent)
+        self._frame.add_bar(self._breadcrumb)
 
     def _show(self, *, is_wanted: bool | None = None) -> None:
         has_content = self._panel.has_content or self._is_asked_for
         self._frame.set_side(has_content=has_content, is_wanted=is_wanted)
 
     def _jump(self, call_id: str) -> None:
-        page = self._pages.page(self._flow.current)
+        page = self._pages.page(self._flow.agent)
         if page is not None and call_id:
             page.show_call(call_id)
 
 
 def _has_content(event: Event) -> bool:
-    if isinstance(event, SessionOpened):
-        return any(one.tasks for one in event.lists)
-    return isinstance(event, ListChanged) and bool(event.tasks)
+    match event:
+        case SessionOpened(lists=lists, agents=agents):
+            return any(one.tasks for one in lists) or len(agents) > 1
+        case ListChanged(tasks=tasks):
+            return bool(tasks)
+        case AgentsChanged(agents=agents):
+            return len(agents) > 1
+        case _:
+            return False

@@ -51,6 +51,7 @@ class TaskDelegate(QStyledItemDelegate):
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self._theme = theme
+        self.editor: QWidget | None = None
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
         """Return the height of one line, or of two where something stands below."""
@@ -205,6 +206,7 @@ class TaskDelegate(QStyledItemDelegate):
         field.setObjectName("renameTask")
         field.setAccessibleName(self.tr("Task"))
         field.setMaxLength(_MAX_SUBJECT)
+        self.editor = field
         return field
 
     def updateEditorGeometry(

@@ -89,6 +89,12 @@ class TaskListView(QListView):
         if not index.isValid() or not self._is_on_icon(index, event.position().toPoint()):
             super().mouseDoubleClickEvent(event)
 
+    def commitData(self, editor: QWidget) -> None:
+        """Take the new name once: a field that is closed loses the focus, and says it again."""
+        if editor is self.tasks.editor:
+            self.tasks.editor = None
+            super().commitData(editor)
+
     def dropEvent(self, event: QDropEvent) -> None:
         """Wish for the move; the list comes back in the new order from the engine."""
         source = self.currentIndex()

@@ -57,7 +57,7 @@ class WindowFrame(QWidget):
         self.approvals = ApprovalStrip(theme, self.center)
         self.composer = Composer(theme, self.center)
         self._bottom = self._make_bottom()
-        column = QVBoxLayout(self.center)
+        self._column = column = QVBoxLayout(self.center)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         for part in (self.header, self.find_bar, self.notices):
@@ -92,6 +92,10 @@ class WindowFrame(QWidget):
     def has_side_drawer(self) -> bool:
         """Whether the panel at the far side is a drawer now."""
         return self.width() < _SIDE_DRAWER_BELOW
+
+    def add_bar(self, bar: QWidget) -> None:
+        """Take a bar that stands right below the header."""
+        self._column.insertWidget(1, bar)
 
     def add_side(self, panel: QWidget) -> None:
         """Take the panel at the far side; once."""

@@ -42,7 +42,7 @@ class Person:
 
     @property
     def page(self):
-        return self.window.pages.page(self.window.flow.current)
+        return self.window.pages.page(self.window.flow.agent)
 
     @property
     def text(self):

@@ -3,7 +3,10 @@
 import pytest
 from PySide6.QtWidgets import QStackedWidget, QTextBrowser
 
+from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.events import (
+    AgentOpened,
+    AgentsChanged,
     EngineFailed,
     MessageAdded,
     SessionOpened,
@@ -49,17 +52,17 @@ def show(pages, number, *events):
 
 
 def text(pages, number):
-    return pages.page(SessionId(f"se_{number}")).findChild(QTextBrowser).toPlainText()
+    return pages.page(AgentId(f"ag_{number}")).findChild(QTextBrowser).toPlainText()
 
 
 def test_words_reach_the_session_they_belong_to_even_when_it_is_hidden(pages, qtbot):
     show(pages, 1)
     show(pages, 2)
     pages.route([said(1, "for one"), said(2, "for two"), said(1, "again one")])
-    pages.bring(SessionId("se_1"))
+    pages.bring(AgentId("ag_1"))
     qtbot.waitUntil(lambda: "again one" in text(pages, 1))
     assert "for two" not in text(pages, 1)
-    pages.bring(SessionId("se_2"))
+    pages.bring(AgentId("ag_2"))
     qtbot.waitUntil(lambda: "for two" in text(pages, 2))
 
 
@@ -71,20 +74,40 @@ def test_a_page_that_was_kept_is_not_filled_twice(pages, qtbot):
     assert text(pages, 1).count("once") == 1
 
 
-def test_only_the_five_pages_seen_last_are_kept(pages):
+def test_only_the_six_pages_seen_last_are_kept(pages):
     for number in range(7):
         show(pages, number)
-    kept = [number for number in range(7) if pages.page(SessionId(f"se_{number}"))]
-    assert kept == [2, 3, 4, 5, 6]
+    kept = [number for number in range(7) if pages.page(AgentId(f"ag_{number}"))]
+    assert kept == [1, 2, 3, 4, 5, 6]
 
 
 def test_a_deleted_session_loses_its_page(pages):
     show(pages, 1)
     pages.follow(SessionsChanged((info(2),)))
-    assert pages.page(SessionId("se_1")) is None
+    assert pages.page(AgentId("ag_1")) is None
 
 
 def test_events_of_unknown_agents_and_of_all_do_no_harm(pages):
     show(pages, 1)
     pages.route([said(9, "nobody"), EngineFailed("x", "y"), SessionsChanged((info(1),))])
     assert pages.owner(EngineFailed("x", "y")) is None
+
+
+def test_a_subagents_words_stay_in_its_own_transcript(pages, qtbot):
+    show(pages, 1)
+    child = AgentInfo(AgentId("sa_1"), SessionId("se_1"), "Research", parent_id=AgentId("ag_1"))
+    main = AgentInfo(AgentId("ag_1"), SessionId("se_1"), "Main")
+    pages.follow(AgentsChanged(SessionId("se_1"), (main, child)))
+    opened = AgentOpened(
+        child,
+        (MessageAdded(child.id, Message(MessageId("m"), "assistant", (TextPart("inside"),))),),
+    )
+    shown = pages.as_session(opened)
+    assert pages.owner(opened) == "se_1"
+    pages.show(shown)
+    qtbot.waitUntil(lambda: "inside" in pages.page(child.id).findChild(QTextBrowser).toPlainText())
+    pages.route([said(1, "outside")])
+    pages.bring(AgentId("ag_1"))
+    qtbot.waitUntil(lambda: "outside" in text(pages, 1))
+    assert "inside" not in text(pages, 1)
+    assert "outside" not in pages.page(child.id).findChild(QTextBrowser).toPlainText()

@@ -55,7 +55,7 @@ def write(qtbot, window, text):
 
 
 def shown(window):
-    page = window.pages.page(window.flow.current)
+    page = window.pages.page(window.flow.agent)
     return page.findChild(QTextBrowser).toPlainText() if page is not None else ""
 
 
@@ -75,14 +75,14 @@ def wait_idle(qtbot, window):
 
 def wait_running(qtbot, window):
     def is_running():
-        return window.pages.agent_status(window.flow.current) == "running"
+        return window.pages.agent_status(window.flow.agent) == "running"
 
     qtbot.waitUntil(is_running, timeout=WAIT)
 
 
 def card_button(qtbot, window, name):
     def find():
-        page = window.pages.page(window.flow.current)
+        page = window.pages.page(window.flow.agent)
         page.focus_oldest_approval()
         return [b for b in page.findChildren(QPushButton, name) if b.isVisible() and b.isEnabled()]
 
@@ -163,9 +163,7 @@ def test_a_session_left_behind_goes_on_and_is_marked(window, provider, qtbot):
 def test_stop_ends_the_turn_and_the_window_says_so(window, provider, qtbot):
     provider.push(NeverEnding())
     write(qtbot, window, "Go on for ever")
-    qtbot.waitUntil(
-        lambda: window.pages.agent_status(window.flow.current) == "running", timeout=WAIT
-    )
+    qtbot.waitUntil(lambda: window.pages.agent_status(window.flow.agent) == "running", timeout=WAIT)
     provider.wait_for(1)
     window.commands.stop.trigger()
     wait_idle(qtbot, window)
@@ -175,9 +173,7 @@ def test_stop_ends_the_turn_and_the_window_says_so(window, provider, qtbot):
 def test_esc_asks_once_and_stops_at_the_second_press(window, provider, qtbot):
     provider.push(NeverEnding())
     write(qtbot, window, "Go on for ever")
-    qtbot.waitUntil(
-        lambda: window.pages.agent_status(window.flow.current) == "running", timeout=WAIT
-    )
+    qtbot.waitUntil(lambda: window.pages.agent_status(window.flow.agent) == "running", timeout=WAIT)
     qtbot.keyClick(window, Qt.Key.Key_Escape)
     assert "Esc" in window.frame.notices._text.text()
     assert window.flow.info.status == "running"

@@ -195,11 +195,11 @@ class TranscriptBrowser(QTextBrowser):
 
     def _paint_row(self, painter: QPainter, shown: ShownRow) -> None:
         kind = shown.frame.frameFormat().property(FRAME_KIND)
-        if kind == "user":
+        if kind in ("user", "note"):
             painter.setPen(
                 self._edge("accent") if self._theme.is_high_contrast else Qt.PenStyle.NoPen
             )
-            painter.setBrush(self._theme.color("accentSoft"))
+            painter.setBrush(self._theme.color("accentSoft" if kind == "user" else "sunken"))
             box = self._on_screen(shown.frame)
             painter.drawRoundedRect(box, _BUBBLE_RADIUS, _BUBBLE_RADIUS)
         elif kind == "answer":

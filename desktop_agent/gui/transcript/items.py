@@ -42,6 +42,12 @@ class UserItem:
     at: float = 0.0
     sender: str = ""
 
+    @property
+    def is_from_person(self) -> bool:
+        """Whether the person wrote it: reports and notes of edits come from the app."""
+        is_own = self.sender in {"", "user"}
+        return is_own and not self.text.startswith("[The user edited")
+
 
 @dataclass(frozen=True, slots=True)
 class AnswerItem:

@@ -202,11 +202,14 @@ class Page:
     def _shape(self, row: Row) -> QTextFrameFormat:
         if isinstance(row, UserItem):
             # A short message has a small bubble at the far side.
+            kind = "user" if row.is_from_person else "note"
             natural = text_width(row, self.styles) + 2 * _BUBBLE_PADDING + 2
             indent = max(self.bubble_indent, self._column - natural)
-            left, right = (0, indent) if self.is_mirrored else (indent, 0)
+            # What others say to the agent stands on the near side.
+            is_near = self.is_mirrored == row.is_from_person
+            left, right = (0, indent) if is_near else (indent, 0)
             return self.styles.frame(
-                "user", padding=_BUBBLE_PADDING, top=14, bottom=14, left=left, right=right
+                kind, padding=_BUBBLE_PADDING, top=14, bottom=14, left=left, right=right
             )
         if isinstance(row, AnswerItem):
             return self.styles.frame("answer", top=10, bottom=2)
