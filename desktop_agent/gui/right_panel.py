@@ -37,7 +37,7 @@ class RightPanel(QFrame):
         for part in (self.tasks, self.agents):
             part.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
         self.tasks.filled.connect(lambda _: self._show_parts())
-        self.agents.filled.connect(lambda _: self._show_parts())
+        self.agents.tree.filled.connect(lambda _: self._show_parts())
         self._show_parts()
 
     @property
@@ -52,11 +52,8 @@ class RightPanel(QFrame):
 
     def apply(self, event: Event) -> None:
         """Follow the session that is shown."""
-        had_agents = self._has_agents
         self.tasks.apply(event)
         self.agents.apply(event)
-        if had_agents != self._has_agents:
-            self._show_parts()
 
     def _show_parts(self) -> None:
         # Without subagents the tasks' part stays, with its field for a first task.
