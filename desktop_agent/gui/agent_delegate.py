@@ -50,6 +50,9 @@ class AgentDelegate(QStyledItemDelegate):
         self._theme = theme
         self._can_do = can_do
         self.pointed = ""
+        # Making a font and measuring with it costs more than drawing the words.
+        self._fonts: dict[tuple[str, str], tuple[QFont, QFontMetrics]] = {}
+        theme.changed.connect(self._forget_fonts)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
         """Return the height of two lines."""
@@ -106,8 +109,8 @@ class AgentDelegate(QStyledItemDelegate):
         else:
             far = self._paint_chip(painter, option, words, row, is_selected=is_selected)
         token = "muted" if row.state in _DIM else "fg"
-        font = self._theme.font("ui", "medium")
-        self._text(painter, option, words.adjusted(0, 0, -far, 0), row.name, token, font)
+        room = words.adjusted(0, 0, -far, 0)
+        self._text(painter, option, room, row.name, token, "ui", "medium")
         self._paint_detail(
             painter, option, lower.adjusted(inner, 0, -_EDGE, 0), row, is_selected=is_selected
         )
@@ -142,19 +145,17 @@ class AgentDelegate(QStyledItemDelegate):
         ground, ink = CHIP_TONES.get(row.state, ("line", "muted"))
         if is_selected and ground == "line":
             ground = "raised"
-        font = self._theme.font("caption", "medium")
-        text = QFontMetrics(font).elidedText(
-            row.chip, Qt.TextElideMode.ElideRight, line.width() // 2
-        )
-        width = QFontMetrics(font).horizontalAdvance(text) + 18
-        height = QFontMetrics(font).height() + 4
+        _, metrics = self._font("caption", "medium")
+        text = metrics.elidedText(row.chip, Qt.TextElideMode.ElideRight, line.width() // 2)
+        width = metrics.horizontalAdvance(text) + 18
+        height = metrics.height() + 4
         chip = QRect(line.right() - width + 1, line.center().y() - height // 2 + 1, width, height)
         rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(self._theme.color(ground))
         box = QRectF(QStyle.visualRect(self._direction(option), rect, chip))
         painter.drawRoundedRect(box, height / 2, height / 2)
-        self._text(painter, option, chip.adjusted(9, 0, -8, 0), text, ink, font)
+        self._text(painter, option, chip.adjusted(9, 0, -8, 0), text, ink, "caption", "medium")
         return width + 8
 
     def _paint_detail(
@@ -167,19 +168,22 @@ class AgentDelegate(QStyledItemDelegate):
         is_selected: bool,
     ) -> None:
         """Draw time, tokens and what it does; silence in amber."""
-        font = self._theme.font("small")
         token = "muted" if is_selected else "subtle"
-        metrics = QFontMetrics(font)
+        _, metrics = self._font("small", "regular")
         parts = [(row.elapsed, token), (row.tokens, token)]
         if row.doing:
             parts.append((row.doing, "warn" if row.is_silent else token))
         dot = "  ·  "
+        if not row.is_silent and self._direction(option) == Qt.LayoutDirection.LeftToRight:
+            # The usual case in one stroke.
+            self._text(painter, option, line, dot.join(p for p, _ in parts), token, "small")
+            return
         for place, (text, color) in enumerate(parts):
             if place:
-                self._text(painter, option, line, dot, token, font)
+                self._text(painter, option, line, dot, token, "small")
                 line = line.adjusted(metrics.horizontalAdvance(dot), 0, 0, 0)
             if line.width() > _LEAST:
-                self._text(painter, option, line, text, color, font)
+                self._text(painter, option, line, text, color, "small")
             line = line.adjusted(metrics.horizontalAdvance(text), 0, 0, 0)
 
     def _paint_budget(
@@ -225,19 +229,31 @@ class AgentDelegate(QStyledItemDelegate):
         box: QRect,
         text: str,
         token: str,
-        font: QFont,
+        size: str,
+        weight: str = "regular",
     ) -> None:
         direction = self._direction(option)
+        font, metrics = self._font(size, weight)
         rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
         painter.setFont(font)
         painter.setPen(self._theme.color(token))
         near = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
         aligned = QStyle.visualAlignment(direction, near) | Qt.AlignmentFlag.AlignAbsolute
-        shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, box.width())
+        shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, box.width())
         if direction == Qt.LayoutDirection.RightToLeft and text.strip() == text:
             # Isolated, so that a number keeps its unit and a path its order.
             shown = f"\u2068{shown}\u2069"
         painter.drawText(QStyle.visualRect(direction, rect, box), int(aligned), shown)
+
+    def _forget_fonts(self) -> None:
+        self._fonts.clear()
+
+    def _font(self, size: str, weight: str) -> tuple[QFont, QFontMetrics]:
+        found = self._fonts.get((size, weight))
+        if found is None:
+            font = self._theme.font(size, weight)
+            found = self._fonts[size, weight] = (font, QFontMetrics(font))
+        return found
 
     def _direction(self, option: QStyleOptionViewItem) -> Qt.LayoutDirection:
         return option.direction  # pyright: ignore[reportAttributeAccessIssue]

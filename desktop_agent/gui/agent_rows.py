@@ -237,6 +237,8 @@ def path_of(agents: Sequence[AgentInfo], agent_id: AgentId) -> tuple[AgentInfo, 
 def plain(text: str) -> str:
     """Return text from a model on one line, without marks that turn its direction."""
     flat = " ".join(text.split())
+    if flat.isascii() and flat.isprintable():
+        return flat
     return "".join(one for one in flat if one not in _TURNING and (one.isprintable() or one == " "))
 
 

@@ -51,6 +51,7 @@ class AgentTree(QWidget):
         self._rows: tuple[AgentRow, ...] = ()
         self._is_filled = False
         self._height = 0
+        self._is_showing = False
         self._maker = AgentRowMaker(agent_words())
         self.setObjectName("agentSection")
         self.setAccessibleName(self.tr("Subagents"))
@@ -118,7 +119,9 @@ class AgentTree(QWidget):
     def _show_rows(self) -> None:
         text = self.filter.text().strip()
         shown = matching(self._rows, text) if text and not self.filter.isHidden() else self._rows
+        self._is_showing = True
         self.model.set_rows(shown)
+        self._is_showing = False
         self._none.setVisible(bool(text) and not shown)
         self._none.setText(self.tr("No subagent matches “{text}”").format(text=text))
         self.view.actions_of_row.set_row(self.current)
@@ -145,6 +148,8 @@ class AgentTree(QWidget):
 
     def _fit(self) -> None:
         """Ask for the room of the rows there are, so that what follows stands right below."""
+        if self._is_showing:
+            return  # rows still come; once is enough
         wanted = self.view.sizeHint().height()
         if wanted != self._height:
             self._height = wanted

@@ -141,6 +141,9 @@ class AskRow(QFrame):
         """Enter goes to the card; Space marks; the arrows walk. Nothing is allowed by a key
         that was not pressed on a button.
         """
+        if not self.hasFocus():
+            super().keyPressEvent(event)  # it was meant for the field of the answer
+            return
         match event.key():
             case Qt.Key.Key_Return | Qt.Key.Key_Enter:
                 self.chosen.emit()

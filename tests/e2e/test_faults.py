@@ -136,10 +136,10 @@ CASES = [
 async def test_a_fault_ends_with_one_thing_to_do_and_the_session_goes_on(
     desk: Desk, folder: Path, case: Case
 ) -> None:
-    await asyncio.gather(*(_fail_and_recover(desk, folder, case, name) for name in case.dialects))
+    await asyncio.gather(*(check_one_provider(desk, folder, case, name) for name in case.dialects))
 
 
-async def _fail_and_recover(desk: Desk, folder: Path, case: Case, dialect: str) -> None:
+async def check_one_provider(desk: Desk, folder: Path, case: Case, dialect: str) -> None:
     is_well = threading.Event()
     with provider_of(dialect, is_well, lambda _: case.step) as provider:
         conversation = await desk.session(folder, provider.model, provider.api_base)

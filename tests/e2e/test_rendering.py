@@ -122,7 +122,7 @@ def paint_tip():
     QToolTip.hideText()
 
 
-def look_at_all(person, trap, state):
+def check_all_shown(person, trap, state):
     person.window.grab()
     hover_over_everything(person)
     assert not trap.sprung(), state
@@ -158,20 +158,20 @@ def test_nothing_shown_opens_a_file_or_a_connection(
     me.window.frame.composer.set_text(words)
     QTest.keyClick(me.box, Qt.Key.Key_Return)
     me.asked()
-    look_at_all(me, trap, "a command is asked")
+    check_all_shown(me, trap, "a command is asked")
     me.allow()
     me.until(lambda: len(provider.requests) == 3)
     me.asked()
-    look_at_all(me, trap, "a change is asked")
+    check_all_shown(me, trap, "a change is asked")
     me.allow()
     me.until(lambda: me.find(QWidget, "questionCard"))
-    look_at_all(me, trap, "a question is asked")
+    check_all_shown(me, trap, "a question is asked")
     me.click("skipQuestion")
     me.until(lambda: me.find(QWidget, "faultCard"))
     me.idle()
     for header in me.page.findChildren(QPushButton):
         if header.isCheckable() and header.isVisible():
             header.setChecked(True)
-    look_at_all(me, trap, "a fault is told")
+    check_all_shown(me, trap, "a fault is told")
     me.window.commands.palette.trigger()
-    look_at_all(me, trap, "the palette lists the session")
+    check_all_shown(me, trap, "the palette lists the session")
