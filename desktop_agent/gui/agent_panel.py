@@ -337,7 +337,7 @@ class AgentPanel(QWidget):
         inner = QVBoxLayout(holder)
         inner.setContentsMargins(theme.space("m"), 0, theme.space("m"), theme.space("s"))
         inner.addWidget(self.strip)
-        content = QWidget()
+        content = _Column()
         column = QVBoxLayout(content)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(theme.space("s"))
@@ -355,3 +355,12 @@ class AgentPanel(QWidget):
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         outer.addWidget(self._area)
+
+
+class _Column(QWidget):
+    """Is as high as it has to be: the tree inside scrolls before the panel does."""
+
+    def heightForWidth(self, width: int) -> int:
+        """Return the least height, not the one in which every row can be seen."""
+        layout = self.layout()
+        return -1 if layout is None else layout.minimumHeightForWidth(width)

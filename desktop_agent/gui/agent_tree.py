@@ -16,12 +16,14 @@ from desktop_agent.gui.agent_view import AgentTreeView
 from desktop_agent.gui.agent_words import agent_words
 from desktop_agent.gui.models.snapshot_tree import SnapshotTreeModel
 from desktop_agent.gui.theme import Theme
-from desktop_agent.gui.widgets import SearchField, TextLabel, row
+from desktop_agent.gui.widgets import ElidedLabel, SearchField, TextLabel, row
 
 # Ten looks a second are enough to follow anything.
 _COALESCE_MS = 100
 _SECOND_MS = 1_000
 FILTER_ABOVE = 50
+# In a low window the rest is scrolled.
+_LEAST_ROWS = 3
 
 
 class AgentTree(QWidget):
@@ -134,7 +136,7 @@ class AgentTree(QWidget):
         active = sum(1 for one in self._rows if not one.info.is_ended)
         tokens = short_count(sum(tokens_of(one.info) for one in self._rows))
         words = self.tr("{active} active · {tokens} tokens")
-        self.summary.setText(words.format(active=active, tokens=tokens))
+        self.summary.set_text(words.format(active=active, tokens=tokens))
 
     def _on_soon(self) -> None:
         if self._is_stale:
@@ -153,13 +155,15 @@ class AgentTree(QWidget):
         wanted = self.view.sizeHint().height()
         if wanted != self._height:
             self._height = wanted
-            self.view.setMinimumHeight(min(wanted, 2 * self._theme.size("row2") + 6))
+            self.view.setMinimumHeight(min(wanted, _LEAST_ROWS * self._theme.size("row2") + 6))
             self.view.updateGeometry()
 
     def _build(self) -> None:
         theme = self._theme
         title = TextLabel(self.tr("Subagents"), "title", self)
-        self.summary = TextLabel("", "muted", self)
+        self.summary = ElidedLabel("", role="muted", parent=self)
+        far = Qt.AlignmentFlag.AlignTrailing | Qt.AlignmentFlag.AlignVCenter
+        self.summary.setAlignment(far)
         self.summary.setObjectName("agentSummary")
         self.filter = SearchField(theme, self.tr("Find a subagent"), self)
         self.filter.setObjectName("findAgent")
@@ -189,7 +193,8 @@ class AgentTree(QWidget):
         self.filter.textChanged.connect(self._show_rows)
         self.filter.left.connect(self.view.setFocus)
         edge = theme.space("l")
-        header = row(edge, title, None, self.summary, edge, spacing=0)
+        header = row(edge, title, theme.space("s"), self.summary, edge, spacing=0)
+        header.setStretch(3, 1)
         header.setContentsMargins(0, theme.space("xs"), 0, theme.space("xs"))
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)

@@ -6,7 +6,7 @@ import time
 from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_agent.core.approvals import AllowOnce, Deny
@@ -84,6 +84,7 @@ class AsksPanel(QWidget):
         waiting = self.book.waiting()
         if [ask.key for ask in waiting] != [ask.key for ask in self._shown]:
             before = len(self._shown)
+            self._announce(waiting)
             self._shown = waiting
             self._moved_at = self._now()
             self._show_rows()
@@ -116,6 +117,18 @@ class AsksPanel(QWidget):
             if not several:
                 view.mark.setChecked(False)
         self._show_bar()
+
+    def _announce(self, waiting: tuple[Ask, ...]) -> None:
+        """Say what came from a subagent; the transcript speaks for the main agent."""
+        if not QAccessible.isActive():
+            return
+        for ask in waiting:
+            path = path_of(self.book.agents, ask.agent_id)
+            if ask.key not in self._views and len(path) > 1:
+                words = self.tr("{who} is waiting for you").format(who=self._who(ask.agent_id))
+                event = QAccessibleAnnouncementEvent(self, words)
+                event.setPoliteness(QAccessible.AnnouncementPoliteness.Assertive)
+                QAccessible.updateAccessibility(event)
 
     def _show_ages(self) -> None:
         for view in self._views.values():

@@ -159,7 +159,7 @@ def test_the_header_counts_who_works_and_what_all_of_them_used(panel) -> None:
             agent(DEEP, "c", "completed", parent_id=ONE),
         )
     )
-    assert panel.tree.summary.text() == "2 active · 79k tokens"
+    assert panel.tree.summary.whole_text() == "2 active · 79k tokens"
 
 
 def test_no_clock_and_no_spinner_runs_when_everybody_has_ended(panel, theme: Theme) -> None:
