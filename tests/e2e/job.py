@@ -43,7 +43,7 @@ def script() -> list[Step]:
     return [
         [
             Think("I need to see the file first."),
-            Pace(8, per_second=40, text="Let me see. "),
+            Say("I look at `prices.py`."),
             Calls(("read", {"path": "prices.py"})),
         ],
         _edit,
@@ -55,7 +55,8 @@ def script() -> list[Step]:
 def _edit(request: Received) -> Step:
     assert "return net" in request.results[-1], request.results
     change = {"path": "prices.py", "old_string": WRONG, "new_string": RIGHT}
-    return [Say("The tax is missing. "), Calls(("edit", change))]
+    # Slow enough to be seen arriving, on a busy computer too.
+    return [Pace(16, per_second=20, text="The tax is missing. "), Calls(("edit", change))]
 
 
 def _test(request: Received) -> Step:

@@ -90,6 +90,8 @@ class Person:
         """Wait for an approval that may be answered by now; go there as a person would."""
 
         def armed():
+            if self.page is None:
+                return []
             self.page.focus_oldest_approval()
             cards = self.find(ApprovalCard, "approvalCard")
             return [card for card in cards if card.is_armed and card.isEnabled()]
