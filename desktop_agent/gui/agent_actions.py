@@ -93,7 +93,8 @@ class AgentActions(QObject):
             return self.tr("It has ended")
         if row.state == "stopping" and wish in _NEED_LIFE:
             return self.tr("It is stopping")
-        if wish == "answer" and not row.info.question:
+        # A snapshot may be from just before the question was put.
+        if wish == "answer" and row.state != "needs_answer" and not row.info.question:
             return self.tr("It has asked nothing")
         if wish == "copy" and not row.info.result:
             return self.tr("It has no result yet")
