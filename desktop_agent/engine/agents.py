@@ -62,6 +62,7 @@ class Agents:
         self._children: dict[AgentId, list[AgentId]] = {}
         # What ends as soon as the last of its subagents has.
         self._ending: dict[AgentId, tuple[EndStatus, str]] = {}
+        self._clearing: set[asyncio.Task[None]] = set()
 
     # -- finding ---------------------------------------------------------------------------
 
@@ -226,6 +227,8 @@ class Agents:
     def settle(self, agent: Agent, reason: StopReason, fault: Fault | None) -> None:
         """A turn has ended and nothing waits in the inbox: report, unless others still work."""
         if agent.spec is None:
+            if reason == "cancelled":
+                self._end_commands(agent)
             if not self.live_children(agent):
                 agent.tasks.clear_if_done()
         elif agent.end is not None or self._goes_on(agent, reason):
@@ -256,6 +259,7 @@ class Agents:
         why: ReturnReason = "finished" if status == "completed" else "failed"
         returned = agent.inbox.give_back("stopped" if status == "stopped" else why)
         agent.release()
+        self._end_commands(agent)
         parent = self.parent(agent)
         if parent is None:
             return
@@ -321,9 +325,23 @@ class Agents:
         for one in subtree:
             if one.is_running:
                 one.stop()
+            elif one.spec is None:
+                self._end_commands(one)
             elif one.spec is not None and one.end is None:
                 self._end(one, "stopped", _effects(one))
         self._changed(agent.session.info.id)
+
+    def _end_commands(self, agent: Agent) -> None:
+        """End what the agent's commands left in the background: nobody waits for it now."""
+        if agent.jobs is not None:
+            job = asyncio.get_running_loop().create_task(agent.jobs.close())
+            self._clearing.add(job)
+            job.add_done_callback(self._clearing.discard)
+
+    async def cleared(self) -> None:
+        """Wait until no command of an ended agent is being ended."""
+        if self._clearing:
+            await asyncio.wait(self._clearing)
 
     async def stopped(self, agent: Agent) -> None:
         """Wait until nothing of the subtree runs."""

@@ -131,6 +131,7 @@ class Sessions:
             agent.stop()
         for agent in agents:
             await agent.close()
+        await self._agents.cleared()
         if self._endings:
             await asyncio.wait(self._endings)
         if self._flush_timer is not None:
