@@ -221,6 +221,8 @@ class MainWindow(QMainWindow):
         if is_untouched(opened.info) and not opened.events:
             self._empty.set_folder(opened.info.workspace.root)
             frame.stack.setCurrentWidget(self._empty)
+            # Not on the first prompt: what is typed now is meant for the message box.
+            frame.composer.focus_text()
         self._connection.set_model(opened.info.model)
         self.tools.look()
         self.flow.mark_read()

@@ -430,3 +430,14 @@ def test_another_branch_is_seen_when_the_person_comes_back(quick, project, qtbot
     subprocess.run(["git", "init", "-q", "-b", "side", str(project)], check=True)
     QApplication.sendEvent(quick, QEvent(QEvent.Type.ActivationChange))
     assert "side" in quick.frame.header._place.whole_text()
+
+
+def test_what_is_typed_right_after_the_model_was_chosen_goes_to_the_message_box(
+    open_window, project, qtbot
+):
+    window = open_window(project)
+    window.flow.choose_model("demo", "")
+    ready(qtbot, window)
+    qtbot.waitUntil(lambda: window.focusWidget() is not None, timeout=WAIT)
+    qtbot.keyClicks(window.focusWidget(), "Look around")
+    assert window.frame.composer.draft() == "Look around"
