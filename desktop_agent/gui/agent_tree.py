@@ -54,6 +54,7 @@ class AgentTree(QWidget):
         self._is_filled = False
         self._height = 0
         self._is_showing = False
+        self._marked = AgentId("")
         self._maker = AgentRowMaker(agent_words())
         self.setObjectName("agentSection")
         self.setAccessibleName(self.tr("Subagents"))
@@ -123,11 +124,20 @@ class AgentTree(QWidget):
         shown = matching(self._rows, text) if text and not self.filter.isHidden() else self._rows
         self._is_showing = True
         self.model.set_rows(shown)
+        self._keep_marked()
         self._is_showing = False
         self._none.setVisible(bool(text) and not shown)
         self._none.setText(self.tr("No subagent matches “{text}”").format(text=text))
         self.view.actions_of_row.set_row(self.current)
         self._fit()
+
+    def _keep_marked(self) -> None:
+        """Mark the same agent as before, or none: never another, which a note would reach."""
+        index = self.model.index_of(self._marked)
+        if index != self.view.currentIndex():
+            self.view.setCurrentIndex(index)
+        if not index.isValid():
+            self.view.clearSelection()
 
     def _show_filter(self) -> None:
         self.filter.setVisible(len(self._rows) > FILTER_ABOVE or bool(self.filter.text()))
@@ -144,9 +154,12 @@ class AgentTree(QWidget):
             self.flush()
 
     def _on_current(self, current: QModelIndex) -> None:
+        if self._is_showing:
+            return  # by the view itself, as rows went
         one = self.view.row_at(current)
+        self._marked = one.key if one is not None else AgentId("")
         self.view.actions_of_row.set_row(one)
-        self.selected.emit(one.key if one is not None else "")
+        self.selected.emit(self._marked)
 
     def _fit(self) -> None:
         """Ask for the room of the rows there are, so that what follows stands right below."""
@@ -190,8 +203,12 @@ class AgentTree(QWidget):
         self.view.selectionModel().currentChanged.connect(self._on_current)
         self.view.expanded.connect(self._fit)
         self.view.collapsed.connect(self._fit)
-        self.filter.textChanged.connect(self._show_rows)
+        self.filter.textChanged.connect(self.flush)
         self.filter.left.connect(self.view.setFocus)
+        self._lay_out(title)
+
+    def _lay_out(self, title: TextLabel) -> None:
+        theme = self._theme
         edge = theme.space("l")
         header = row(edge, title, theme.space("s"), self.summary, edge, spacing=0)
         header.setStretch(3, 1)

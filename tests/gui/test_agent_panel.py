@@ -237,6 +237,19 @@ def test_above_fifty_a_filter_finds_one_with_its_parents(panel) -> None:
     assert panel.tree.current.key == DEEP
 
 
+def test_a_filter_never_aims_the_field_at_another_agent(panel) -> None:
+    panel.apply(opened(*[agent(AgentId(f"x{n}"), f"worker {n}") for n in range(60)]))
+    panel.select("x7")
+    panel.strip.input.field.setText("use euros")
+    panel.tree.filter.setText("worker 8")
+    assert panel.tree.current is None
+    assert panel.strip.isHidden()
+    panel.tree.filter.clear()
+    panel.tree.flush()
+    assert panel.strip.agent_id == "x7"
+    assert panel.strip.input.field.text() == "use euros"
+
+
 def test_a_name_from_a_model_can_not_turn_the_line_around() -> None:
     assert plain("a\u202eb\nc\x1b[0m") == "ab c[0m"
     assert [short_count(n) for n in (999, 42_700, 79_000, 170_000, 1_200_000)] == [
