@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,8 +16,8 @@ from desktop_agent.adapters.sqlite_store import SqliteStore
 from desktop_agent.core.events import EngineFailed, Event
 from desktop_agent.core.faults import ModelError
 from desktop_agent.core.settings import Settings
+from desktop_agent.core.tool import Tool
 from desktop_agent.engine.engine import Engine
-from desktop_agent.tools.builtin import builtin_tools
 from desktop_agent.tools.jobs import Jobs
 
 _log = logging.getLogger(__name__)
@@ -93,7 +93,7 @@ async def compose(
         engine = Engine(
             model=model,
             store=store,
-            tools=builtin_tools(),
+            tools=_tools,
             settings=settings or file.load(),
             emit=emit,
             spill_dir=_private(data_dir / "outputs"),
@@ -117,6 +117,13 @@ async def _warm(model: HostedModel, secrets: Secrets) -> None:
     except ModelError as error:
         # The first message tries again, and tells the person.
         _log.warning("the model host did not start: %s", error)
+
+
+def _tools() -> Sequence[Tool]:
+    # They bring pydantic. A window that nobody has written in does without.
+    from desktop_agent.tools.builtin import builtin_tools
+
+    return builtin_tools()
 
 
 def _on_host_died() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 import os
 import time
@@ -211,6 +210,8 @@ class ModelCatalog:
         key = self._secrets.key_for(provider.name)
         if key is None:
             return ()
+        import hashlib  # brings OpenSSL: not before someone has keys
+
         # The key itself is not to lie about in one more place.
         kept_as = (provider.name, hashlib.sha256(key.encode()).hexdigest())
         at, models = self._kept.get(kept_as, (0.0, ()))

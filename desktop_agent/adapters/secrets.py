@@ -9,7 +9,6 @@ import re
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from secrets import token_hex
 from typing import Any, Literal
 
 import msgspec
@@ -218,7 +217,7 @@ def _real_ring() -> Any:
     ring = _quietly(keyring.get_keyring)
     if ring is None or not _is_real(ring):
         return None
-    name, value = f"probe-{token_hex(4)}", token_hex(8)
+    name, value = f"probe-{os.urandom(4).hex()}", os.urandom(8).hex()
     _quietly(lambda: ring.set_password(_KEYRING_NAME, name, value))
     is_kept = _quietly(lambda: ring.get_password(_KEYRING_NAME, name)) == value
     if is_kept:

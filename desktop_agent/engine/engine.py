@@ -40,12 +40,14 @@ from desktop_agent.engine.session import Session
 from desktop_agent.engine.sessions import UNTITLED, Sessions
 from desktop_agent.engine.steering import Steering
 from desktop_agent.engine.tasks import TaskError
+from desktop_agent.engine.toolbox import Toolbox
 
 
 class Engine:
     """Runs sessions. All commands are for the engine thread; they return nothing.
 
-    `emit` hears every event after it is on disk. `new_jobs` makes an agent's place for
+    `emit` hears every event after it is on disk. `tools` may be what finds them, called when
+    they are needed first. `new_jobs` makes an agent's place for
     background commands; it has an async `close`. `is_contained` tells that commands run
     behind an OS sandbox.
     """
@@ -55,7 +57,7 @@ class Engine:
         *,
         model: Model,
         store: Store,
-        tools: Sequence[Tool],
+        tools: Sequence[Tool] | Callable[[], Sequence[Tool]],
         settings: Settings,
         emit: Callable[[Event], None],
         spill_dir: Path,
@@ -72,8 +74,10 @@ class Engine:
         self._emit = self._sessions.emit
         self._approvals = Approvals(store)
         self._questions = Questions()
+        self._toolbox = Toolbox(tools)
+        self._getting_ready: asyncio.Future[object] | None = None
         self._dispatch = Dispatch(
-            tools={tool.name: tool for tool in tools},
+            tools=self._toolbox,
             approvals=self._approvals,
             questions=self._questions,
             report_failure=self._emit,
@@ -100,6 +104,14 @@ class Engine:
         """
         self._thread = threading.get_ident()
         self._sessions.restore()
+
+    def get_ready(self) -> None:
+        """Load what a first message needs, behind the scenes: somebody is writing one."""
+        self._check_thread()
+        if self._getting_ready is None:
+            self._getting_ready = asyncio.get_running_loop().run_in_executor(
+                None, self._toolbox.load
+            )
 
     async def close(self) -> None:
         """Stop every agent, end its processes and write what is buffered."""

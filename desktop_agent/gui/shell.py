@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable
 from types import FrameType, TracebackType
+from typing import Any
 
 from PySide6.QtCore import (
     QElapsedTimer,
@@ -96,6 +97,7 @@ def wait_for_paint(window: MainWindow) -> None:
 
 def run_loop(app: QApplication, window: MainWindow, bridge: Bridge, compose: Compose) -> int:
     """Start the engine and run the window's loop; returns when the app quits."""
+    _import_asyncio()
     # Loaded behind the first paint: they are a fifth of what the start would take.
     import asyncio
 
@@ -119,6 +121,22 @@ def run_loop(app: QApplication, window: MainWindow, bridge: Bridge, compose: Com
         bridge.close()
         ender.close()
     return 0
+
+
+def _import_asyncio() -> None:
+    """Import asyncio without OpenSSL, 5 MB that it takes along wherever it finds it.
+
+    The loops of this process speak plain pipes. HTTPS clients bring their own TLS with ssl,
+    which they import as ever.
+    """
+    if "ssl" in sys.modules or "asyncio" in sys.modules:
+        return
+    absent: Any = None  # what makes an import fail, as on a Python built without OpenSSL
+    sys.modules["ssl"] = absent
+    try:
+        import asyncio  # noqa: F401
+    finally:
+        del sys.modules["ssl"]
 
 
 def show_defects(window: MainWindow) -> None:

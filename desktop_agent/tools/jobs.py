@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -40,7 +40,7 @@ class Jobs:
 
     def __init__(self) -> None:
         self.outputs: set[Path] = set()
-        self._token = secrets.token_hex(8)
+        self._token = os.urandom(8).hex()
         self._count = 0
         self._started = 0
         self._jobs: dict[str, Job] = {}

@@ -129,7 +129,7 @@ async def test_what_changed_while_it_waited_is_not_run(tmp_path: Path) -> None:
     shifty = tool(
         "shifty", run, access=Access.WRITE, preview=lambda _: Preview(f"Write {next(shown)}?")
     )
-    rig.engine._dispatch._tools["shifty"] = shifty  # type: ignore[index]
+    rig.engine._toolbox.load()["shifty"] = shifty
     rig.send("go")
     asked = await rig.until(ApprovalRequested)
     rig.engine.decide(asked.request.id, AllowOnce())

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any, Protocol, Self
 from urllib.parse import urlsplit
-
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
 
 _LINK_SCHEMES = frozenset({"http", "https", "mailto"})
 # More than this nesting is a trick, not a text.
@@ -17,6 +15,37 @@ _MAX_NESTING = 24
 # Of a longer list that still comes, only the end is written again and again.
 _LONG_LIST = 12
 _TASK = re.compile(r"\[([ xX])\]\s+")
+
+
+class Token(Protocol):
+    """What is used of the parser's tokens; the parser is loaded with the first text to parse."""
+
+    type: str
+    tag: str
+    content: str
+    info: str
+    hidden: bool
+    level: int
+    nesting: Any
+    map: list[int] | None
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """The attributes of an HTML tag."""
+        ...
+
+    @property
+    def children(self) -> Sequence[Self] | None:
+        """The pieces of a line."""
+        ...
+
+    def attrGet(self, name: str) -> Any:
+        """Return an attribute."""
+        ...
+
+    def copy(self, **changes: Any) -> Self:
+        """Return a changed copy."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +74,12 @@ class Block:
 def parse(text: str, *, is_whole: bool = True) -> tuple[Block, ...]:
     """Return the top-level blocks. Of a text that still comes, a last `-` makes no heading."""
     return tuple(_blocks(_parser(is_whole).parse(text)))
+
+
+def get_ready() -> None:
+    """Load the parser; may be called on another thread."""
+    parse("-")
+    parse("-", is_whole=False)
 
 
 def split_open(text: str) -> tuple[tuple[Block, ...], str]:
@@ -114,7 +149,9 @@ def task_mark(text: str) -> tuple[bool | None, str]:
 
 
 @cache
-def _parser(is_whole: bool) -> MarkdownIt:
+def _parser(is_whole: bool) -> Any:
+    from markdown_it import MarkdownIt  # sixty modules: not before there is a text
+
     parser = MarkdownIt("commonmark", {"html": False, "linkify": True, "maxNesting": _MAX_NESTING})
     parser.enable(["table", "strikethrough", "linkify"])
     assert parser.linkify is not None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from markdown_it.token import Token
 from PySide6.QtCore import Qt
 from PySide6.QtGui import (
     QTextCharFormat,
@@ -15,6 +14,7 @@ from PySide6.QtGui import (
     QTextTableFormat,
 )
 
+from desktop_agent.gui.transcript.markdown import Token
 from desktop_agent.gui.transcript.styles import FRAME_KIND, Styles
 
 # More cells than this are cut: each is a layout of its own.

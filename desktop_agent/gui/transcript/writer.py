@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from markdown_it.token import Token
 from PySide6.QtCore import QUrl
 from PySide6.QtGui import (
     QTextBlockFormat,
@@ -23,7 +22,7 @@ from desktop_agent.gui.transcript.characters import (
     without_direction_marks,
 )
 from desktop_agent.gui.transcript.code_colors import is_ready, spans_by_line
-from desktop_agent.gui.transcript.markdown import Block, safe_link, task_mark
+from desktop_agent.gui.transcript.markdown import Block, Token, safe_link, task_mark
 from desktop_agent.gui.transcript.styles import (
     FRAME_LANGUAGE,
     LIST_INDENT,
