@@ -20,6 +20,7 @@ from desktop_agent.core.events import (
     TurnEnded,
 )
 from desktop_agent.core.models import DEMO_MODEL
+from desktop_agent.core.questions import Question
 from desktop_agent.core.settings import Settings
 from desktop_agent.gui.backend import Compose
 from desktop_agent.gui.bridge import Bridge
@@ -64,10 +65,9 @@ class DemoRun(QObject):
                     self._say(f"  decided: {type(event.decision).__name__}")
                 case QuestionAsked():
                     self._say(f"  asks: {event.question.text}")
-                    answer = event.question.options[0] if event.question.options else "Go on"
-                    page = self._window.pages.page(self._window.flow.agent)
-                    page.answered.emit(event.question.id, answer)
-                case TurnEnded():
+                    if event.agent_id == self._window.flow.agent:
+                        self._answer(event.question)
+                case TurnEnded() if event.agent_id == self._window.flow.agent:
                     self._say(f"The turn ended: {event.reason}")
                     self.exit_code = 0 if event.reason == "finished" else 1
                     QTimer.singleShot(_SETTLE_MS, self, self._finish)
@@ -87,6 +87,12 @@ class DemoRun(QObject):
         self._say(f"You: {_REQUEST}")
         field = self._window.focusWidget()
         QTest.keyClick(field, Qt.Key.Key_Return)
+
+    def _answer(self, question: Question) -> None:
+        # What a subagent asks, the agent that started it answers.
+        answer = question.options[0] if question.options else "Go on"
+        page = self._window.pages.page(self._window.flow.agent)
+        page.answered.emit(question.id, answer)
 
     def _allow(self) -> None:
         """Press the card's own button; it counts only some time after the card appeared."""

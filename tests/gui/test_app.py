@@ -1,6 +1,7 @@
 """Starting the app: the right thing opens, and when nothing can, it says why in one sentence."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -75,9 +76,7 @@ def test_a_wayland_desktop_needs_no_x_server(tmp_path):
 
 
 def test_the_demo_does_its_job_in_the_real_window_without_a_person(tmp_path):
-    folder = tmp_path / "garden"
-    folder.mkdir()
-    (folder / "beans.md").write_text("# Beans\n\n- [ ] sow\n", encoding="utf-8")
+    folder = shutil.copytree(paths.resource("demo"), tmp_path / "garden")
     picture = tmp_path / "window.png"
     done = start("--demo-run", str(folder), "--screenshot", str(picture))
     assert done.returncode == 0, done.stdout + done.stderr
