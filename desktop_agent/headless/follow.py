@@ -1,14 +1,16 @@
-"""Hears a run's events: prints them, refuses what nobody can allow, knows when all is idle."""
+"""Hears a run's events: prints them, refuses what nobody can allow, knows when the tree is idle."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Literal
 
+from desktop_agent.core.agents import ENDED
 from desktop_agent.core.approvals import Deny
 from desktop_agent.core.events import (
     AgentsChanged,
     ApprovalRequested,
+    BudgetReached,
     EngineFailed,
     Event,
     MessageAdded,
@@ -18,12 +20,16 @@ from desktop_agent.core.events import (
     TurnEnded,
     TurnStarted,
 )
-from desktop_agent.core.ids import SessionId
+from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.usage import Usage
 from desktop_agent.engine.engine import Engine
 from desktop_agent.headless.output import EndReason, Printer
 
+Cut = Literal["timeout", "interrupted", "budget"]
+
+# Nothing goes on by itself from here; nobody is there to resume what is paused.
+_RESTS = frozenset({"idle", "paused", *ENDED})
 _NO_ONE_ALLOWS = "Go on without it, and say what is left to do."
 _NO_ONE_ANSWERS = (
     "Nobody is here to answer. Decide by yourself what is most sensible, and say what you chose."
@@ -43,7 +49,7 @@ class Follower:
         self.sessions: dict[SessionId, SessionInfo] = {}
         self._printer = printer
         self._engine: Engine | None = None
-        self._cut: Literal["timeout", "interrupted"] | None = None
+        self._cut: Cut | None = None
         self._has_begun = False
         self._turn_is_over = False
 
@@ -56,8 +62,8 @@ class Follower:
         """Take the engine whose requests are answered from now on."""
         self._engine = engine
 
-    def cut(self, why: Literal["timeout", "interrupted"]) -> None:
-        """Stop the agent; a second time, don't wait for it to end either."""
+    def cut(self, why: Cut) -> None:
+        """Stop the whole tree; a second time, don't wait for it to end either."""
         if self._cut is not None:
             self.idle.set()
             return
@@ -78,26 +84,38 @@ class Follower:
             case ApprovalRequested() | QuestionAsked():
                 # The request waits for its answer only after this event: answer it later.
                 asyncio.get_running_loop().call_soon(self._answer, event)
-            case MessageAdded(message=message) if message.role == "assistant" and message.text:
-                self.text = message.text
+            case BudgetReached():
+                asyncio.get_running_loop().call_soon(self._stop_for_budget)
+            case MessageAdded(agent_id=agent_id, message=message) if self._is_main(agent_id):
+                if message.role == "assistant" and message.text:
+                    self.text = message.text
             case _:
                 self._follow_turn(event)
 
     def _follow_turn(self, event: Event) -> None:
         match event:
-            case TurnStarted():
+            case TurnStarted(agent_id=agent_id) if self._is_main(agent_id):
                 self._has_begun, self._turn_is_over = True, False
-            case TurnEnded():
-                self._turn_is_over = True
+            case TurnEnded(agent_id=agent_id):
                 self.usage += event.usage
-                self.reason = self._cut or _reason_of(event)
-            case AgentsChanged(agents=agents) if self._turn_is_over:
-                if all(agent.status == "idle" for agent in agents):
+                if self._is_main(agent_id):
+                    self._turn_is_over = True
+                    self.reason = self._cut or _reason_of(event)
+            case AgentsChanged() if self._turn_is_over:
+                if _rests(event):
                     self.idle.set()
             case EngineFailed() if not self._has_begun:
                 self.idle.set()
             case _:
                 pass
+
+    def _stop_for_budget(self) -> None:
+        # Several agents can be held by one budget: only the first of them stops the run.
+        if self._cut is None:
+            self.cut("budget")
+
+    def _is_main(self, agent_id: AgentId) -> bool:
+        return self.session is not None and agent_id == self.session.main_agent
 
     def _answer(self, event: ApprovalRequested | QuestionAsked) -> None:
         if self._engine is None:
@@ -116,6 +134,13 @@ class Follower:
             # Whoever read this has gone: nobody would see the rest.
             self.broken = error
             self.cut("interrupted")
+
+
+def _rests(event: AgentsChanged) -> bool:
+    """Whether nothing of the tree will do anything by itself."""
+    states = {agent.status for agent in event.agents}
+    # Whoever waits for a paused subagent rests with it.
+    return states <= (_RESTS | {"waiting_children"} if "paused" in states else _RESTS)
 
 
 def _reason_of(ended: TurnEnded) -> EndReason:

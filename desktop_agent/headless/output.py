@@ -10,17 +10,21 @@ import msgspec
 
 from desktop_agent.core.approvals import Deny
 from desktop_agent.core.events import (
+    AgentEnded,
+    AgentSpawned,
     ApprovalResolved,
     EngineFailed,
     Event,
     MessageAdded,
     PartDelta,
     RetryScheduled,
+    SessionOpened,
     ToolEnded,
     ToolStarted,
     TurnEnded,
 )
 from desktop_agent.core.faults import Fault
+from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import FilesDisplay, Message, OutputDisplay, ToolCall, Value
 from desktop_agent.core.usage import Usage
 
@@ -37,7 +41,7 @@ _LINE = 160
 
 
 class RunEnded(Value, frozen=True):
-    """The last line of a run. `text` is the last the model said, `usage` that of this run."""
+    """The last line of a run. `text` is the main agent's last, `usage` all agents' of this run."""
 
     reason: EndReason
     text: str
@@ -81,24 +85,32 @@ class JsonLines:
 
 
 class Text:
-    """The model's words as they come, a line for each tool call; what went wrong to `errors`."""
+    """The main agent's words as they come, a line for each tool call; trouble to `errors`.
+
+    A subagent's words come whole, and all of its lines begin with its name.
+    """
 
     def __init__(self, out: TextIO, errors: TextIO) -> None:
         self._out = out
         self._errors = errors
         self._calls: dict[str, ToolCall] = {}
         self._doing: dict[str, str] = {}
+        self._names: dict[AgentId, str] = {}
         self._streamed = ""
         self._is_mid_line = False
 
     def show(self, event: Event) -> None:
         """Print what a person wants to know of the event, often nothing."""
         match event:
-            case PartDelta(kind="text", text=text, message_id=message_id):
-                self._streamed = message_id
+            case PartDelta(kind="text", text=text) if event.agent_id not in self._names:
+                self._streamed = event.message_id
                 self._write(text)
             case MessageAdded(message=message) if message.role == "assistant":
-                self._on_message(message)
+                self._on_message(message, self._names.get(event.agent_id, ""))
+            case SessionOpened(agents=agents):
+                self._names |= {a.id: a.name for a in agents if a.parent_id is not None}
+            case AgentSpawned(agent_id=agent_id, spec=spec):
+                self._names[agent_id] = spec.name
             case ToolStarted(call=call, doing=doing):
                 self._doing[call.id] = doing
             case ToolEnded():
@@ -115,9 +127,14 @@ class Text:
         self._new_line()
         self._out.flush()
 
-    def _on_message(self, message: Message) -> None:
+    def _on_message(self, message: Message, name: str) -> None:
         for call in message.tool_calls:
             self._calls[call.id] = call
+        if name:
+            lines = [line for line in message.text.splitlines() if line.strip()]
+            for line in lines:
+                self._line(self._out, f"[{name}] {line}")
+            return
         if message.text and self._streamed != message.id:
             self._write(message.text)
         self._new_line()
@@ -127,14 +144,22 @@ class Text:
         call = self._calls.pop(call_id, None)
         doing = self._doing.pop(call_id, "") or _named(call)
         sign = "•" if ended.outcome == "ok" else "✗"
-        self._line(self._out, f"{sign} {doing}: {_told(ended)}")
+        self._line(self._out, f"{self._whose(ended.agent_id)}{sign} {doing}: {_told(ended)}")
+
+    def _whose(self, agent_id: AgentId) -> str:
+        name = self._names.get(agent_id, "")
+        return f"[{name}] " if name else ""
 
     def _on_trouble(self, event: Event) -> None:
         match event:
             case RetryScheduled(delay_s=delay, fault=fault):
-                self._line(self._errors, f"Trying again in {delay:.0f} s: {fault.message}")
+                whose = self._whose(event.agent_id)
+                self._line(self._errors, f"{whose}Trying again in {delay:.0f} s: {fault.message}")
             case TurnEnded(fault=Fault(message=message)):
-                self._line(self._errors, f"Error: {message}")
+                self._line(self._errors, f"{self._whose(event.agent_id)}Error: {message}")
+            case AgentEnded(status="stopped" | "over_budget" as status):
+                whose = self._whose(event.agent_id)
+                self._line(self._errors, f"{whose}Ended: {status.replace('_', ' ')}.")
             case EngineFailed(message=message):
                 self._line(self._errors, f"Error: {message}")
             case _:
