@@ -67,6 +67,11 @@ class AgentDelegate(QStyledItemDelegate):
         box = QRect(rect.left() + _EDGE, upper.center().y() - size // 2 + 1, size, size)
         return QStyle.visualRect(direction, rect, box)
 
+    def words_box(self, rect: QRect, direction: Qt.LayoutDirection) -> QRect:
+        """Return where everything but the state icon is."""
+        inner = _EDGE + self._theme.icon_px(_ICON) + 1
+        return QStyle.visualRect(direction, rect, rect.adjusted(inner, 0, 0, 0))
+
     def wish_at(self, rect: QRect, where: QPoint, direction: Qt.LayoutDirection) -> str:
         """Return the wish of the button at a place of a row; empty where there is none."""
         for wish in ROW_WISHES:
@@ -100,7 +105,7 @@ class AgentDelegate(QStyledItemDelegate):
         state: QStyle.StateFlag = option.state  # pyright: ignore[reportAttributeAccessIssue]
         is_selected = bool(state & QStyle.StateFlag.State_Selected)
         upper, lower = self._lines(rect)
-        self._paint_state(painter, option, row)
+        self.paint_state(painter, option, row)
         inner = _EDGE + self._theme.icon_px(_ICON) + _GAP
         words = upper.adjusted(inner, 0, -_EDGE, 0)
         if state & (QStyle.StateFlag.State_MouseOver | QStyle.StateFlag.State_HasFocus):
@@ -118,7 +123,8 @@ class AgentDelegate(QStyledItemDelegate):
             self._paint_budget(painter, option, lower.adjusted(inner, 0, -_EDGE, 0), row)
         painter.restore()
 
-    def _paint_state(self, painter: QPainter, option: QStyleOptionViewItem, row: AgentRow) -> None:
+    def paint_state(self, painter: QPainter, option: QStyleOptionViewItem, row: AgentRow) -> None:
+        """Draw the state icon alone: all that changes while a spinner turns."""
         theme = self._theme
         rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
         box = self.icon_box(rect, self._direction(option))

@@ -14,7 +14,7 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QContextMenuEvent, QHelpEvent, QMouseEvent, QPainter
+from PySide6.QtGui import QContextMenuEvent, QHelpEvent, QMouseEvent, QPainter, QPaintEvent, QRegion
 from PySide6.QtWidgets import (
     QFrame,
     QStyle,
@@ -47,6 +47,7 @@ class AgentTreeView(QTreeView):
         self._theme = theme
         self._pressed: tuple[QPersistentModelIndex, str] | None = None
         self._pointer: QPoint | None = None
+        self._dirty = QRegion()
         self.setObjectName("agentTree")
         self.setAccessibleName(self.tr("Subagents"))
         self.setHeaderHidden(True)
@@ -98,6 +99,11 @@ class AgentTreeView(QTreeView):
 
     # -- drawing ---------------------------------------------------------------------------
 
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Remember what is to be painted: often it is spinners only."""
+        self._dirty = event.region()
+        super().paintEvent(event)
+
     def drawRow(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         """Draw the ground over the whole width, the chevron, then the row."""
         whole: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
@@ -124,7 +130,11 @@ class AgentTreeView(QTreeView):
         one.rect = rect  # pyright: ignore[reportAttributeAccessIssue]
         one.state = state  # pyright: ignore[reportAttributeAccessIssue]
         one.direction = self.layoutDirection()  # pyright: ignore[reportAttributeAccessIssue]
-        self.rows.paint(painter, one, index)
+        row = self.row_at(index)
+        if row is None or self._dirty.intersects(self.rows.words_box(rect, self.layoutDirection())):
+            self.rows.paint(painter, one, index)
+        else:
+            self.rows.paint_state(painter, one, row)
 
     def _paint_chevron(self, painter: QPainter, rect: QRect, index: _Index) -> None:
         is_mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft

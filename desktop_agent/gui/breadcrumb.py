@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QEvent, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
 from desktop_agent.core.agents import AgentInfo
@@ -41,6 +41,12 @@ class Breadcrumb(QFrame):
             self._fill()
         self.setVisible(len(path) > 1)
 
+    def changeEvent(self, event: QEvent) -> None:
+        """Turn the marks with the window."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.LayoutDirectionChange:
+            self._fill()
+
     def _fill(self) -> None:
         while self._line.count() > 1:
             item = self._line.takeAt(0)
@@ -50,7 +56,7 @@ class Breadcrumb(QFrame):
                 part.deleteLater()
         for place, (agent_id, name) in enumerate(self._path):
             if place:
-                mark = TextLabel("▸", "subtle", self)
+                mark = TextLabel("◂" if self.isRightToLeft() else "▸", "subtle", self)
                 mark.setAccessibleName(" ")
                 self._insert(mark)
             self._insert(self._part(agent_id, name, is_last=place == len(self._path) - 1))

@@ -123,12 +123,24 @@ class SteerStrip(QFrame):
         for note in rows:
             view = self._views.get(note.note.id) or self._add(note)
             view.show_row(note, ledger.status, ledger.tools)  # type: ignore[union-attr]
+        self._show_others(sum(1 for one in rows if one.state == "queued"))
         counts = ledger is not None and ledger.tools and any(one.can_change for one in rows)
         if counts and self.isVisible():
             if not self._clock.isActive():
                 self._clock.start()
         else:
             self._clock.stop()
+
+    def _show_others(self, mine: int) -> None:
+        """Tell of notes that wait and are not in sight, as after a restart."""
+        agent = self._agent
+        is_held = agent is not None and agent.state in ("paused", "held")
+        count = agent.info.waiting_notes - mine if agent is not None and is_held else 0
+        self._others.setVisible(count > 0)
+        words = self.tr("One more note waits for it. Its transcript shows it.")
+        if count > 1:
+            words = self.tr("%n more notes wait for it. Its transcript shows them.", "", count)
+        self._others.setText(words)
 
     # -- parts -----------------------------------------------------------------------------
 
@@ -236,6 +248,9 @@ class SteerStrip(QFrame):
         self.input.sent.connect(self._on_sent)
         self._notes = QVBoxLayout()
         self._notes.setSpacing(2)
+        self._others = TextLabel("", "caption", self)
+        self._others.setWordWrap(True)
+        self._others.hide()
         head = row(self._name, self._step, self._open)
         head.setStretch(0, 1)
         column = QVBoxLayout(self)
@@ -245,6 +260,7 @@ class SteerStrip(QFrame):
         for block in (self.asked, self.held, self.doubt):
             column.addWidget(block)
         column.addLayout(self._notes)
+        column.addWidget(self._others)
         column.addWidget(self.quote)
         column.addWidget(self.input)
         column.addWidget(self._button_row())

@@ -659,3 +659,14 @@ def test_every_control_has_a_name(panel) -> None:
     for one in panel.findChildren(QPushButton):
         assert one.accessibleName(), one.objectName()
     assert panel.tree.model.index(0, 0).data(ROW_ROLE).spoken.startswith("tester, needs an answer")
+
+
+def test_after_a_restart_notes_that_still_wait_are_spoken_of(panel) -> None:
+    held = agent(ONE, "a", "paused", waiting_notes=2)
+    panel.apply(opened(held))
+    panel.select(ONE)
+    assert not panel.strip._others.isHidden()
+    assert panel.strip._others.text().startswith("2 more notes wait")
+    panel.apply(AgentOpened(held, (NoteQueued(ONE, note()), NoteQueued(ONE, note("x", "no_2")))))
+    assert panel.strip._others.isHidden()
+    assert len(states(panel)) == 2
