@@ -81,9 +81,9 @@ async def compose(
 ) -> Backend:
     """Open the sessions and start the engine.
 
-    Without `settings` the file's are used. `is_warmed` starts the model host and reads the
-    keyring at once, in the background; else both wait until they are needed. Raises
-    StoreLocked when another copy of the app has the sessions file.
+    Without `settings` the file's are used. `is_warmed` starts the model host at once, in the
+    background; else it waits until it is needed, as the keyring does. Raises StoreLocked
+    when another copy of the app has the sessions file.
     """
     file = SettingsFile(config_dir / "settings.json")
     secrets = Secrets(config_dir)
@@ -106,14 +106,13 @@ async def compose(
         store.close()
         raise
     catalog = ModelCatalog(secrets, model)
-    warming = asyncio.create_task(_warm(model, secrets)) if is_warmed else None
+    warming = asyncio.create_task(_warm(model)) if is_warmed else None
     return Backend(engine, model, store, secrets, catalog, file, warming)
 
 
-async def _warm(model: HostedModel, secrets: Secrets) -> None:
+async def _warm(model: HostedModel) -> None:
     try:
         await model.start()
-        await secrets.load()
     except ModelError as error:
         # The first message tries again, and tells the person.
         _log.warning("the model host did not start: %s", error)

@@ -91,7 +91,7 @@ class HostedModel:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
         """Yield Retrying*, Accepted, Delta*, then one Answer; raises ModelError."""
         connection = await self._connected()
-        key = self._key(request.model, request.api_base)
+        key = await self._key(request.model, request.api_base)
         id_ = next(self._ids)
         arrived = connection.listen(id_)
         try:
@@ -133,8 +133,11 @@ class HostedModel:
         finally:
             connection.hang_up(id_)
 
-    def _key(self, model: str, api_base: str) -> str:
-        return "" if model == DEMO_MODEL else self._key_for(api_base or model) or ""
+    async def _key(self, model: str, api_base: str) -> str:
+        if model == DEMO_MODEL:
+            return ""
+        # A keyring may wait for the person's password.
+        return await asyncio.to_thread(self._key_for, api_base or model) or ""
 
     async def _connected(self) -> _Connection:
         if self._connection is not None and not self._connection.is_gone:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import os
 import re
 import stat
@@ -24,6 +23,7 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QImage, QImageReader
 
 from desktop_agent.core.messages import ImagePart, TextPart
+from desktop_agent.gui.plain_tips import escaped
 
 translate = QCoreApplication.translate
 
@@ -97,7 +97,7 @@ def fenced(path: str, text: str) -> str:
     """Return the text marked with its path, in a fence that the text itself can't close."""
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
-    shown = html.escape(" ".join(path.split("\n")), quote=True)
+    shown = escaped(" ".join(path.split("\n")))
     end = "" if text.endswith("\n") or not text else "\n"
     return f'<file path="{shown}">\n{fence}\n{text}{end}{fence}\n</file>'
 

@@ -40,12 +40,14 @@ _STREAMED = (PartDelta, ToolOutput, MessageStarted, MessageAdded)
 
 
 class Composer(QWidget):
-    """Follows one session. Signals: `submitted(Note)`, `stop_requested`,
+    """Follows one session. Signals: `begun` (somebody writes, the first time),
+    `submitted(Note)`, `stop_requested`,
     `stop_and_send_requested(Note)`, `note_edited(id, text)`, `note_withdrawn(id)`,
     `resume_requested` (what the engine has already is to be sent), `mode_chosen(str)`,
     `model_picker_requested`, `path_completion_requested(prefix)`.
     """
 
+    begun = Signal()
     submitted = Signal(object)
     stop_requested = Signal()
     stop_and_send_requested = Signal(object)
@@ -65,6 +67,7 @@ class Composer(QWidget):
         self._dollars: float | None = None
         self._tokens: int | None = None
         self._has_asked_stop = False
+        self._has_begun = False
         # A message that was sent while its files were still being read goes when they are.
         self._sends_when_read: bool | None = None
         # Sent, but not on disk as far as is known: by note, whose it is and its session's draft.
@@ -287,6 +290,9 @@ class Composer(QWidget):
         if waiting is not None and not self._input.is_reading:
             self._sends_when_read = None
             self._send(waiting)
+        if not self._has_begun and self._input.has_content:
+            self._has_begun = True
+            self.begun.emit()
         self._show_state()
 
     def _send(self, is_other: bool) -> None:

@@ -183,7 +183,12 @@ class EngineThread:
         kwargs: dict[str, Any],
     ) -> None:
         try:
-            result = getattr(getattr(backend, target), name)(*args, **kwargs)
+            query = getattr(getattr(backend, target), name)
+            if target == "secrets":
+                # A keyring may wait for the person's password.
+                result = await asyncio.to_thread(query, *args, **kwargs)
+            else:
+                result = query(*args, **kwargs)
             if inspect.isawaitable(result):
                 result = await result
         except Exception as error:  # noqa: BLE001 - it is raised again where it was asked

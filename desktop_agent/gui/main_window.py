@@ -129,6 +129,7 @@ class MainWindow(QMainWindow):
 
     def _connect_composer(self) -> None:
         composer, tell = self.frame.composer, self.flow.tell
+        composer.begun.connect(self.flow.get_ready)
         composer.submitted.connect(self.flow.send)
         composer.stop_requested.connect(lambda: tell("stop"))
         composer.stop_and_send_requested.connect(lambda note: tell("stop_and_send", note))

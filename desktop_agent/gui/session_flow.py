@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -255,6 +256,11 @@ class SessionFlow(QObject):
         if self.info is not None and self.info.is_unread:
             self.set("mark_read")
 
+    def get_ready(self) -> None:
+        """Load what a message and its answer need, while the person writes."""
+        self._bridge.post("get_ready")
+        threading.Thread(target=_load_markdown, name="markdown", daemon=True).start()
+
     def send(self, note: Note) -> None:
         """Give the agent that is shown a note; while the app starts, keep it until one is."""
         if self.agent is None:
@@ -285,3 +291,10 @@ def _first_folder(*paths: str | None) -> str | None:
         if real is not None:
             return real
     return None
+
+
+def _load_markdown() -> None:
+    # The window has none before there is a message. On a thread: it takes 50 ms.
+    from desktop_agent.gui.transcript.markdown import get_ready
+
+    get_ready()

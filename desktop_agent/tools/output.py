@@ -6,7 +6,6 @@ import asyncio
 import codecs
 import os
 import re
-import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
@@ -103,7 +102,7 @@ class Output:
 
     def _open_spill(self) -> None:
         self._spill_dir.mkdir(parents=True, exist_ok=True)
-        path = self._spill_dir / f"output-{secrets.token_hex(8)}.txt"
+        path = self._spill_dir / f"output-{os.urandom(8).hex()}.txt"
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         self._spill = os.fdopen(descriptor, "wb", buffering=0)
         self.file = path

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator
 from itertools import groupby
@@ -25,7 +24,7 @@ def user_item(message: Message, old: Item | None) -> UserItem:
     for part in message.parts:
         match part:
             case TextPart(text=text) if (attached := _ATTACHED.match(text)) is not None:
-                attachments.append(html.unescape(attached[1]))
+                attachments.append(_unescaped(attached[1]))
             case TextPart(text=text):
                 texts.append(text)
             case ImagePart():
@@ -55,3 +54,9 @@ def segments(message: Message, *, is_partial: bool) -> Iterator[AnswerItem | Thi
         else:
             key = segment_key(message.id, number, "text")
             yield AnswerItem(key, text, is_partial=is_partial)
+
+
+def _unescaped(text: str) -> str:
+    import html  # brings the names of 2,000 characters: not before a file was attached
+
+    return html.unescape(text)
