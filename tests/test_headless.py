@@ -17,8 +17,11 @@ from desktop_agent import paths
 from desktop_agent.adapters import settings_file
 from desktop_agent.adapters.sqlite_store import SqliteStore
 from desktop_agent.compose import SESSIONS_FILE
+from desktop_agent.core.agents import Budget
 from desktop_agent.core.approvals import Deny, Rule
 from desktop_agent.core.events import (
+    AgentEnded,
+    AgentSpawned,
     ApprovalRequested,
     ApprovalResolved,
     Event,
@@ -26,6 +29,7 @@ from desktop_agent.core.events import (
     PartDelta,
     QuestionAnswered,
     SessionOpened,
+    StepEnded,
     ToolEnded,
     ToolOutput,
     ToolStarted,
@@ -34,7 +38,7 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.settings import Settings
 from desktop_agent.headless.output import RunEnded
-from tests.helpers.providers import Calls, Fail, LoopbackProvider, Say
+from tests.helpers.providers import Calls, Fail, LoopbackProvider, Received, Say
 
 COMMAND = [sys.executable, "-m", "desktop_agent", "run"]
 LINE = msgspec.json.Decoder(Event | RunEnded)
@@ -149,14 +153,25 @@ def test_in_the_mode_that_only_looks_nothing_is_even_asked(folder: Path) -> None
 def test_every_event_is_a_line_and_the_end_is_the_last(folder: Path) -> None:
     _, lines, ended = run_lines("Look around", "--workspace", folder)
     kinds = [type(line) for line in lines]
-    assert kinds.count(TurnStarted) == kinds.count(TurnEnded) == kinds.count(RunEnded) == 1
+    assert kinds.count(RunEnded) == 1
+    assert kinds.count(TurnStarted) == kinds.count(TurnEnded)
+    main = next(line.info.main_agent for line in lines if isinstance(line, SessionOpened))
+    assert [e.agent_id for e in lines if isinstance(e, TurnEnded)].count(main) == 1
     calls = [line.call.id for line in lines if isinstance(line, ToolStarted)]
     results = [line.result.call_id for line in lines if isinstance(line, ToolEnded)]
     assert set(calls) <= set(results)
     assert len(results) == len(set(results))
-    answers = [e.message for e in lines if isinstance(e, MessageAdded) and e.message.text]
-    streamed = "".join(e.text for e in lines if isinstance(e, PartDelta) and e.kind == "text")
-    assert streamed == "".join(m.text for m in answers if m.role == "assistant")
+    said = [e for e in lines if isinstance(e, MessageAdded) and e.message.role == "assistant"]
+    agents = {e.agent_id for e in said}
+    assert len(agents) == 3
+    for agent in agents:
+        deltas = [
+            e.text
+            for e in lines
+            if isinstance(e, PartDelta) and e.agent_id == agent and e.kind == "text"
+        ]
+        assert "".join(deltas) == "".join(e.message.text for e in said if e.agent_id == agent)
+    answers = [e.message for e in said if e.agent_id == main and e.message.text]
     assert ended.text == answers[-1].text
     assert ended.usage.cost == 0
 
@@ -348,6 +363,61 @@ def test_a_key_in_the_environment_goes_to_the_server_that_was_named(
     assert key not in ended.stdout
     for path in paths.data_dir().parent.rglob("*"):
         assert not path.is_file() or key.encode() not in path.read_bytes()
+
+
+# -- the whole tree --------------------------------------------------------------------------
+
+
+def test_a_run_ends_only_when_the_last_subagent_has_reported(folder: Path) -> None:
+    """Two subagents work on after the main agent's own turn; its last words use both."""
+    with LoopbackProvider("openai", otherwise=_tree) as provider:
+        options = ("--model", provider.model, "--api-base", provider.api_base)
+        code, lines, ended = run_lines("Begin", "--workspace", folder, *options)
+    assert (code, ended.reason) == (0, "finished")
+    spawned = {e.agent_id: e.spec.name for e in lines if isinstance(e, AgentSpawned)}
+    assert sorted(spawned.values()) == ["alpha", "beta"]
+    finished = {e.agent_id: e.status for e in lines if isinstance(e, AgentEnded)}
+    assert finished == dict.fromkeys(spawned, "completed")
+    speakers = {e.agent_id for e in lines if isinstance(e, MessageAdded)}
+    assert speakers > set(spawned)
+    answers = [e for e in lines if isinstance(e, QuestionAnswered)]
+    assert [e.agent_id in spawned for e in answers] == [True]
+    assert "Nobody is here to answer" in answers[0].text
+    assert ended.text == "Both have reported."
+    steps = [e.usage.input_tokens or 0 for e in lines if isinstance(e, StepEnded)]
+    assert ended.usage.input_tokens == sum(steps)
+
+
+def test_subagents_are_named_in_readable_output(folder: Path) -> None:
+    with LoopbackProvider("openai", otherwise=_tree) as provider:
+        options = ("--model", provider.model, "--api-base", provider.api_base)
+        ended = run("Begin", "--workspace", folder, *options)
+    assert ended.returncode == 0, ended.stderr
+    assert "[alpha] alpha is done" in ended.stdout
+    assert "[beta] beta is done" in ended.stdout
+    assert ended.stdout.rstrip().endswith("Both have reported.")
+
+
+def test_a_budget_that_is_used_up_ends_the_run_with_3(folder: Path) -> None:
+    settings_file.save(paths.config_dir() / "settings.json", Settings(budget=Budget(steps=1)))
+    code, _, ended = run_lines("Look around", "--workspace", folder, "--model", "demo")
+    assert (code, ended.reason) == (3, "budget")
+
+
+def _tree(request: Received) -> Say | Calls:
+    """The main agent starts two and ends its turn; one of them asks."""
+    first, said = request.user_texts[0], "\n".join(request.user_texts)
+    for name in ("alpha", "beta"):
+        if first.startswith(name):
+            if name == "beta" and not request.results:
+                return Calls(("ask_parent", {"question": "Which?"}))
+            return Say(f"{name} is done")
+    if not request.results:
+        return Calls(
+            *[("spawn", {"description": n, "prompt": f"{n}: work"}) for n in ("alpha", "beta")]
+        )
+    reports = said.count("[Report from")
+    return Say("Both have reported." if reports == 2 else "I wait for the rest.")
 
 
 # -- beside the window ------------------------------------------------------------------------
