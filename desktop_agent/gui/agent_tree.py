@@ -15,6 +15,7 @@ from desktop_agent.gui.agent_rows import AgentRow, AgentRowMaker, matching, shor
 from desktop_agent.gui.agent_view import AgentTreeView
 from desktop_agent.gui.agent_words import agent_words
 from desktop_agent.gui.models.snapshot_tree import SnapshotTreeModel
+from desktop_agent.gui.plain_tips import plain_tip
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import ElidedLabel, SearchField, TextLabel, row
 
@@ -175,8 +176,9 @@ class AgentTree(QWidget):
         theme = self._theme
         title = TextLabel(self.tr("Subagents"), "title", self)
         self.summary = ElidedLabel("", role="muted", parent=self)
-        far = Qt.AlignmentFlag.AlignTrailing | Qt.AlignmentFlag.AlignVCenter
-        self.summary.setAlignment(far)
+        # It shrinks when the words are large, and else stands at the far edge.
+        self.summary.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
+        self.summary.setMinimumWidth(1)
         self.summary.setObjectName("agentSummary")
         self.filter = SearchField(theme, self.tr("Find a subagent"), self)
         self.filter.setObjectName("findAgent")
@@ -192,7 +194,7 @@ class AgentTree(QWidget):
             {
                 int(role.DisplayRole): lambda one: one.name,
                 int(role.AccessibleTextRole): lambda one: one.spoken,
-                int(role.ToolTipRole): lambda one: one.tip,
+                int(role.ToolTipRole): lambda one: plain_tip(one.tip),
             },
             self,
         )
@@ -210,8 +212,7 @@ class AgentTree(QWidget):
     def _lay_out(self, title: TextLabel) -> None:
         theme = self._theme
         edge = theme.space("l")
-        header = row(edge, title, theme.space("s"), self.summary, edge, spacing=0)
-        header.setStretch(3, 1)
+        header = row(edge, title, theme.space("s"), None, self.summary, edge, spacing=0)
         header.setContentsMargins(0, theme.space("xs"), 0, theme.space("xs"))
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QCheckBox, QFrame, QLineEdit, QVBoxLayout, QWidget
 from desktop_agent.core.approvals import ApprovalRequest
 from desktop_agent.core.messages import CommandDisplay
 from desktop_agent.gui.asks import Ask
+from desktop_agent.gui.plain_tips import plain_tip
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.transcript.decision_words import request_words
 from desktop_agent.gui.widgets import (
@@ -85,7 +86,7 @@ class AskRow(QFrame):
         lines = request_words(asked).splitlines()
         if isinstance(asked.display, CommandDisplay) and asked.display.directory:
             lines.append(self.tr("in {folder}").format(folder=asked.display.directory))
-        self._effect.setToolTip("\n".join(lines[:40]))
+        self._effect.setToolTip(plain_tip("\n".join(lines[:40])))
         if len(lines) > _EFFECT_LINES:
             rest = len(lines) - _EFFECT_LINES
             return "\n".join([*lines[:_EFFECT_LINES], self.tr("… and %n more", "", rest)])

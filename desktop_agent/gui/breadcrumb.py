@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.ids import AgentId
 from desktop_agent.gui.agent_rows import path_of, plain
+from desktop_agent.gui.plain_tips import plain_tip
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import GhostButton, TextLabel
 
@@ -70,11 +71,11 @@ class Breadcrumb(QFrame):
         if is_last:
             label = TextLabel(short, "strong", self)
             label.setContentsMargins(self._theme.space("s"), 0, self._theme.space("s"), 0)
-            label.setToolTip(name if short != name else "")
+            label.setToolTip(plain_tip(name) if short != name else "")
             return label
         button = GhostButton(self._theme, short.replace("&", "&&"), parent=self)
         button.setObjectName("breadcrumbPart")
         button.setAccessibleName(self.tr("Go to {name}").format(name=name))
-        button.setToolTip(self.tr("Go to {name}").format(name=name))
+        button.setToolTip(plain_tip(self.tr("Go to {name}").format(name=name)))
         button.clicked.connect(lambda: self.chosen.emit(agent_id))
         return button

@@ -7,10 +7,12 @@ from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
 from desktop_agent.gui.fitted_area import FittedArea
 from desktop_agent.gui.flow_layout import FlowLayout
+from desktop_agent.gui.plain_tips import plain_tip
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import IconButton, IconLabel, Spinner, TextButton, TextLabel, row
 
 _QUOTE_HIGH = 150
+_LONGEST = 34
 
 
 class ChoiceBlock(QFrame):
@@ -61,7 +63,10 @@ class ChoiceBlock(QFrame):
             old.hide()
             old.deleteLater()
         for number, (name, text) in enumerate(choices):
-            button = TextButton(self._theme, text, parent=self._buttons)
+            short = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+            button = TextButton(self._theme, short.replace("&", "&&"), parent=self._buttons)
+            button.setAccessibleName(text)
+            button.setToolTip(plain_tip(text) if short != text else "")
             button.setObjectName(name)
             button.clicked.connect(lambda _=False, n=number: self.chosen.emit(n))
             self._flow.addWidget(button)

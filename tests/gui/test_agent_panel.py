@@ -600,6 +600,17 @@ def test_an_offered_answer_is_one_click(panel, qtbot) -> None:
     assert hit.args == ["qu_1", "release"]
 
 
+def test_words_of_a_model_are_never_taken_for_a_page(panel) -> None:
+    evil = '<img src="http://example.test/x.png">'
+    panel.apply(opened(agent(ONE, evil, doing=evil)))
+    tip = panel.tree.model.index_of(ONE).data(Qt.ItemDataRole.ToolTipRole)
+    assert "<img" not in tip
+    ask(panel, evil * 3)
+    option = panel.findChildren(QPushButton, "questionOption")[-1]
+    assert "<img" not in option.toolTip()
+    assert panel.strip.asked.words.textFormat() == Qt.TextFormat.PlainText
+
+
 def test_esc_leaves_the_answer_and_steers_again(panel, qtbot) -> None:
     ask(panel)
     panel._on_wished(ONE, "answer")
