@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
+from collections.abc import Sequence
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QDropEvent, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 
@@ -31,6 +33,7 @@ class TaskListView(QListView):
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
+        self._theme = theme
         self.setObjectName("taskList")
         self.setMouseTracking(True)
         self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
@@ -44,6 +47,29 @@ class TaskListView(QListView):
         self.setDropIndicatorShown(True)
         self.tasks = TaskDelegate(theme, self)
         self.setItemDelegate(self.tasks)
+
+    def set_uniform(self, *, is_uniform: bool) -> None:
+        """Give all rows the same height, or each its own; a long list is laid out by the first.
+
+        With a grid the view asks the model for no row at all to know where each one stands.
+        """
+        height = self._theme.size("row2")
+        self.setUniformItemSizes(is_uniform)
+        grid = QSize(80, height) if is_uniform else QSize()
+        if grid != self.gridSize():
+            self.setGridSize(grid)
+
+    def dataChanged(
+        self,
+        first: QModelIndex | QPersistentModelIndex,
+        last: QModelIndex | QPersistentModelIndex,
+        roles: Sequence[int] = (),
+    ) -> None:
+        """Repaint what changed; no row of a uniform list moves because of it."""
+        if self.gridSize().isValid():
+            QAbstractItemView.dataChanged(self, first, last, roles)
+        else:
+            super().dataChanged(first, last, roles)
 
     def task_id(self, index: QModelIndex) -> int:
         """Return the id of the task at an index; 0 where there is none."""

@@ -43,6 +43,7 @@ class TaskPanel(QWidget):
         self._agent: AgentId | None = None
         self._tasks: tuple[Task, ...] = ()
         self._is_live = False
+        self._has_active = False
         self._is_unfolded = False
         self._receipt = EditReceipt()
         self._deleted: tuple[Task, int] | None = None
@@ -120,10 +121,12 @@ class TaskPanel(QWidget):
     def _show(self, tasks: Sequence[Task]) -> None:
         was_empty = not self._tasks
         self._tasks = tuple(tasks)
-        self.list.setUniformItemSizes(len(self._tasks) > UNIFORM_ABOVE)
+        self.list.set_uniform(is_uniform=len(self._tasks) > UNIFORM_ABOVE)
         if self.list.state() != TaskListView.State.EditingState:
             self._show_rows()
-        done = sum(1 for task in self._tasks if task.status == "completed")
+        statuses = [task.status for task in self._tasks]
+        self._has_active = "in_progress" in statuses
+        done = statuses.count("completed")
         self._count.setText(f"{done} / {len(self._tasks)}")
         self._bar.setMaximum(max(1, len(self._tasks)))
         self._bar.setValue(done)
@@ -358,7 +361,7 @@ class TaskPanel(QWidget):
             number += 1
 
     def _hold_pulse(self) -> None:
-        turns = self._is_live and any(task.status == "in_progress" for task in self._tasks)
+        turns = self._is_live and self._has_active
         pulse = self._theme.pulse
         (pulse.hold if turns and self.isVisible() else pulse.release)(self)
 

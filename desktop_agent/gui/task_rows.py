@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Literal
 
 from desktop_agent.core.tasks import Task
@@ -12,6 +13,9 @@ RowState = Literal["done", "skipped", "running", "stalled", "blocked", "pending"
 
 # With more than this many done, they fold into one line.
 FOLD_ABOVE = 8
+
+_COMPLETED = "completed"
+_STATUS = attrgetter("status")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,36 +48,40 @@ class RowMaker:
 
     def __init__(self, words: RowWords) -> None:
         self._words = words
-        self._made: dict[int, tuple[Task, bool, str, TaskRow]] = {}
+        self._tasks: dict[int, Task] = {}
+        self._rows: dict[int, TaskRow] = {}
+        self._is_live = False
+        self._fold = TaskRow(None)
 
     def rows(
         self, tasks: Sequence[Task], *, is_live: bool, is_unfolded: bool
     ) -> tuple[TaskRow, ...]:
         """Return the rows; `is_live` tells that the agent runs, so that a spinner is true."""
-        subjects = {task.id: task.subject for task in tasks}
-        made = {task.id: self._row(task, subjects, is_live) for task in tasks}
-        self._made = made
-        done = sum(1 for task in tasks if task.status == "completed")
-        rows = [entry[3] for entry in made.values()]
+        old, now = self._tasks, {task.id: task for task in tasks}
+        self._tasks = now
+        changed = now if is_live != self._is_live else _changed(old, now)
+        self._is_live = is_live
+        made = {number: self._rows[number] for number in now if number in self._rows}
+        for number in changed:
+            row = self._row(now[number], now, is_live=is_live)
+            if made.get(number) != row:
+                made[number] = row
+        self._rows = made
+        done = sum(map(_COMPLETED.__eq__, map(_STATUS, tasks)))
+        rows = [made[number] for number in now]
         if done <= FOLD_ABOVE:
             return tuple(rows)
         if not is_unfolded:
             rows = [row for row in rows if row.state not in {"done", "skipped"}]
-        return (TaskRow(None, "done", folded=done, is_open=is_unfolded), *rows)
+        fold = TaskRow(None, "done", folded=done, is_open=is_unfolded)
+        if fold != self._fold:
+            self._fold = fold
+        return (self._fold, *rows)
 
-    def _row(
-        self, task: Task, subjects: Mapping[int, str], is_live: bool
-    ) -> tuple[Task, bool, str, TaskRow]:
-        # The name of a blocker is in the row: it has to change when the blocker's does.
-        blocker = subjects.get(task.open_blockers[0], "") if task.open_blockers else ""
-        known = self._made.get(task.id)
-        if known is not None and known[0] is task and known[1:3] == (is_live, blocker):
-            return known
+    def _row(self, task: Task, tasks: Mapping[int, Task], *, is_live: bool) -> TaskRow:
+        blocker = tasks.get(task.open_blockers[0]) if task.open_blockers else None
         state = state_of(task, is_live=is_live)
-        row = TaskRow(task, state, self._detail(task, state, blocker))
-        if known is not None and known[3] == row:
-            row = known[3]
-        return task, is_live, blocker, row
+        return TaskRow(task, state, self._detail(task, state, blocker.subject if blocker else ""))
 
     def _detail(self, task: Task, state: RowState, blocker: str) -> str:
         if state == "running":
@@ -87,6 +95,16 @@ class RowMaker:
             text = self._words.blocked_by.format(name=blocker)
             return f"{text} +{more}" if more else text
         return ""
+
+
+def _changed(old: Mapping[int, Task], now: Mapping[int, Task]) -> set[int]:
+    """Return the tasks whose rows may differ: a blocker's name is in the rows it blocks."""
+    changed = {number for number, task in now.items() if old.get(number) is not task}
+    renamed = {n for n in changed if n in old and old[n].subject != now[n].subject}
+    if not renamed:
+        return changed
+    blockers = ((number, task.open_blockers) for number, task in now.items())
+    return changed | {number for number, waits in blockers if waits and waits[0] in renamed}
 
 
 def state_of(task: Task, *, is_live: bool) -> RowState:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 from bisect import bisect_left
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from operator import is_
 from typing import Any, Generic, TypeVar
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
@@ -71,24 +72,43 @@ class SnapshotListModel(QAbstractListModel, Generic[Row]):
             return
         self._snapshot = snapshot
         wanted = list(snapshot)
-        keys = [self._key(row) for row in wanted]
-        self._remove_missing(set(keys))
-        present = {self._key(row) for row in self._rows}
-        self._move_survivors([key for key in keys if key in present])
-        self._insert_new(wanted, keys, present)
-        self._replace_changed(wanted)
+        # Most changes touch a few rows: what is the same object at both ends is left alone.
+        head = _same(self._rows, wanted)
+        tail = min(
+            _same(reversed(self._rows), reversed(wanted)),
+            min(len(self._rows), len(wanted)) - head,
+        )
+        middle = wanted[head : len(wanted) - tail]
+        keys = [self._key(row) for row in middle]
+        if keys != self._keys(head, tail):
+            self._restructure(middle, keys, head, tail)
+        self._replace_changed(middle, head)
+        self._rows = wanted
 
-    def _remove_missing(self, wanted: set[Hashable]) -> None:
-        gone = [n for n, row in enumerate(self._rows) if self._key(row) not in wanted]
+    def _keys(self, head: int, tail: int) -> list[Hashable]:
+        return [self._key(row) for row in self._rows[head : len(self._rows) - tail]]
+
+    def _restructure(
+        self, wanted: Sequence[Row], keys: list[Hashable], head: int, tail: int
+    ) -> None:
+        """Remove, move and insert between the unchanged rows of both ends."""
+        self._remove_missing(set(keys), head, tail)
+        present = set(self._keys(head, tail))
+        self._move_survivors([key for key in keys if key in present], head, tail)
+        self._insert_new(wanted, keys, present, head)
+
+    def _remove_missing(self, wanted: set[Hashable], head: int, tail: int) -> None:
+        old = self._keys(head, tail)
+        gone = [number for number, key in enumerate(old, head) if key not in wanted]
         for first, last in reversed(list(runs(gone))):
             self.beginRemoveRows(QModelIndex(), first, last)
             del self._rows[first : last + 1]
             self.endRemoveRows()
 
-    def _move_survivors(self, order: list[Hashable]) -> None:
+    def _move_survivors(self, order: list[Hashable], head: int, tail: int) -> None:
         """Move the rows outside the longest run that is already in order, and only those."""
         place = {key: number for number, key in enumerate(order)}
-        now = [self._key(row) for row in self._rows]
+        now = self._keys(head, tail)
         places = [place[key] for key in now]
         if all(first < second for first, second in itertools.pairwise(places)):
             return
@@ -100,28 +120,36 @@ class SnapshotListModel(QAbstractListModel, Generic[Row]):
             target = now.index(order[number - 1]) + 1 if number else 0
             if target in (source, source + 1):
                 continue
-            self.beginMoveRows(QModelIndex(), source, source, QModelIndex(), target)
+            root, row = QModelIndex(), source + head
+            self.beginMoveRows(root, row, row, root, target + head)
             landing = target - 1 if target > source else target
-            self._rows.insert(landing, self._rows.pop(source))
+            self._rows.insert(landing + head, self._rows.pop(row))
             now.insert(landing, now.pop(source))
             self.endMoveRows()
 
-    def _insert_new(self, wanted: list[Row], keys: list[Hashable], present: set[Hashable]) -> None:
+    def _insert_new(
+        self, wanted: Sequence[Row], keys: list[Hashable], present: set[Hashable], head: int
+    ) -> None:
         fresh = [number for number, key in enumerate(keys) if key not in present]
         for first, last in runs(fresh):
-            self.beginInsertRows(QModelIndex(), first, last)
-            self._rows[first:first] = wanted[first : last + 1]
+            self.beginInsertRows(QModelIndex(), first + head, last + head)
+            self._rows[first + head : first + head] = wanted[first : last + 1]
             self.endInsertRows()
 
-    def _replace_changed(self, wanted: list[Row]) -> None:
+    def _replace_changed(self, wanted: Sequence[Row], head: int) -> None:
         changed = [
             number
-            for number, (old, new) in enumerate(zip(self._rows, wanted, strict=True))
+            for number, (old, new) in enumerate(zip(self._rows[head:], wanted, strict=False), head)
             if old is not new and old != new
         ]
-        self._rows = wanted
+        self._rows[head : head + len(wanted)] = wanted
         for first, last in runs(changed):
             self.dataChanged.emit(self.index(first), self.index(last))
+
+
+def _same(old: Iterable[Any], new: Iterable[Any]) -> int:
+    """Return how many rows are the very same objects before the first that is not."""
+    return sum(1 for _ in itertools.takewhile(bool, map(is_, old, new)))
 
 
 def runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
