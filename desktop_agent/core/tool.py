@@ -82,7 +82,8 @@ class ToolContext:
     `report` shows live output to the person. `ask_user` waits for the person's answer.
     `spill_dir` takes the whole of an output that was cut for the model. `jobs` and `tasks`
     are the agent's background commands and task list, `agent` and `steering` itself and its
-    dealings with others; the tools that use them know their kind.
+    dealings with others; the tools that use them know their kind. A command that names no time
+    limit has `command_time_s`.
     """
 
     agent_id: AgentId
@@ -98,6 +99,7 @@ class ToolContext:
     agent: Any = None
     steering: Any = None
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    command_time_s: int = 120
 
 
 RunTool = Callable[[Any, ToolContext], Awaitable[ToolOutput]]

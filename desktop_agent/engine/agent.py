@@ -111,6 +111,7 @@ class Agent:
         self._step = record.step
         self._setup = setup
         self._dispatch = setup.dispatch
+        self.settings = setup.settings
         self._job: asyncio.Task[None] | None = None
         self._starts_again = False
         self._is_stopping = False
@@ -296,7 +297,7 @@ class Agent:
         """Work until nothing is left to answer."""
         steps = 0
         while self._has_work():
-            if steps >= self._setup.settings().max_steps:
+            if steps >= self.settings().max_steps:
                 raise StepLimitReached
             self._setup.before_step(self)
             if self.pace.is_paused:
@@ -336,8 +337,7 @@ class Agent:
         return message, answer
 
     def _request(self, *, has_tools: bool) -> ModelRequest:
-        scope = self.scope
-        settings = self._setup.settings()
+        scope, settings = self.scope, self.settings()
         tools = offered(self._dispatch.tools, scope, has_subagents=settings.has_subagents)
         if not has_tools:
             tools = {}

@@ -19,6 +19,7 @@ from desktop_agent.core.approvals import AllowAlways, ApprovalRequest, Deny, Edi
 from desktop_agent.core.events import EngineFailed, Happening, ToolEnded, ToolOutput, ToolStarted
 from desktop_agent.core.ids import AgentId, new_request_id
 from desktop_agent.core.messages import ToolCall, ToolResult
+from desktop_agent.core.settings import Settings
 from desktop_agent.core.tool import FileMemory, Preview, Tool, ToolContext, ToolError
 from desktop_agent.core.tool import ToolOutput as Output
 from desktop_agent.engine import policy
@@ -75,6 +76,11 @@ class Caller(Protocol):
     @property
     def tasks(self) -> TaskList:
         """Its task list."""
+        ...
+
+    @property
+    def settings(self) -> Callable[[], Settings]:
+        """The person's settings, as they are now."""
         ...
 
     def is_repeated(self, call: ToolCall) -> bool:
@@ -295,6 +301,7 @@ class Dispatch:
             agent_name=caller.name,
             agent=caller,
             steering=self.steering,
+            command_time_s=caller.settings().shell_timeout_s,
         )
 
     def _defect(self, call: ToolCall, caller: Caller, error: Exception) -> ToolResult:

@@ -26,7 +26,6 @@ from desktop_agent.tools.jobs import Jobs, new_jobs
 from desktop_agent.tools.output import LiveText, Output
 from desktop_agent.tools.running import Launch, RunningCommand
 
-_DEFAULT_S = 120
 _LONGEST_S = 600
 
 
@@ -35,17 +34,16 @@ class ShellArguments(Arguments):
 
     command: str = Field(min_length=1, description="The command; for bash, on Windows PowerShell.")
     directory: str = Field(default=".", description="The folder to run it in.")
-    timeout_s: int = Field(
-        default=_DEFAULT_S, ge=1, description="Seconds until it is ended; at most 600."
+    timeout_s: int | None = Field(
+        default=None, ge=1, description="Seconds until it is ended; at most 600."
     )
     run_in_background: bool = Field(
         default=False, description="Return at once; follow it with `shell_job`."
     )
 
-    @property
-    def seconds(self) -> int:
-        """The time limit; longer ones are cut down rather than refused."""
-        return min(self.timeout_s, _LONGEST_S)
+    def seconds(self, ctx: ToolContext) -> int:
+        """Return the time limit; longer ones are cut down rather than refused."""
+        return min(self.timeout_s or ctx.command_time_s, _LONGEST_S)
 
 
 async def _preview(args: ShellArguments, ctx: ToolContext) -> Preview:
@@ -61,7 +59,7 @@ def _describe(raw: Mapping[str, Any]) -> str:
 async def shell(args: ShellArguments, ctx: ToolContext) -> ToolOutput:
     """Run a command in the workspace folder and return what it printed.
 
-    It has no input and is ended after `timeout_s` (120 unless told otherwise, at most 600).
+    It has no input and is ended after `timeout_s`, the user's usual limit when left out.
     What it leaves running is ended too: for servers and watchers set `run_in_background`.
     Each call is a new shell. Prefer `read`, `glob`, `grep`, `edit` where they do.
     """
@@ -85,7 +83,7 @@ def _plan(args: ShellArguments, ctx: ToolContext) -> Preview:
     return Preview(
         title="Run a command in the background?" if background else "Run a command?",
         display=CommandDisplay(args.command, directory, commands.split_parts(args.command)),
-        stakes=_stakes(args, bool(effects.deletes)),
+        stakes=_stakes(args, ctx, bool(effects.deletes)),
         deletes=effects.deletes,
         protected=effects.protected,
         outside=effects.outside,
@@ -96,8 +94,9 @@ def _plan(args: ShellArguments, ctx: ToolContext) -> Preview:
     )
 
 
-def _stakes(args: ShellArguments, deletes: bool) -> tuple[str, ...]:
-    time_limit = "runs until it is ended" if args.run_in_background else f"at most {args.seconds} s"
+def _stakes(args: ShellArguments, ctx: ToolContext, deletes: bool) -> tuple[str, ...]:
+    in_time = f"at most {args.seconds(ctx)} s"
+    time_limit = "runs until it is ended" if args.run_in_background else in_time
     return (time_limit, "deletes files") if deletes else (time_limit,)
 
 
@@ -153,11 +152,11 @@ async def _in_foreground(
     running = _start(args, ctx, jobs.new_mark(), directory, live)
     notes: list[str] = []
     try:
-        async with asyncio.timeout(args.seconds):
+        async with asyncio.timeout(args.seconds(ctx)):
             await running.wait()
         notes += await _left_behind(running)
     except TimeoutError:
-        notes.append(f"[Ended after {args.seconds} s: it was still running.]")
+        notes.append(f"[Ended after {args.seconds(ctx)} s: it was still running.]")
         notes += _survivors(await asyncio.shield(running.end()))
     except BaseException:
         # Stopped by the person: nothing of it may go on, so this isn't cut short.

@@ -9,6 +9,7 @@ import resource
 import signal
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,12 @@ async def test_a_command_that_takes_too_long_is_ended(bench: Bench) -> None:
     assert time.monotonic() - began < 8
     assert "before" in result.text
     assert "Ended after 1 s" in result.text
+
+
+async def test_a_command_that_names_no_limit_has_the_persons(bench: Bench) -> None:
+    bench.context = replace(bench.context, command_time_s=7)
+    preview = await bench.preview(shell, command="x")
+    assert preview.stakes == ("at most 7 s",)
 
 
 async def test_a_longer_limit_than_allowed_is_cut_down(bench: Bench) -> None:
