@@ -11,6 +11,7 @@ from PySide6.QtWidgets import (
     QBoxLayout,
     QCheckBox,
     QComboBox,
+    QDoubleSpinBox,
     QFrame,
     QScrollArea,
     QSizePolicy,
@@ -87,6 +88,49 @@ class NumberBox(QSpinBox):
     def _on_changed(self, value: int) -> None:
         if not self._is_set:
             self.chosen.emit(value)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """See ChoiceBox."""
+        event.ignore()
+
+
+class LimitBox(QDoubleSpinBox):
+    """A number, or none at all; `chosen` with None when the person takes the limit away."""
+
+    chosen = Signal(object)
+
+    def __init__(self, name: str, no_limit: str, prefix: str = "", decimals: int = 0) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self.setDecimals(decimals)
+        self.setRange(0, 100_000)
+        self.setPrefix(prefix)
+        self.setSpecialValueText(no_limit)
+        self.setKeyboardTracking(False)
+        self.setAlignment(Qt.AlignmentFlag.AlignRight)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self._is_set = False
+        self.valueChanged.connect(self._on_changed)
+
+    def sizeHint(self) -> QSize:
+        """See NumberBox."""
+        letters = self.fontMetrics().horizontalAdvance("0") * _NUMBER_LETTERS
+        return QSize(letters, super().sizeHint().height())
+
+    def minimumSizeHint(self) -> QSize:
+        """See sizeHint."""
+        return self.sizeHint()
+
+    def set_value(self, value: float | None) -> None:
+        """Show a number or none; nothing is emitted."""
+        self._is_set = True
+        self.setValue(value or 0)
+        self._is_set = False
+
+    def _on_changed(self, value: float) -> None:
+        if not self._is_set:
+            number = value if self.decimals() else int(value)
+            self.chosen.emit(number or None)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """See ChoiceBox."""

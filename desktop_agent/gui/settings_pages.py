@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from operator import attrgetter
 from typing import Protocol
 
 from msgspec.structs import replace
@@ -10,14 +11,21 @@ from PySide6.QtCore import Signal, SignalInstance
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from desktop_agent.core.settings import Settings
-from desktop_agent.gui.setting_rows import ChoiceBox, NumberBox, SettingGroup, Switch, scrolled
+from desktop_agent.gui.setting_rows import (
+    ChoiceBox,
+    LimitBox,
+    NumberBox,
+    SettingGroup,
+    Switch,
+    scrolled,
+)
 from desktop_agent.gui.theme import Theme
 
 TEXT_SCALES = (80, 90, 100, 110, 125, 150, 175, 200)
 
 
 class _Control(Protocol):
-    """ChoiceBox, NumberBox and Switch."""
+    """ChoiceBox, NumberBox, LimitBox and Switch."""
 
     @property
     def chosen(self) -> SignalInstance: ...
@@ -56,20 +64,15 @@ class SettingsPage(QWidget):
         self.show_settings(self._settings)
 
     def _on_chosen(self, field: str, value: object) -> None:
-        if field.startswith("limits."):
-            name = field.removeprefix("limits.")
-            kind = type(getattr(self._settings.limits, name))
-            limits = replace(self._settings.limits, **{name: kind(value)})
-            self._settings = replace(self._settings, limits=limits)
-        else:
-            self._settings = replace(self._settings, **{field: value})
+        group, _, name = field.rpartition(".")
+        if group:
+            value = replace(getattr(self._settings, group), **{name: value})
+        self._settings = replace(self._settings, **{group or name: value})
         self.changed.emit(self._settings)
 
 
 def _read(settings: Settings, field: str) -> object:
-    if field.startswith("limits."):
-        return getattr(settings.limits, field.removeprefix("limits."))
-    return getattr(settings, field)
+    return attrgetter(field)(settings)
 
 
 class AppearancePage(SettingsPage):
@@ -99,12 +102,12 @@ class AppearancePage(SettingsPage):
 
 
 class BehaviourPage(SettingsPage):
-    """The first mode, the keys that send, limits."""
+    """The first mode, the keys that send, subagents, limits."""
 
     def __init__(self, theme: Theme, settings: Settings, parent: QWidget | None = None) -> None:
         super().__init__(settings, parent)
         self._theme = theme
-        self.fill(self._agent(), self._keys(), self._limits())
+        self.fill(self._agent(), self._keys(), self._subagents(), self._budgets(), self._limits())
 
     def _agent(self) -> SettingGroup:
         modes = (
@@ -147,6 +150,50 @@ class BehaviourPage(SettingsPage):
             self.tr("The other way is one key further"),
             self.bind("steer_on_enter", ChoiceBox("steerOnEnter", while_busy)),
         )
+        return group
+
+    def _subagents(self) -> SettingGroup:
+        group = SettingGroup(self._theme, self.tr("Subagents"))
+        group.add_row(
+            self.tr("May start subagents"),
+            self.tr("Agents that work on a part of the job; those that run go on"),
+            self.bind("has_subagents", Switch("hasSubagents")),
+        )
+        for field, name, title, detail, high in (
+            (
+                "max_agents",
+                "maxAgents",
+                self.tr("At the same time"),
+                self.tr("In one session, all together"),
+                100,
+            ),
+            ("max_children", "maxChildren", self.tr("Of one agent"), "", 100),
+            (
+                "max_depth",
+                "maxDepth",
+                self.tr("Levels"),
+                self.tr("At 1, subagents start none of their own"),
+                10,
+            ),
+        ):
+            group.add_row(title, detail, self.bind(field, NumberBox(name, 1, high)))
+        group.add_row(
+            self.tr("Time for an answer"),
+            self.tr("A subagent that asked goes on without one after that"),
+            self.bind(
+                "question_timeout_s", NumberBox("questionTimeout", 10, 86_400, self.tr(" s"))
+            ),
+        )
+        return group
+
+    def _budgets(self) -> SettingGroup:
+        none = self.tr("No limit")
+        steps = LimitBox("subagentSteps", none)
+        cost = LimitBox("subagentCost", none, prefix=self.tr("$ "), decimals=2)
+        group = SettingGroup(self._theme, self.tr("Budget of a new subagent"))
+        detail = self.tr("With those it starts; when it is used up, you are asked")
+        group.add_row(self.tr("Steps"), detail, self.bind("subagent_budget.steps", steps))
+        group.add_row(self.tr("Cost"), "", self.bind("subagent_budget.cost", cost))
         return group
 
     def _limits(self) -> SettingGroup:

@@ -5,12 +5,13 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QWidget
 
+from desktop_agent.core.agents import Budget
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.models import KeyInfo, ModelInfo
 from desktop_agent.core.requests import Limits
 from desktop_agent.core.settings import CustomServer, Settings
-from desktop_agent.gui.setting_rows import ChoiceBox, NumberBox, Switch
+from desktop_agent.gui.setting_rows import ChoiceBox, LimitBox, NumberBox, Switch
 from desktop_agent.gui.settings_dialog import SettingsDialog
 from desktop_agent.gui.settings_rules_page import visible
 
@@ -36,6 +37,10 @@ def number(dialog, name, value):
     dialog.findChild(NumberBox, name).setValue(value)
 
 
+def limit(dialog, name, value):
+    dialog.findChild(LimitBox, name).setValue(value)
+
+
 def switch(dialog, name):
     dialog.findChild(Switch, name).click()
 
@@ -56,6 +61,13 @@ def switch(dialog, name):
         (lambda d: number(d, "idleTime", 60), {"limits": Limits(idle_s=60.0)}),
         (lambda d: number(d, "retryTime", 30), {"limits": Limits(retry_total_s=30.0)}),
         (lambda d: number(d, "maxRetries", 1), {"limits": Limits(max_retries=1)}),
+        (lambda d: switch(d, "hasSubagents"), {"has_subagents": False}),
+        (lambda d: number(d, "maxAgents", 3), {"max_agents": 3}),
+        (lambda d: number(d, "maxChildren", 2), {"max_children": 2}),
+        (lambda d: number(d, "maxDepth", 1), {"max_depth": 1}),
+        (lambda d: number(d, "questionTimeout", 60), {"question_timeout_s": 60}),
+        (lambda d: limit(d, "subagentSteps", 9), {"subagent_budget": Budget(steps=9)}),
+        (lambda d: limit(d, "subagentCost", 0.25), {"subagent_budget": Budget(cost=0.25)}),
         (lambda d: switch(d, "keepKeysInFile"), {"keep_keys_in_file": True}),
     ],
 )
@@ -65,6 +77,15 @@ def test_a_control_changes_its_own_field_once(qtbot, dialog, change, expected):
     change(dialog)
     assert seen == [msgspec.structs.replace(Settings(), **expected)]
     assert msgspec.json.decode(msgspec.json.encode(seen[0]), type=Settings) == seen[0]
+
+
+def test_a_budget_can_be_taken_away_again_and_leaves_its_neighbour(dialog):
+    seen = []
+    dialog.settings_changed.connect(seen.append)
+    dialog.set_settings(Settings(subagent_budget=Budget(cost=2.0, steps=40)))
+    limit(dialog, "subagentCost", 0)
+    assert dialog.findChild(LimitBox, "subagentCost").text() == "No limit"
+    assert [one.subagent_budget for one in seen] == [Budget(steps=40)]
 
 
 def test_changes_on_two_pages_add_up(dialog):
