@@ -113,8 +113,7 @@ class Agent:
         self._dispatch = setup.dispatch
         self.settings = setup.settings
         self._job: asyncio.Task[None] | None = None
-        self._starts_again = False
-        self._is_stopping = False
+        self._starts_again = self._is_stopping = False
         self._activity = Activity()
         self._turn_usage = Usage()
         self._outcome: tuple[StopReason, Fault | None] = ("finished", None)
@@ -216,8 +215,7 @@ class Agent:
         if self.is_running:
             self._starts_again = self._is_stopping
             return
-        self._starts_again = False
-        self.is_hushed = False
+        self._starts_again = self.is_hushed = False
         # On disk before the turn is: whatever is killed from here on is found at the next start.
         self.session.update(status="running")
         self._job = asyncio.get_running_loop().create_task(self._run_turn(), name=f"turn {self.id}")
@@ -282,15 +280,17 @@ class Agent:
 
     def _on_job_done(self, job: asyncio.Task[None]) -> None:
         self._is_stopping = False
-        self._job = None
-        self._activity = Activity()
-        if not job.cancelled() and (error := job.exception()) is not None:
+        if job is not self._job:  # a note woke it between the turn's end and this call
+            return
+        self._job, self._activity = None, Activity()
+        if job.cancelled():  # stopped before its first words: no turn to go on with
+            self._outcome = ("cancelled", None)
+        elif (error := job.exception()) is not None:
             _log.error("the turn of %s ended badly", self.id, exc_info=error)
         if self._starts_again and self.inbox.is_waking:
             self.wake()
         else:
-            reason, fault = self._outcome
-            self._setup.settled(self, reason, fault)
+            self._setup.settled(self, *self._outcome)
         self._setup.changed(self)
 
     async def _work(self) -> None:
