@@ -13,11 +13,14 @@ from desktop_agent import paths
 from desktop_agent.compose import Backend, compose
 from desktop_agent.core.approvals import AllowOnce, Decision, Deny
 from desktop_agent.core.events import (
+    AgentEnded,
     ApprovalRequested,
     Event,
+    ListChanged,
     MessageAdded,
     NoteDelivered,
     NoteTaken,
+    QuestionAnswered,
     QuestionAsked,
     SessionOpened,
     ToolStarted,
@@ -26,6 +29,7 @@ from desktop_agent.core.events import (
 from desktop_agent.core.ids import AgentId, SessionId, new_note_id
 from desktop_agent.core.messages import DiffDisplay
 from desktop_agent.core.notes import Note
+from desktop_agent.core.tasks import TaskEdit
 from desktop_agent.core.workspace import Workspace
 
 SECONDS = 40
@@ -84,14 +88,18 @@ class Story:
         return asked
 
     async def ended(self) -> TurnEnded:
-        event = await self.watcher.until(TurnEnded)
+        event = await self.watcher.until(
+            TurnEnded, lambda e: isinstance(e, TurnEnded) and e.agent_id == self.agent
+        )
         assert isinstance(event, TurnEnded)
         return event
 
     @property
     def last_words(self) -> str:
         said = [e.message for e in self.watcher.events if isinstance(e, MessageAdded)]
-        return [message.text for message in said if message.role == "assistant"][-1]
+        return [message.text for message in said if message.role == "assistant" and message.text][
+            -1
+        ]
 
     @property
     def overview(self) -> str:
@@ -198,3 +206,35 @@ async def test_every_ability_it_names_really_works(story: Story) -> None:
     story.backend.engine.answer(asked.question.id, "look around")
     await story.ended()
     assert "> look around" in story.last_words
+
+
+async def test_tasks_block_unblock_and_subagents_report_into_the_overview(story: Story) -> None:
+    await story.begin("Look around")
+    await story.decide(AllowOnce())
+    assert (await story.ended()).reason == "finished"
+    lists = [e.tasks for e in story.watcher.events if isinstance(e, ListChanged)]
+    last = [task.subject for task in max(lists, key=len)][-1]
+    seen = [next((t for t in tasks if t.subject == last), None) for tasks in lists]
+    blocked = [task.is_blocked for task in seen if task is not None]
+    assert blocked.index(True) < len(blocked) - 1 - blocked[::-1].index(False)
+    ends = [e for e in story.watcher.events if isinstance(e, AgentEnded)]
+    assert [e.status for e in ends] == ["completed", "completed"]
+    assert "## What my subagents found" in story.overview
+    answered = [e for e in story.watcher.events if isinstance(e, QuestionAnswered)]
+    assert [e.by for e in answered] == [story.agent]
+
+
+async def test_a_task_that_the_person_skips_is_not_done(story: Story) -> None:
+    await story.begin("Look around")
+    linked = await story.watcher.until(
+        ListChanged,
+        lambda e: isinstance(e, ListChanged) and any(t.open_blockers for t in e.tasks[-1:]),
+    )
+    assert isinstance(linked, ListChanged)
+    write = linked.tasks[-1].id
+    story.backend.engine.edit_tasks(story.agent, TaskEdit("skip", write))
+    story.backend.engine.edit_tasks(story.agent, TaskEdit("add", text="Find the lavender"))
+    assert (await story.ended()).reason == "finished"
+    assert not (story.folder / "OVERVIEW.md").exists()
+    said = [e.message.text for e in story.watcher.events if isinstance(e, MessageAdded)]
+    assert any("searched for `lavender`" in text for text in said)

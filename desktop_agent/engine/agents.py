@@ -298,6 +298,8 @@ class Agents:
             if status == "completed":
                 parent.tasks.update(number, TaskChanges(status="completed"))
                 return f"Task #{number} is completed."
+            if parent.tasks.get(number).status != "in_progress":
+                return ""  # somebody settled it in the meantime
             parent.tasks.update(number, TaskChanges(status="pending", owner=""))
         except TaskError as error:
             return f"Its task #{number} was not updated: {error}."
