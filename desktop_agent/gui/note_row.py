@@ -112,8 +112,10 @@ class NoteRowView(QWidget):
         if count == 1:
             extra = self.tr("1 attachment")
         words = " ".join(row.note.text.split())
-        if not row.is_written:
+        if row.note.kind == "task_edit":
             words = self.tr("Your changes to the task list")
+        elif row.note.kind == "notice":
+            words = self.tr("What you told a subagent")
         self._text.set_text(" · ".join(filter(None, (words, extra))))
         self._state.set_text(state)
         name, token = _ICONS[row.state]

@@ -220,6 +220,12 @@ def test_edits_of_the_task_list_wait_visibly_but_are_not_edited_as_text(composer
     assert not button(composer, "noteEdit").isVisible()
 
 
+def test_the_echo_of_a_note_to_a_subagent_is_not_taken_for_an_edit_of_the_tasks(composer):
+    put(composer, "[The user told Prices (sa_1): hurry]", kind="notice")
+    assert "What you told a subagent" in rows(composer)[0].accessibleName()
+    assert not button(composer, "noteEdit").isVisible()
+
+
 def test_many_notes_leave_room_for_the_conversation(composer):
     for number in range(12):
         put(composer, note_id=f"no_{number}")
