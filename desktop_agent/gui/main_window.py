@@ -33,8 +33,8 @@ from desktop_agent.gui.notices import Notice
 from desktop_agent.gui.page_tools import PageTools
 from desktop_agent.gui.popups import Popups
 from desktop_agent.gui.queries import Queries
-from desktop_agent.gui.session_flow import SessionFlow, is_untouched
-from desktop_agent.gui.session_pages import SessionPages
+from desktop_agent.gui.session_flow import SessionFlow
+from desktop_agent.gui.session_pages import SessionPages, is_untouched
 from desktop_agent.gui.settings_window import SettingsWindow
 from desktop_agent.gui.side_flow import SideFlow
 from desktop_agent.gui.theme import Theme

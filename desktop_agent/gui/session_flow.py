@@ -17,7 +17,7 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.bridge import Bridge
 from desktop_agent.gui.folders import real_folder
-from desktop_agent.gui.session_pages import SessionPages
+from desktop_agent.gui.session_pages import SessionPages, is_untouched
 from desktop_agent.gui.window_state import WindowState
 
 _MAX_RECENT = 12
@@ -259,7 +259,7 @@ class SessionFlow(QObject):
     def get_ready(self) -> None:
         """Load what a message and its answer need, while the person writes."""
         self._bridge.post("get_ready")
-        threading.Thread(target=_load_markdown, name="markdown", daemon=True).start()
+        threading.Thread(target=_load_transcript, name="transcript", daemon=True).start()
 
     def send(self, note: Note) -> None:
         """Give the agent that is shown a note; while the app starts, keep it until one is."""
@@ -279,11 +279,6 @@ class SessionFlow(QObject):
             self._bridge.post(command, self.current, *args)
 
 
-def is_untouched(info: SessionInfo) -> bool:
-    """Whether nothing was ever said in the session."""
-    return info.status == "idle" and info.updated_at == info.created_at
-
-
 def _first_folder(*paths: str | None) -> str | None:
     """Return the first that is there, as its real path."""
     for path in paths:
@@ -293,8 +288,8 @@ def _first_folder(*paths: str | None) -> str | None:
     return None
 
 
-def _load_markdown() -> None:
-    # The window has none before there is a message. On a thread: it takes 50 ms.
-    from desktop_agent.gui.transcript.markdown import get_ready
+def _load_transcript() -> None:
+    # The window has none before there is a message. On a thread: it takes 100 ms.
+    from desktop_agent.gui.transcript import markdown, view  # noqa: F401
 
-    get_ready()
+    markdown.get_ready()

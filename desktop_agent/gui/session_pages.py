@@ -36,6 +36,8 @@ class SessionPages(QObject):
         super().__init__(stack)
         self._stack = stack
         self._make_view = make_view
+        # A transcript is 5 MB: an empty one is not made before something happens in it.
+        self._blank: dict[AgentId, SessionOpened] = {}
         self._pages: OrderedDict[AgentId, Any] = OrderedDict()
         self._first_seqs: dict[AgentId, int] = {}
         self._owners: dict[AgentId, SessionId] = {}
@@ -47,7 +49,7 @@ class SessionPages(QObject):
         if isinstance(event, SessionsChanged):
             self.sessions = {info.id: info for info in event.sessions}
             self._owners.update((info.main_agent, info.id) for info in event.sessions)
-            for agent_id in list(self._pages):
+            for agent_id in [*self._pages, *self._blank]:
                 if self._owners.get(agent_id) not in self.sessions:
                     self.drop(agent_id)
         elif isinstance(event, SessionOpened):
@@ -83,29 +85,47 @@ class SessionPages(QObject):
         """Return the pages that have to know: an agent's own, or all of its session."""
         agent_id = getattr(event, "agent_id", None)
         if agent_id:
+            self._fill(agent_id)
             return [agent_id] if agent_id in self._pages else []
         session_id = self.owner(event)
         if session_id is None:
             return []
         return [one for one in self._pages if self._owners.get(one) == session_id]
 
+    def _fill(self, agent_id: AgentId) -> None:
+        """Make the transcript of a session in which something happens for the first time."""
+        opened = self._blank.get(agent_id)
+        if opened is not None:
+            agents = self._agents.get(opened.info.id, opened.agents)
+            self._add(replace(opened, agents=agents), is_in_front=False)
+
     def show(self, opened: SessionOpened) -> None:
         """Bring an agent's transcript to the front; one that was kept is up to date."""
         agent_id = opened.info.main_agent
         view = self._pages.get(agent_id)
+        if view is None and is_untouched(opened.info) and not opened.events:
+            self._blank[agent_id] = opened
+            return
         if view is None:
-            view = self._make_view()
-            self._stack.addWidget(view)
-            self._pages[agent_id] = view
             # In front first: it lays out, and scrolls to the end, at its final size.
-            self._stack.setCurrentWidget(view)
-            view.open(opened)
-            self._first_seqs[agent_id] = opened.first_seq
-            self.page_made.emit(view, agent_id)
+            view = self._add(opened, is_in_front=True)
         self._pages.move_to_end(agent_id)
+        self._stack.setCurrentWidget(view)
+
+    def _add(self, opened: SessionOpened, *, is_in_front: bool) -> Any:
+        agent_id = opened.info.main_agent
+        self._blank.pop(agent_id, None)
+        view = self._pages[agent_id] = self._make_view()
+        self._stack.addWidget(view)
+        view.setGeometry(self._stack.rect())
+        if is_in_front:
+            self._stack.setCurrentWidget(view)
+        view.open(opened)
+        self._first_seqs[agent_id] = opened.first_seq
+        self.page_made.emit(view, agent_id)
         while len(self._pages) > _KEPT:
             self.drop(next(iter(self._pages)))
-        self._stack.setCurrentWidget(view)
+        return view
 
     def as_session(self, opened: AgentOpened) -> SessionOpened | None:
         """Return what shows a subagent as a transcript shows a session; None if it is gone."""
@@ -132,6 +152,7 @@ class SessionPages(QObject):
 
     def drop(self, agent_id: AgentId) -> None:
         """Forget an agent's transcript."""
+        self._blank.pop(agent_id, None)
         view = self._pages.pop(agent_id, None)
         self._first_seqs.pop(agent_id, None)
         if view is not None:
@@ -160,3 +181,8 @@ class SessionPages(QObject):
         return tuple(
             info for info in self.sessions.values() if info.status in ("running", "needs_you")
         )
+
+
+def is_untouched(info: SessionInfo) -> bool:
+    """Whether nothing was ever said in the session."""
+    return info.status == "idle" and info.updated_at == info.created_at

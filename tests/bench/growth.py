@@ -32,11 +32,15 @@ class _PaintWatch(QObject):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.Paint and not self.painted_at:
-            page = self._stage.window.pages.page(self._session)
+            page = _page(self._stage, self._session)
             if page is not None and isinstance(watched, QWidget) and page.isAncestorOf(watched):
                 self.painted_at = time.perf_counter()
                 self._stage.wake()
         return False
+
+
+def _page(stage: Stage, session: SessionId) -> QWidget | None:
+    return stage.window.pages.page(stage.agents[session]) if session in stage.agents else None
 
 
 async def _open(stage: Stage, session: SessionId) -> float:
@@ -70,10 +74,10 @@ async def _play(stage: Stage) -> None:
     delays: list[float] = []
     for _ in range(_OPENINGS):
         delays.append(await _open(stage, _SESSION))
-        stage.window.pages.drop(_SESSION)
+        stage.window.pages.drop(stage.agents[_SESSION])
         stage.window.flow.current = None
     await _open(stage, _SESSION)
-    page = stage.window.pages.page(_SESSION)
+    page = _page(stage, _SESSION)
     assert page is not None
     frames = _scroll(page)
     report("session_open", statistics.median(delays))

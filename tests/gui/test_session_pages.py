@@ -76,9 +76,17 @@ def test_a_page_that_was_kept_is_not_filled_twice(pages, qtbot):
 
 def test_only_the_six_pages_seen_last_are_kept(pages):
     for number in range(7):
-        show(pages, number)
+        show(pages, number, said(number, "hello"))
     kept = [number for number in range(7) if pages.page(AgentId(f"ag_{number}"))]
     assert kept == [1, 2, 3, 4, 5, 6]
+
+
+def test_an_untouched_session_gets_its_page_with_what_first_happens_in_it(pages, qtbot):
+    show(pages, 1)
+    assert pages.page(AgentId("ag_1")) is None
+    pages.route((said(1, "at last"),))
+    pages.bring(AgentId("ag_1"))
+    qtbot.waitUntil(lambda: "at last" in text(pages, 1))
 
 
 def test_a_deleted_session_loses_its_page(pages):

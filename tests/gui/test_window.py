@@ -83,6 +83,8 @@ def wait_running(qtbot, window):
 def card_button(qtbot, window, name):
     def find():
         page = window.pages.page(window.flow.agent)
+        if page is None:
+            return []
         page.focus_oldest_approval()
         return [b for b in page.findChildren(QPushButton, name) if b.isVisible() and b.isEnabled()]
 

@@ -33,6 +33,8 @@ def allow_once(qtbot, window):
 
     def is_settled():
         page = window.pages.page(window.flow.agent)
+        if page is None:
+            return False
         page.focus_oldest_approval()
         for button in page.findChildren(QPushButton, "allowOnce"):
             if button.isVisible() and button.isEnabled():
