@@ -60,6 +60,10 @@ def _window(folder: str, settings: Settings | None = None) -> int:
     if problem:
         print(f"desktop-agent: {problem}", file=sys.stderr)
         return 1
+    import gc
+
+    # Nothing of what is loaded from here on is garbage; the window has its own clock for it.
+    gc.disable()
     from desktop_agent.adapters import settings_file
 
     wanted = settings or settings_file.load(paths.config_dir() / "settings.json")

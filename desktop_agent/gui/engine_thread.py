@@ -48,6 +48,7 @@ class EngineThread:
         self._pending: list[Event] = []
         self._armed: asyncio.TimerHandle | None = None
         self._armed_at = 0.0
+        self._flushed_at = 0.0
         self._has_loop = threading.Event()
         # A daemon, so that an engine that refuses to end can't keep the process alive.
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
@@ -210,7 +211,7 @@ class EngineThread:
         self._emit(EngineFailed(where, text or type(error).__name__))
 
     def _emit(self, event: Event) -> None:
-        """Take an event; the batch goes out a 30th of a second after its first event.
+        """Take an event; batches go out a 30th of a second apart, the first one at once.
 
         The clock is looked at here as well: a busy loop would not reach its timer.
         """
@@ -219,7 +220,8 @@ class EngineThread:
         now = self._loop.time()
         if self._armed is None:
             self._armed_at = now
-            self._armed = self._loop.call_later(_FLUSH_S, self._flush)
+            wait = max(0.0, self._flushed_at + _FLUSH_S - now)
+            self._armed = self._loop.call_later(wait, self._flush)
         elif now - self._armed_at >= _FLUSH_S:
             self._flush()
 
@@ -228,6 +230,8 @@ class EngineThread:
             self._armed.cancel()
             self._armed = None
         if self._pending:
+            assert self._loop is not None
+            self._flushed_at = self._loop.time()
             batch, self._pending = self._pending, []
             self._deliver(newest_snapshots(batch))
 
