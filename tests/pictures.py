@@ -13,40 +13,55 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication, QWidget
 
 from desktop_agent.core.approvals import AllowOnce
-from desktop_agent.core.events import ApprovalRequested, Event, TurnEnded
+from desktop_agent.core.events import (
+    AgentSpawned,
+    ApprovalRequested,
+    Event,
+    QuestionAsked,
+    TurnEnded,
+)
 from desktop_agent.core.ids import AgentId, RequestId
 from desktop_agent.core.settings import Settings
+from desktop_agent.gui.agent_panel import AgentPanel
+from desktop_agent.gui.steer_input import SteerInput
 from desktop_agent.paths import resource
 from tests.bench.stage import Stage, pause, run
 
 _WIDTH, _HEIGHT = 1280, 832
 _FOLDER = "garden"
 _SETTLE_S = 0.4
+_GLANCE_S = 0.15
 _PROBE_S = 2.0
 _EARLIER = ("search for courgette", "list files", "read seeds.txt")
 
 
 class _Story:
-    """What has happened so far; `turns` counts those that are over."""
+    """What has happened so far; `over` are the agents of the turns that ended."""
 
     def __init__(self) -> None:
         self.requests: list[RequestId] = []
-        self.turns = 0
+        self.over: list[AgentId] = []
+        self.children: list[AgentId] = []
+        self.is_asked = False
 
     def hear(self, event: Event) -> None:
         if isinstance(event, ApprovalRequested):
             self.requests.append(event.request.id)
         elif isinstance(event, TurnEnded):
-            self.turns += 1
+            self.over.append(event.agent_id)
+        elif isinstance(event, AgentSpawned):
+            self.children.append(event.agent_id)
+        elif isinstance(event, QuestionAsked):
+            self.is_asked = True
 
 
 class _Camera:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    async def take(self, widget: QWidget, name: str) -> None:
+    async def take(self, widget: QWidget, name: str, settle_s: float = _SETTLE_S) -> None:
         """Wait until layouts and fades have come to rest, then save the picture."""
-        await pause(_SETTLE_S)
+        await pause(settle_s)
         image = widget.grab().toImage().convertToFormat(QImage.Format.Format_RGB888)
         buffer = QBuffer()
         buffer.open(QIODevice.OpenModeFlag.WriteOnly)
@@ -61,15 +76,30 @@ def _look(stage: Stage, theme: str) -> None:
 
 
 async def _ask(stage: Stage, story: _Story, agent: AgentId, text: str) -> None:
-    over = story.turns
+    over = story.over.count(agent)
     stage.send(agent, text)
-    await stage.until(lambda: story.turns > over)
+    await stage.until(lambda: story.over.count(agent) > over)
 
 
-async def _in_both_looks(stage: Stage, camera: _Camera, name: str) -> None:
-    for theme in ("dark", "light"):
+async def _in_both_looks(
+    stage: Stage, camera: _Camera, name: str, settle_s: float = _SETTLE_S
+) -> None:
+    is_dark = stage.theme.is_dark
+    for theme in ("dark", "light") if is_dark else ("light", "dark"):
         _look(stage, theme)
-        await camera.take(stage.window, f"{name}-{theme}")
+        await camera.take(stage.window, f"{name}-{theme}", settle_s)
+
+
+async def _steer(stage: Stage, story: _Story) -> None:
+    """Tell the first subagent something, as a person does."""
+    await stage.until(lambda: len(story.children) > 1)
+    panel = stage.window.findChild(AgentPanel)
+    assert panel is not None
+    panel.select(story.children[0])
+    entry = panel.findChild(SteerInput)
+    assert entry is not None
+    entry.field.setText("Look at seeds.txt as well.")
+    entry.button.click()
 
 
 async def _play(stage: Stage, camera: _Camera) -> None:
@@ -85,13 +115,15 @@ async def _play(stage: Stage, camera: _Camera) -> None:
     agent = await stage.new_session("demo")
     window.frame.composer.focus_text()
     stage.send(agent, "Have a look around and write an overview.")
+    await _steer(stage, story)
+    await stage.until(lambda: story.is_asked)
+    await pause(_SETTLE_S)
+    # They work on: be quick.
+    await _in_both_looks(stage, camera, "main", _GLANCE_S)
     await stage.until(lambda: bool(story.requests))
     await _in_both_looks(stage, camera, "approval")
-    over = story.turns
     stage.bridge.post("decide", story.requests[0], AllowOnce())
-    await stage.until(lambda: story.turns > over)
-    await _ask(stage, story, agent, "read tools/water.py")
-    await _in_both_looks(stage, camera, "main")
+    await stage.until(lambda: agent in story.over)
     window.commands.settings.trigger()
     await pause(_SETTLE_S)
     dialog = QApplication.activeModalWidget() or QApplication.activeWindow()
