@@ -36,8 +36,8 @@ class SessionPages(QObject):
         super().__init__(stack)
         self._stack = stack
         self._make_view = make_view
-        # A transcript is 5 MB: an empty one is not made before something happens in it.
-        self._blank: dict[AgentId, SessionOpened] = {}
+        # A transcript is 5 MB: that of a session shown empty waits for the first happening.
+        self._blank: SessionOpened | None = None
         self._pages: OrderedDict[AgentId, Any] = OrderedDict()
         self._first_seqs: dict[AgentId, int] = {}
         self._owners: dict[AgentId, SessionId] = {}
@@ -49,7 +49,7 @@ class SessionPages(QObject):
         if isinstance(event, SessionsChanged):
             self.sessions = {info.id: info for info in event.sessions}
             self._owners.update((info.main_agent, info.id) for info in event.sessions)
-            for agent_id in [*self._pages, *self._blank]:
+            for agent_id in list(self._pages):
                 if self._owners.get(agent_id) not in self.sessions:
                     self.drop(agent_id)
         elif isinstance(event, SessionOpened):
@@ -79,7 +79,9 @@ class SessionPages(QObject):
             for agent_id in self._readers(event):
                 shares.setdefault(agent_id, []).append(event)
         for agent_id, share in shares.items():
-            self._pages[agent_id].apply(share)
+            page = self._pages.get(agent_id)  # a new page may have pushed it out
+            if page is not None:
+                page.apply(share)
 
     def _readers(self, event: Event) -> list[AgentId]:
         """Return the pages that have to know: an agent's own, or all of its session."""
@@ -94,8 +96,8 @@ class SessionPages(QObject):
 
     def _fill(self, agent_id: AgentId) -> None:
         """Make the transcript of a session in which something happens for the first time."""
-        opened = self._blank.get(agent_id)
-        if opened is not None:
+        opened = self._blank
+        if opened is not None and opened.info.main_agent == agent_id:
             agents = self._agents.get(opened.info.id, opened.agents)
             self._add(replace(opened, agents=agents), is_in_front=False)
 
@@ -104,8 +106,9 @@ class SessionPages(QObject):
         agent_id = opened.info.main_agent
         view = self._pages.get(agent_id)
         if view is None and is_untouched(opened.info) and not opened.events:
-            self._blank[agent_id] = opened
+            self._blank = opened
             return
+        self._blank = None
         if view is None:
             # In front first: it lays out, and scrolls to the end, at its final size.
             view = self._add(opened, is_in_front=True)
@@ -114,7 +117,7 @@ class SessionPages(QObject):
 
     def _add(self, opened: SessionOpened, *, is_in_front: bool) -> Any:
         agent_id = opened.info.main_agent
-        self._blank.pop(agent_id, None)
+        self._blank = None
         view = self._pages[agent_id] = self._make_view()
         self._stack.addWidget(view)
         view.setGeometry(self._stack.rect())
@@ -152,7 +155,6 @@ class SessionPages(QObject):
 
     def drop(self, agent_id: AgentId) -> None:
         """Forget an agent's transcript."""
-        self._blank.pop(agent_id, None)
         view = self._pages.pop(agent_id, None)
         self._first_seqs.pop(agent_id, None)
         if view is not None:

@@ -56,7 +56,7 @@ def text(pages, number):
 
 
 def test_words_reach_the_session_they_belong_to_even_when_it_is_hidden(pages, qtbot):
-    show(pages, 1)
+    show(pages, 1, said(1, "hello"))
     show(pages, 2)
     pages.route([said(1, "for one"), said(2, "for two"), said(1, "again one")])
     pages.bring(AgentId("ag_1"))
@@ -89,6 +89,15 @@ def test_an_untouched_session_gets_its_page_with_what_first_happens_in_it(pages,
     qtbot.waitUntil(lambda: "at last" in text(pages, 1))
 
 
+def test_empty_sessions_begun_elsewhere_push_no_page_out(pages, qtbot):
+    show(pages, 0, said(0, "kept"))
+    for number in range(1, 9):
+        show(pages, number)
+    pages.route(tuple(said(number, "hello") for number in range(1, 9)))
+    assert "kept" in text(pages, 0)
+    assert "hello" in text(pages, 8)
+
+
 def test_a_deleted_session_loses_its_page(pages):
     show(pages, 1)
     pages.follow(SessionsChanged((info(2),)))
@@ -102,7 +111,7 @@ def test_events_of_unknown_agents_and_of_all_do_no_harm(pages):
 
 
 def test_a_subagents_words_stay_in_its_own_transcript(pages, qtbot):
-    show(pages, 1)
+    show(pages, 1, said(1, "hello"))
     child = AgentInfo(AgentId("sa_1"), SessionId("se_1"), "Research", parent_id=AgentId("ag_1"))
     main = AgentInfo(AgentId("ag_1"), SessionId("se_1"), "Main")
     pages.follow(AgentsChanged(SessionId("se_1"), (main, child)))
