@@ -33,23 +33,28 @@ class Header(QFrame):
         self._field.hide()
         self._place = ElidedLabel("", Qt.TextElideMode.ElideMiddle, "subtle", self)
         self._place.setObjectName("sessionPlace")
-        self.find_button = IconButton(
-            theme, "search", self.tr("Find in this session (Ctrl+F)"), self
+        find = self.tr("Find in this session (Ctrl+F)")
+        copy = self.tr("Copy the last answer (Ctrl+Shift+C)")
+        self.find_button = self._button("find", "search", find)
+        self.copy_button = self._button("copyAnswer", "copy", copy)
+        self.sidebar_button = self._button(
+            "toggleSidebar", "panel-left", self.tr("Sidebar"), "Ctrl+B"
         )
-        self.find_button.setObjectName("find")
-        self.copy_button = IconButton(
-            theme, "copy", self.tr("Copy the last answer (Ctrl+Shift+C)"), self
+        self.side_button = self._button(
+            "toggleSide", "panel-right", self.tr("Tasks and subagents"), "Ctrl+J"
         )
-        self.copy_button.setObjectName("copyAnswer")
-        self.sidebar_button = IconButton(
-            theme, "panel-left", self.tr("Sidebar"), self, keys="Ctrl+B"
-        )
-        self.sidebar_button.setObjectName("toggleSidebar")
-        self.side_button = IconButton(
-            theme, "panel-right", self.tr("Tasks and subagents"), self, keys="Ctrl+J"
-        )
-        self.side_button.setObjectName("toggleSide")
         self.side_button.hide()
+        self._lay_out()
+        theme.changed.connect(self._resize)
+        self._resize()
+
+    def _button(self, name: str, icon: str, title: str, keys: str = "") -> IconButton:
+        button = IconButton(self._theme, icon, title, self, keys=keys)
+        button.setObjectName(name)
+        return button
+
+    def _lay_out(self) -> None:
+        theme = self._theme
         layout = QHBoxLayout(self)
         layout.setContentsMargins(theme.space("l") + 4, 0, theme.space("m"), 0)
         layout.setSpacing(theme.space("s"))
@@ -63,8 +68,6 @@ class Header(QFrame):
             self.side_button,
         ):
             layout.addWidget(button)
-        theme.changed.connect(self._resize)
-        self._resize()
 
     def set_session(self, title: str, place: str) -> None:
         """Show what the session is called, and its folder and branch."""

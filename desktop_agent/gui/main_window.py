@@ -84,15 +84,20 @@ class MainWindow(QMainWindow):
         self.attention = Attention(theme, self)
         self._connection = Connection(frame.sidebar)
         self.menuBar().setVisible(self.menuBar().isNativeMenuBar())
-        self._state.restore(*theme.window_default())
-        frame.set_sidebar(self._state.has_sidebar)
-        frame.composer.set_settings(settings)
-        frame.sidebar.workspace.set_workspace(self.flow.workspace)
-        frame.set_conversing(bool(settings.model))
-        if self.flow.workspace is not None:
-            self._empty.set_folder(self.flow.workspace.root)
+        self._begin(settings)
         self._connect()
         frame.composer.focus_text()
+
+    def _begin(self, settings: Settings) -> None:
+        """Show what is known before the engine says anything."""
+        frame, place = self.frame, self.flow.workspace
+        self._state.restore(*self._theme.window_default())
+        frame.set_sidebar(self._state.has_sidebar)
+        frame.composer.set_settings(settings)
+        frame.sidebar.workspace.set_workspace(place)
+        frame.set_conversing(bool(settings.model))
+        if place is not None:
+            self._empty.set_folder(place.root)
 
     # -- the app's behaviour: one line for each wish -----------------------------------------
 
@@ -147,7 +152,7 @@ class MainWindow(QMainWindow):
         frame.header.copy_button.clicked.connect(self.tools.copy_answer)
         frame.find_bar.searched.connect(self.tools.find)
         frame.find_bar.closed.connect(frame.composer.focus_text)
-        frame.approvals.review_requested.connect(self.tools.review)
+        frame.approvals.review_requested.connect(self.side.review)
         frame.notices.acted.connect(self._act)
 
     def _connect_popups(self) -> None:
@@ -191,6 +196,8 @@ class MainWindow(QMainWindow):
             owner = self.pages.owner(event)
             if owner is None or owner == self.flow.current:
                 self._follow_shown(event)
+            else:
+                self.side.hear(event)
             self.attention.apply(event)
             self.frame.sidebar.sessions.apply(event)
             if isinstance(event, SessionsChanged | SessionOpened):
