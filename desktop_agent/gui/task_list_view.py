@@ -108,6 +108,8 @@ class TaskListView(QListView):
             self.ticked.emit(self.task_id(index))
         elif self.state() != QAbstractItemView.State.EditingState:
             self.opened.emit(self.task_id(index))
+            # The place is shown, but the keys stay with the row that was clicked.
+            self.setFocus(Qt.FocusReason.MouseFocusReason)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         """Rename, but not from the icon: two quick ticks are no double click."""

@@ -80,38 +80,45 @@ class SnapshotListModel(QAbstractListModel, Generic[Row]):
         )
         middle = wanted[head : len(wanted) - tail]
         keys = [self._key(row) for row in middle]
-        if keys != self._keys(head, tail):
-            self._restructure(middle, keys, head, tail)
+        now = [self._key(row) for row in self._rows[head : len(self._rows) - tail]]
+        if keys != now:
+            self._restructure(middle, keys, now, head)
         self._replace_changed(middle, head)
         self._rows = wanted
 
-    def _keys(self, head: int, tail: int) -> list[Hashable]:
-        return [self._key(row) for row in self._rows[head : len(self._rows) - tail]]
-
     def _restructure(
-        self, wanted: Sequence[Row], keys: list[Hashable], head: int, tail: int
+        self, wanted: Sequence[Row], keys: list[Hashable], now: list[Hashable], head: int
     ) -> None:
-        """Remove, move and insert between the unchanged rows of both ends."""
-        self._remove_missing(set(keys), head, tail)
-        present = set(self._keys(head, tail))
-        self._move_survivors([key for key in keys if key in present], head, tail)
-        self._insert_new(wanted, keys, present, head)
+        """Remove, move and insert what comes after the unchanged rows at the head."""
+        kept, present = set(keys), set(now)
+        if not present <= kept:
+            self._remove_missing(kept, now, head)
+            now = [key for key in now if key in kept]
+        if not kept <= present:
+            keys = [key for key in keys if key in present]
+        if keys != now:
+            self._move_survivors(keys, now, head)
+        if not kept <= present:
+            self._insert_new(wanted, present, head)
 
-    def _remove_missing(self, wanted: set[Hashable], head: int, tail: int) -> None:
-        old = self._keys(head, tail)
-        gone = [number for number, key in enumerate(old, head) if key not in wanted]
+    def _remove_missing(self, kept: set[Hashable], now: Sequence[Hashable], head: int) -> None:
+        gone = [number for number, key in enumerate(now, head) if key not in kept]
         for first, last in reversed(list(runs(gone))):
             self.beginRemoveRows(QModelIndex(), first, last)
             del self._rows[first : last + 1]
             self.endRemoveRows()
 
-    def _move_survivors(self, order: list[Hashable], head: int, tail: int) -> None:
+    def _move_survivors(self, order: list[Hashable], now: list[Hashable], head: int) -> None:
         """Move the rows outside the longest run that is already in order, and only those."""
-        place = {key: number for number, key in enumerate(order)}
-        now = self._keys(head, tail)
-        places = [place[key] for key in now]
-        if all(first < second for first, second in itertools.pairwise(places)):
+        # One row that moved, the usual case, is the first or the last of what differs.
+        if order[1:] == now[:-1]:
+            self._move(len(now) - 1 + head, head)
             return
+        if order[:-1] == now[1:]:
+            self._move(head, len(now) + head)
+            return
+        place = {key: number for number, key in enumerate(order)}
+        places = [place[key] for key in now]
         settled = longest_increasing(places)
         for number, key in enumerate(order):
             if number in settled:
@@ -120,17 +127,17 @@ class SnapshotListModel(QAbstractListModel, Generic[Row]):
             target = now.index(order[number - 1]) + 1 if number else 0
             if target in (source, source + 1):
                 continue
-            root, row = QModelIndex(), source + head
-            self.beginMoveRows(root, row, row, root, target + head)
-            landing = target - 1 if target > source else target
-            self._rows.insert(landing + head, self._rows.pop(row))
-            now.insert(landing, now.pop(source))
-            self.endMoveRows()
+            self._move(source + head, target + head)
+            now.insert(target - 1 if target > source else target, now.pop(source))
 
-    def _insert_new(
-        self, wanted: Sequence[Row], keys: list[Hashable], present: set[Hashable], head: int
-    ) -> None:
-        fresh = [number for number, key in enumerate(keys) if key not in present]
+    def _move(self, source: int, target: int) -> None:
+        root = QModelIndex()
+        self.beginMoveRows(root, source, source, root, target)
+        self._rows.insert(target - 1 if target > source else target, self._rows.pop(source))
+        self.endMoveRows()
+
+    def _insert_new(self, wanted: Sequence[Row], present: set[Hashable], head: int) -> None:
+        fresh = [number for number, row in enumerate(wanted) if self._key(row) not in present]
         for first, last in runs(fresh):
             self.beginInsertRows(QModelIndex(), first + head, last + head)
             self._rows[first + head : first + head] = wanted[first : last + 1]
