@@ -48,14 +48,14 @@ def _layers(blockers: Mapping[int, Sequence[int]]) -> dict[int, int]:
     """Return each task's layer: one more than the deepest of its blockers."""
     found: dict[int, int] = {}
     for start in blockers:
-        todo = [start]
-        while todo:
-            number = todo[-1]
+        path = [start]
+        while path:
+            number = path[-1]
             missing = [b for b in blockers[number] if b not in found]
             if missing:
-                todo.extend(missing)
+                path.extend(missing)
                 continue
-            todo.pop()
+            path.pop()
             found[number] = max((found[b] + 1 for b in blockers[number]), default=0)
     return found
 

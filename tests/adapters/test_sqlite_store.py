@@ -499,7 +499,9 @@ def test_a_lock_that_a_killed_apps_child_still_holds_is_waited_for(path: Path) -
         holder.stdout.readline()
         holder.stdin.write("\n")
         holder.stdin.flush()
-        SqliteStore(path).close()
+        store = SqliteStore(path)
+        assert store.set_aside is None
+        store.close()
 
 
 def _damage(path: Path, kind: str) -> None:

@@ -48,4 +48,6 @@ def test_a_window_that_was_killed_does_not_stop_the_next(qtbot, qapp, place):
 
 
 def test_a_place_that_can_not_be_used_does_no_harm(qapp, tmp_path):
-    SecondStarts(tmp_path / "missing" / "folder" / "socket").close()
+    place = tmp_path / "missing" / "folder" / "socket"
+    SecondStarts(place).close()
+    assert hand_over(place, "") is False
