@@ -329,7 +329,7 @@ class Agents:
                 one.stop()
             elif one.spec is None:
                 self._end_commands(one)
-            elif one.spec is not None and one.end is None:
+            elif one.end is None:
                 self._end(one, "stopped", _effects(one))
         self._changed(agent.session.info.id)
 

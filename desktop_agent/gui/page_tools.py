@@ -42,12 +42,6 @@ class PageTools(QObject):
         """Count, soon, the approvals that wait out of view."""
         self._look.start()
 
-    def review(self) -> None:
-        """Go to the approval that waits longest."""
-        page = self._pages.page(self._flow.agent)
-        if page is not None:
-            page.focus_oldest_approval()
-
     def find(self, text: str, backward: bool) -> None:
         """Go to the next place of a text."""
         page = self._pages.page(self._flow.agent)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
 from PySide6.QtCore import QObject
 
 from desktop_agent.core.events import AgentsChanged, Event, ListChanged, SessionOpened
+from desktop_agent.core.ids import AgentId
 from desktop_agent.gui.bridge import Bridge
 from desktop_agent.gui.queries import Queries
 from desktop_agent.gui.session_flow import SessionFlow
@@ -41,14 +43,23 @@ class SideFlow(QObject):
         self._is_going_to_ask = False
         self._panel: Any = None
         self._is_asked_for = False
+        self._lists: dict[AgentId, ListChanged] = {}
         frame.set_side(has_content=False, is_wanted=state.has_side)
         frame.side_toggled.connect(state.remember_side)
+
+    def hear(self, event: Event) -> None:
+        """Follow the other sessions: what their subagents ask must be there on a switch."""
+        if self._panel is not None and not isinstance(event, SessionOpened):
+            self._panel.agents.apply(event)
 
     def apply(self, event: Event) -> None:
         """Follow the session that is shown."""
         if isinstance(event, SessionOpened):
             self._opened = event
             self._is_asked_for = False
+            self._lists = {one.agent_id: one for one in event.lists}
+        elif isinstance(event, ListChanged):
+            self._lists[event.agent_id] = event
         if self._panel is None and self._opened is not None and _has_content(event):
             self._make(self._opened)
         if self._panel is not None:
@@ -57,8 +68,11 @@ class SideFlow(QObject):
 
     def show_agent(self, opened: SessionOpened) -> None:
         """Say whose transcript is shown, and the way back from it."""
+        agent_id = opened.info.main_agent
         if self._panel is not None:
-            self._panel.agents.select(opened.info.main_agent)
+            self._panel.agents.select(agent_id)
+            own = self._lists.get(agent_id)
+            self._panel.tasks.apply(replace(opened, lists=(own,) if own is not None else ()))
         if self._is_going_to_ask:
             self._is_going_to_ask = False
             self._show_card()
@@ -67,7 +81,7 @@ class SideFlow(QObject):
         if self._breadcrumb is None:
             self._make_breadcrumb()
         bar: Any = self._breadcrumb
-        bar.show_agent(opened.agents, opened.info.main_agent)
+        bar.show_agent(opened.agents, agent_id)
 
     def toggle(self) -> None:
         """Show or hide the panel; an empty one comes with its field for a first task."""
@@ -103,6 +117,7 @@ class SideFlow(QObject):
         post = self._bridge.post
         agents.opened.connect(self._flow.show_agent)
         agents.ask_chosen.connect(self._go_to_ask)
+        agents.asks_changed.connect(self._count_asks)
         agents.steered.connect(lambda agent_id, note: post("send", agent_id, note))
         agents.note_edited.connect(lambda a, note_id, text: post("edit_note", a, note_id, text))
         agents.note_withdrawn.connect(lambda a, note_id: post("withdraw_note", a, note_id))
@@ -126,10 +141,24 @@ class SideFlow(QObject):
             self._is_going_to_ask = True
             self._flow.show_agent(agent_id)
 
-    def _show_card(self) -> None:
+    def review(self) -> None:
+        """Go to what waits longest: here, or else in the list of the whole tree."""
+        if not self._show_card() and self._panel is not None and self._panel.agents.asks.count:
+            self._show(is_wanted=True)
+            self._panel.agents.asks.focus_oldest()
+
+    def _show_card(self) -> bool:
         page = self._pages.page(self._flow.agent)
-        if page is not None:
-            page.focus_oldest_approval()
+        return page is not None and page.focus_oldest_approval()
+
+    def _count_asks(self, count: int) -> None:
+        button = self._frame.header.side_button
+        button.set_icon("panel-right", "warn" if count else "muted")
+        words = self.tr("Tasks and subagents (Ctrl+J)")
+        if count:
+            words += " · " + self.tr("%n waiting for you", "", count)
+        button.setAccessibleName(words)
+        button.setToolTip(words)
 
     def _probe(self, agent_id: str, query: str, *args: str) -> None:
         """Show what an agent's record, or its model aside, says."""

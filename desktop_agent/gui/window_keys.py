@@ -23,7 +23,7 @@ def connect_keys(window: Any) -> None:
     keys.find_previous.triggered.connect(lambda: frame.find_bar.search(backward=True))
     keys.copy_answer.triggered.connect(window.tools.copy_answer)
     keys.stop.triggered.connect(frame.composer.request_stop)
-    keys.approval.triggered.connect(window.tools.review)
+    keys.approval.triggered.connect(window.side.review)
     keys.composer.triggered.connect(frame.composer.focus_text)
     keys.sidebar.triggered.connect(frame.toggle_sidebar)
     keys.model.triggered.connect(window.open_models)

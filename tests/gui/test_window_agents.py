@@ -164,3 +164,36 @@ def test_the_tree_and_a_transcript_are_there_after_a_restart(
     assert again.side._panel.agents.tree.rows
     again.flow.show_agent(alpha.id)
     wait_shown(qtbot, again, "what alpha found")
+
+
+def test_the_task_panel_shows_the_list_of_the_agent_that_is_shown(window, team, heard, qtbot):
+    team.scripts["main"] = [
+        Calls(
+            ("TaskCreate", {"subject": "mine"}),
+            ("spawn", {"description": "alpha", "prompt": "alpha"}),
+        ),
+        Calls(("wait", {})),
+    ]
+    ask = Calls(("ask_parent", {"question": "?"}))
+    team.scripts["alpha"] = [Calls(("TaskCreate", {"subject": "its own"})), ask, Say("done")]
+    write(qtbot, window, "Go")
+    alpha = wait_agent(qtbot, window, "alpha", "waiting_answer")
+    tasks = window.side._panel.tasks.tasks
+    assert [task.subject for task in tasks.tasks] == ["mine"]
+    main = window.flow.agent
+    window.flow.show_agent(alpha.id)
+    qtbot.waitUntil(lambda: [t.subject for t in tasks.tasks] == ["its own"], timeout=WAIT)
+    qtbot.keyClicks(tasks._add, "more")
+    qtbot.keyClick(tasks._add, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: [t.subject for t in tasks.tasks] == ["its own", "more"], timeout=WAIT)
+    window.flow.show_agent(main)
+    qtbot.waitUntil(lambda: [t.subject for t in tasks.tasks] == ["mine"], timeout=WAIT)
+
+
+def test_what_waits_is_counted_where_the_panel_is_opened(window, team, qtbot):
+    team.scripts["main"] = [spawns("alpha"), Calls(("wait", {}))]
+    team.scripts["alpha"] = [Calls(("ask_parent", {"question": "?"})), Say("done")]
+    write(qtbot, window, "Go")
+    wait_agent(qtbot, window, "alpha", "waiting_answer")
+    button = window.frame.header.side_button
+    qtbot.waitUntil(lambda: "1 waiting for you" in button.accessibleName(), timeout=WAIT)
