@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from desktop_agent.core.agents import AgentStatus
+from desktop_agent.core.agents import ENDED, AgentStatus
 from desktop_agent.core.events import (
     AgentsChanged,
     Event,
@@ -123,7 +123,7 @@ class NoteLedger:
         # Agents in the snapshot are the truth; a crash leaves a turn without an end.
         agents = [agent for agent in opened.agents if agent.id == self.agent_id]
         self.status = agents[0].status if agents else "idle"
-        self._in_turn = self.status != "idle"
+        self._in_turn = self.status != "idle" and self.status not in ENDED
         if not self._in_turn:
             self._tools.clear()
             self._wake_quiet()
@@ -147,7 +147,7 @@ class NoteLedger:
             if agent.id == self.agent_id:
                 self.status = agent.status
                 self.step = max(self.step, agent.step)
-                self._in_turn = agent.status != "idle"
+                self._in_turn = agent.status != "idle" and not agent.is_ended
 
     def _apply_note(self, event: NoteQueued | NoteTaken | NoteDelivered | NoteReturned) -> None:
         if isinstance(event, NoteQueued):

@@ -194,3 +194,8 @@ def test_no_order_of_events_loses_or_doubles_a_row(steps):
         one.apply(event)
         ids = [row.note.id for row in one.rows]
         assert len(ids) == len(set(ids))
+
+
+def test_an_ended_subagent_that_is_opened_has_no_turn_to_stop():
+    one = ledger(status="completed")
+    assert not one.is_running

@@ -111,7 +111,7 @@ class Transcript:
             transcript.apply(event)
         for agent in opened.agents:
             if agent.id == main:
-                transcript._stand(is_running=agent.status != "idle")
+                transcript._stand(is_running=agent.status != "idle" and not agent.is_ended)
         return transcript
 
     @property

@@ -321,3 +321,8 @@ def test_loading_earlier_messages_gives_what_was_there_from_the_start(events, cu
     whole, split = folded(*events), folded(*events[cut:])
     split.prepend(events[:cut])
     assert split.items == whole.items
+
+
+def test_a_subagent_that_has_ended_is_not_shown_thinking():
+    transcript = Transcript.of_session(opened(begins(), ends(), status="completed"))
+    assert not transcript.is_running
