@@ -43,6 +43,20 @@ MARKS: dict[str, Mark] = {
     "store_append_forced": Mark("ms", 1.0, 5.0),
     "store_append": Mark("ms", 0.1, 0.5, 0.014),
     "store_list_10k": Mark("ms", 30, 80),
+    "tasks_open": Mark("ms", 60, 80),
+    "tasks_change_engine": Mark("ms", 2, 8),
+    "tasks_change_applied": Mark("ms", 6, 8),
+    "tasks_change_painted": Mark("ms", 20, 30),
+    "tasks_change_painted_p90": Mark("ms", 30, None),
+    "tasks_spinner_frame": Mark("ms", 1, 4),
+    "tasks_spinner_rows": Mark("rows", 1, 1.01),
+    "tasks_spinner_idle": Mark("paints", 0, 0),
+    "tasks_graph_open": Mark("ms", 50, 150),
+    "tasks_graph_pan": Mark("ms", 10, 16.7),
+    "tasks_graph_pan_p99": Mark("ms", 16.7, None),
+    "tasks_rapid_seconds": Mark("s", None, None),
+    "tasks_rapid_equal": Mark("is", 1, 1),
+    "tasks_rapid_gap_max": Mark("ms", 50, None),
 }
 
 

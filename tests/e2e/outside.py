@@ -114,6 +114,28 @@ class Outside:
         found = until(lambda: self.named(name))
         return describe(found[0]) if found else None
 
+    def shows(self, *words):
+        """Wait until something is showing whose name has all these words; return the name."""
+
+        def look():
+            names = [node["name"] for node in self.look()]
+            return [name for name in names if all(word in name for word in words)]
+
+        found = until(look)
+        return found[0] if found else ""
+
+    def place(self, name):
+        """Return the middle of what has this name, in pixels of the screen."""
+
+        def look():
+            try:
+                box = self.named(name)[0].queryComponent().getExtents(pyatspi.DESKTOP_COORDS)
+            except (GLib.Error, IndexError, LookupError, RuntimeError):
+                return None  # it is not there, or has just been made anew
+            return [box.x + box.width // 2, box.y + box.height // 2]
+
+        return until(look)
+
     def press(self, name):
         """Press what has this name until it takes it: a card is deaf for its first moments."""
         nodes = until(self.is_there(name))

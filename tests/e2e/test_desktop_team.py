@@ -1,0 +1,264 @@
+"""Tasks and subagents in the app on a desktop: by clicks, by keys and by names."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from desktop_agent import paths
+from desktop_agent.adapters.sqlite_store import SqliteStore
+from desktop_agent.compose import SESSIONS_FILE
+from desktop_agent.core.approvals import Rule
+from desktop_agent.core.settings import Settings
+from tests.e2e.test_desktop import SECONDS, App, desktop, start_app
+from tests.helpers.providers import Calls, LoopbackProvider, Received, Say, Step
+
+__all__ = ["desktop", "start_app"]
+
+pytestmark = pytest.mark.window
+
+# Says that it runs, and runs until it is told to end.
+HOLD = """#!/bin/sh
+echo $$ > "$1.pid"
+while [ ! -e "$1.go" ]; do sleep 0.05; done
+echo "$1 was let go"
+"""
+ASK = Calls(("ask_parent", {"question": "Which currency?"}))
+WAIT = Calls(("wait", {}))
+
+
+def hold(name: str) -> Calls:
+    return Calls(("shell", {"command": f"./hold {name}"}))
+
+
+def spawns(*names: str) -> Calls:
+    return Calls(*(("spawn", {"description": n, "prompt": n}) for n in names))
+
+
+class Team:
+    """Plays the main agent and, by their prompts, its subagents."""
+
+    def __init__(self, **scripts: list[Step]) -> None:
+        self.requests: dict[str, list[Received]] = {name: [] for name in scripts}
+        self._scripts = scripts
+        self._changed = threading.Condition()
+
+    def answer(self, request: Received) -> Step:
+        with self._changed:
+            first = request.user_texts[0]
+            who = next((name for name in self._scripts if first.startswith(name)), "main")
+            self.requests[who].append(request)
+            self._changed.notify_all()
+            script = self._scripts[who]
+            return script.pop(0) if script else Say("All done.")
+
+    def asked(self, who: str, count: int) -> Received:
+        """Wait for the n-th request of one of them."""
+        with self._changed:
+            is_met = self._changed.wait_for(lambda: len(self.requests[who]) >= count, SECONDS)
+            assert is_met, f"{who} made {len(self.requests[who])} requests, not {count}"
+            return self.requests[who][count - 1]
+
+
+class Person:
+    """Clicks on what a name stands for, and types."""
+
+    def __init__(self, app: App) -> None:
+        self.app = app
+
+    def sees(self, *words: str) -> str:
+        name = self.app.ask("shows", *words)
+        if not name:
+            shown = [node["name"] for node in self.app.ask("look") if node["name"]]
+            pytest.fail(f"nothing is called {words}; there are {shown}")
+        return name
+
+    def click(self, name: str, *, button: int = 1) -> None:
+        x, y = self.app.ask("place", name)
+        self.app._xdotool("mousemove", str(x), str(y), "click", str(button))
+
+    def press(self, name: str) -> None:
+        if not self.app.ask("press", name):
+            shown = [node["name"] for node in self.app.ask("look") if node["name"]]
+            pytest.fail(f"{name} cannot be pressed; there are {shown}")
+
+    def say(self, text: str) -> None:
+        assert self.app.ask("wait", "Message"), self.app.ask("look")
+        self.app.to_front()
+        for _ in range(5):
+            self.click("Message")
+            self.app.type(text)
+            if self.app.ask("text", "Message") == text:
+                self.app.keys("Return")
+                return
+            # The window was not yet in front.
+            self.app.keys("ctrl+a", "Delete")
+        pytest.fail("nothing could be typed")
+
+    def names(self, part: str) -> list[str]:
+        """The names of what is showing and has this in its name, from top to bottom."""
+        return [node["name"] for node in self.app.ask("look") if part in node["name"]]
+
+
+def make_folder(parent: Path, *rules: Rule) -> Path:
+    """Make a folder with a program that holds, and the rules that allow it."""
+    folder = parent / "folder"
+    folder.mkdir()
+    (folder / "hold").write_text(HOLD)
+    (folder / "hold").chmod(0o755)
+    data = parent / "home" / "app" / "data"
+    data.mkdir(parents=True)
+    store = SqliteStore(data / SESSIONS_FILE)
+    store.save_rules(rules)
+    store.close()
+    return folder
+
+
+ALLOWED = (Rule("shell", "./hold", "everywhere"), Rule("shell", "sleep", "everywhere"))
+
+
+def pid_of(folder: Path, name: str) -> int:
+    return int((folder / f"{name}.pid").read_text())
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def test_the_demos_tasks_appear_run_wait_and_get_done(
+    start_app: Callable[..., App], tmp_path: Path
+) -> None:
+    folder = tmp_path / "garden"
+    shutil.copytree(paths.resource("demo"), folder)
+    me = Person(start_app(folder, Settings(model="demo", reduce_motion=True, theme="light")))
+    me.say("Look around")
+    me.sees("Write OVERVIEW.md, blocked, blocked by")
+    # Nothing blocks it any more; it runs until its file may be written.
+    me.sees("Write OVERVIEW.md, in progress")
+    me.sees("Read the important files, completed")
+    me.press("Allow once")
+    me.sees("OVERVIEW.md", "done")
+    assert (folder / "OVERVIEW.md").exists()
+
+
+def test_edits_by_hand_in_mid_run_reach_the_next_request_as_one_note(
+    start_app: Callable[..., App], tmp_path: Path
+) -> None:
+    folder = make_folder(tmp_path, *ALLOWED)
+    made = [("TaskCreate", {"subject": s}) for s in ("alpha", "beta", "gamma", "delta")]
+    script: list[Step] = [Calls(*made), hold("main"), Say("All is done.")]
+    with LoopbackProvider("openai", script) as provider:
+        settings = Settings(model=provider.model, api_base=provider.api_base, theme="light")
+        me = Person(start_app(folder, settings))
+        me.say("Plan it")
+        provider.wait_for(2, SECONDS)
+        me.sees("delta, pending")
+        me.click("beta, pending")
+        me.app.keys("Delete")
+        me.sees("Deleted “beta”")
+        me.click("alpha, pending")
+        me.app.keys("F2", "ctrl+a")
+        me.app.type("omega")
+        me.app.keys("Return")
+        me.sees("omega, pending")
+        me.click("delta, pending")
+        me.app.keys("alt+Up")
+        me.sees("Your edits are read")
+        me.click("omega, pending")
+        me.app.keys("alt+Down")
+        me.click("Add a task")
+        me.app.type("epsilon")
+        me.app.keys("Return")
+        me.sees("epsilon, pending")
+        assert me.names(", pending") == [
+            f"{name}, pending" for name in ("delta", "omega", "gamma", "epsilon")
+        ]
+        (folder / "main.go").touch()
+        last = provider.wait_for(3, SECONDS)[2]
+        notes = [text for text in last.user_texts if "edited your task list" in text]
+        assert len(notes) == 1
+        assert notes[0].count("[The user edited") == 1
+        for line in (
+            "- deleted #2 (beta)",
+            "- renamed #1 to: omega",
+            "- moved #4 before #3",
+            "- moved #1 before #3",
+            "- added #5: epsilon",
+        ):
+            assert line in notes[0], notes[0]
+        me.sees("Your edits were read at step 3")
+
+
+def test_three_subagents_are_seen_into_steered_answered_held_and_stopped(
+    start_app: Callable[..., App], tmp_path: Path
+) -> None:
+    folder = make_folder(tmp_path, *ALLOWED)
+    team = Team(
+        main=[spawns("anna", "bert", "carl", "dora"), *[WAIT] * 6],
+        anna=[Calls(("shell", {"command": "sleep 5"})), Say("anna is done")],
+        bert=[ASK, Say("bert is done")],
+        carl=[hold("carl"), Calls(("glob", {"pattern": "*"})), Say("carl is done")],
+        dora=[hold("dora"), Say("never")],
+    )
+    with LoopbackProvider("openai", [team.answer] * 60) as provider:
+        settings = Settings(model=provider.model, api_base=provider.api_base, theme="light")
+        me = Person(start_app(folder, settings))
+        me.say("Go")
+        steer(me, team)
+        me.click("Answer")
+        me.app.type("euros")
+        me.app.keys("Return")
+        assert team.asked("bert", 2).results[-1] == "euros"
+        hold_and_step(me, team, folder)
+        stop_all(me, team, folder)
+
+
+def steer(me: Person, team: Team) -> None:
+    """Open one by a click, and tell it something while its command runs."""
+    team.asked("anna", 1)
+    me.sees("anna, running", "sleep 5")
+    me.click("anna, running…")
+    me.sees("Steer anna")
+    me.click("Steer anna")
+    me.app.type("use euros")
+    me.app.keys("Return")
+    me.sees("use euros. Waiting – reads it after", "sleep 5")
+    told = team.asked("anna", 2)
+    assert sum(text.count("use euros") for text in told.user_texts) == 1
+    me.sees("use euros. Delivered at step 2")
+
+
+def hold_and_step(me: Person, team: Team, folder: Path) -> None:
+    """Pause one in the middle of its command, let it take one step, and go on."""
+    me.click("carl, running…")
+    me.sees("Steer carl")
+    me.click("Pause")
+    (folder / "carl.go").touch()
+    me.sees("carl, paused")
+    assert len(team.requests["carl"]) == 1
+    me.click("Step")
+    team.asked("carl", 2)
+    me.sees("carl, paused")
+    me.click("Resume")
+    team.asked("carl", 3)
+
+
+def stop_all(me: Person, team: Team, folder: Path) -> None:
+    """Stop everybody: what still runs ends with its process."""
+    me.sees("carl, done")
+    pid = pid_of(folder, "dora")
+    assert is_alive(pid)
+    me.click("Go to Main")
+    me.click("Stop")
+    me.sees("dora, stopped")
+    assert not is_alive(pid)
+    assert len(team.requests["dora"]) == 1
