@@ -84,6 +84,10 @@ class Engine:
             spill_dir=spill_dir,
             is_contained=is_contained,
         )
+        self._plant_tree()
+
+    def _plant_tree(self) -> None:
+        """Make the tree of agents and what works on it."""
         self._agents = Agents(
             settings=lambda: self._settings,
             questions=self._questions,
@@ -92,7 +96,9 @@ class Engine:
         )
         self._sessions.attach(self._agents, self._new_agent)
         self._holding = Holding(self._agents)
-        self._steering = Steering(self._agents, self._questions, model, lambda: self._settings)
+        self._steering = Steering(
+            self._agents, self._questions, self._model, lambda: self._settings
+        )
         self._dispatch.steering = self._steering
 
     # -- life ----------------------------------------------------------------------------

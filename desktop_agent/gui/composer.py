@@ -22,7 +22,7 @@ from desktop_agent.core.events import (
     StepEnded,
     ToolOutput,
 )
-from desktop_agent.core.ids import AgentId, NoteId, new_note_id
+from desktop_agent.core.ids import AgentId, NoteId, SessionId, new_note_id
 from desktop_agent.core.notes import Delivery, Note
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.settings import Settings
@@ -72,7 +72,7 @@ class Composer(QWidget):
         self._sends_when_read: bool | None = None
         # Sent, but not on disk as far as is known: by note, whose it is and its session's draft.
         self._unconfirmed: dict[NoteId, tuple[AgentId | None, Draft, Note]] = {}
-        self._drafts: dict[AgentId | None, Draft] = {}
+        self._drafts: dict[tuple[SessionId, AgentId] | None, Draft] = {}
         self.setObjectName("composerArea")
         self._make_parts()
         self._lay_out()
@@ -222,7 +222,7 @@ class Composer(QWidget):
         self._has_asked_stop = False
         self._dollars = opened.info.usage.cost
         self._tokens = opened.info.context_tokens
-        self._draft = self._draft_of(opened.info.main_agent)
+        self._draft = self._draft_of((opened.info.id, opened.info.main_agent))
         for event in opened.events:
             if isinstance(event, NoteQueued) and event.agent_id == self._ledger.agent_id:
                 self._unconfirmed.pop(event.note.id, None)
@@ -233,8 +233,8 @@ class Composer(QWidget):
         self._bar.set_model(_short_name(opened.info.model))
         self._show_numbers()
 
-    def _draft_of(self, agent_id: AgentId | None) -> Draft:
-        return self._drafts.setdefault(agent_id, Draft())
+    def _draft_of(self, whose: tuple[SessionId, AgentId] | None) -> Draft:
+        return self._drafts.setdefault(whose, Draft())
 
     def _follow_info(self, event: SessionsChanged) -> None:
         for info in event.sessions:
