@@ -34,6 +34,8 @@ class Exchange:
     has_usage: bool = False
     is_damaged: bool = False
     is_stream: bool = False
+    # Nothing more will be read: the last event, or the last byte, is there.
+    over: asyncio.Event = field(default_factory=asyncio.Event)
     close: Callable[[], Awaitable[None]] | None = None
     content_at: float = 0.0
     clock_started_at: float = field(default_factory=lambda: asyncio.get_running_loop().time())

@@ -30,6 +30,7 @@ from desktop_agent.model_host.pricing import cost_of, read_usage, usage_of
 CHARACTER_LIMIT = 4_000_000
 _LONGEST_WAIT_S = 120.0
 _LONGEST_DELAY_S = 30.0
+_LONGEST_END_S = 2.0
 _NEEDS_KEY = (
     "openai/",
     "anthropic/",
@@ -176,7 +177,7 @@ class _Attempt:
                 is_too_long = assembly.characters > CHARACTER_LIMIT
                 # What litellm does after the end (counting, logging) is not wanted: it
                 # costs time, and for some models a download.
-                if is_too_long or (assembly.finish and _is_complete(response, exchange)):
+                if is_too_long or (assembly.finish and await _is_complete(response, exchange)):
                     break
         else:
             self._show(assembly.take(response))
@@ -258,9 +259,20 @@ def _tool(spec: ToolSpec) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
-def _is_complete(response: Any, exchange: Exchange) -> bool:
-    """Whether the counts have come too, or never will."""
-    return not exchange.has_usage or usage_of(response) is not None
+async def _is_complete(response: Any, exchange: Exchange) -> bool:
+    """Whether the counts have come too, or never will; waits for the end of the stream.
+
+    A server that keeps the connection open after its finish is waited for no longer than
+    `_LONGEST_END_S`.
+    """
+    if usage_of(response) is not None:
+        return True
+    if not exchange.is_stream:
+        return False
+    if not exchange.has_usage:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(exchange.over.wait(), _LONGEST_END_S)
+    return not exchange.has_usage
 
 
 def _has_ended(response: Any, exchange: Exchange) -> bool:

@@ -180,6 +180,7 @@ class WatchedStream(httpx.AsyncByteStream):
             self._ready += self._joiner.finish(loop.time())
             self._tell(self._joiner)
         self._is_done = True
+        self._exchange.over.set()
         self._changed.set()
 
     def _take(self, block: bytes, loop: asyncio.AbstractEventLoop) -> None:
@@ -216,4 +217,6 @@ class WatchedStream(httpx.AsyncByteStream):
     def _tell(self, joiner: EventJoiner) -> None:
         self._exchange.has_end = joiner.has_end
         self._exchange.has_usage = joiner.has_usage
+        if joiner.is_over:
+            self._exchange.over.set()
         self._exchange.stream_error = joiner.error

@@ -34,6 +34,7 @@ class EventJoiner:
 
     def __init__(self, *, is_lines: bool = False) -> None:
         self.has_end = False
+        self.is_over = False
         self.has_usage = False
         self.is_damaged = False
         self.error: dict[str, Any] | None = None
@@ -94,7 +95,7 @@ class EventJoiner:
         event = _parse(body)
         if event is None:
             if body.strip() == b"[DONE]":
-                self.has_end = True
+                self.has_end = self.is_over = True
             elif body.strip().startswith(b"{"):
                 self.is_damaged = True
             out += [self.flush(now), raw]
@@ -128,7 +129,10 @@ class EventJoiner:
 
     def _note(self, event: dict[str, Any]) -> None:
         kind = event.get("type")
-        if kind in _END_TYPES or event.get("done") is True or _finish_of(event):
+        if kind in _END_TYPES or event.get("done") is True:
+            self.has_end = self.is_over = True
+        elif _finish_of(event):
+            # The counts may come in an event of their own after this one.
             self.has_end = True
         self.has_usage = self.has_usage or _has_usage(event)
         error = event.get("error")

@@ -78,6 +78,13 @@ class NoUsage:
 
 
 @dataclass(frozen=True)
+class SlowEnd:
+    """Pause before each event after the finish; None sends none and keeps the connection."""
+
+    pause_s: float | None = 0.05
+
+
+@dataclass(frozen=True)
 class Fail:
     """Answer with an HTTP error. A body of None gives the dialect's own error body."""
 
@@ -185,6 +192,7 @@ Action = (
     | Refusal
     | Finish
     | NoUsage
+    | SlowEnd
     | Fail
     | ErrorEvent
     | Reset

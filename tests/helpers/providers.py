@@ -63,6 +63,7 @@ from tests.helpers.provider_script import (
     Reset,
     Say,
     ServerTool,
+    SlowEnd,
     Stall,
     Step,
     Think,
@@ -107,6 +108,7 @@ __all__ = [
     "Reset",
     "Say",
     "ServerTool",
+    "SlowEnd",
     "Stall",
     "Step",
     "Think",
@@ -360,6 +362,7 @@ class _Answering:
         self._response: web.StreamResponse | None = None
         self._reason = ""
         self._is_ended = False
+        self._end_pause_s: float | None = 0.0
 
     async def answer(self, actions: Sequence[Any]) -> web.StreamResponse:
         first = actions[0]
@@ -435,6 +438,8 @@ class _Answering:
                 self._reason = reason
             case NoUsage():
                 writer.with_usage = False
+            case SlowEnd(pause_s):
+                self._end_pause_s = pause_s
             case Wait(event):
                 await self._begin()
                 await self._hold(event)
@@ -524,6 +529,14 @@ class _Answering:
         while not event.is_set():  # noqa: ASYNC110  (set from another thread)
             await asyncio.sleep(0.005)
 
+    async def _finish(self, frames: Sequence[bytes]) -> None:
+        for number, frame in enumerate(frames):
+            if number and self._end_pause_s is None:
+                await self._hold(threading.Event())
+            elif number and self._end_pause_s:
+                await asyncio.sleep(self._end_pause_s)
+            await self._write([frame])
+
     def _abort(self) -> None:
         transport = self._request.transport
         if transport is not None:
@@ -542,7 +555,7 @@ class _Answering:
             await response.write_eof()
             return response
         if not self._is_ended:
-            await self._write(writer.finish(self._reason or writer.default_reason()))
+            await self._finish(writer.finish(self._reason or writer.default_reason()))
         stream = await self._begin()
         await stream.write_eof()
         return stream

@@ -27,6 +27,7 @@ from tests.helpers.providers import (
     Pace,
     RedactedThink,
     Say,
+    SlowEnd,
     Think,
 )
 from tests.model_host.conftest import KEY, Ask, said, user
@@ -151,6 +152,22 @@ async def test_usage_is_what_the_provider_counted(dialect, ask: Ask) -> None:
     assert usage.output_tokens == OUTPUT_TOKENS
     assert usage.cached_tokens == (None if dialect == "ollama" else CACHED_TOKENS)
     assert usage.cost is None
+
+
+@every_dialect
+async def test_usage_that_comes_late_is_counted(dialect, ask: Ask) -> None:
+    with LoopbackProvider(dialect, [[Think("Hm."), Say("Hello."), SlowEnd()]]) as provider:
+        usage = (await ask(provider)).answer.usage
+    assert (usage.input_tokens, usage.output_tokens) == (INPUT_TOKENS, OUTPUT_TOKENS)
+
+
+async def test_a_server_that_keeps_its_answer_open_does_not_hold_the_work_up(ask: Ask) -> None:
+    with LoopbackProvider("openai", [[Say("Hello."), SlowEnd(None)]]) as provider:
+        heard = await ask(provider)
+        provider.wait_disconnected()
+    assert heard.text == "Hello."
+    assert heard.answer.finish == "stop"
+    assert heard.answer.usage.output_tokens is None
 
 
 @pytest.mark.parametrize("dialect", ["openai", "responses", "gemini", "ollama"])
