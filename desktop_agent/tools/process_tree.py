@@ -17,6 +17,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from desktop_agent.tools.newcomers import Moment, may_be_newer, moment
+
 MARK = "DESKTOP_AGENT_COMMAND"
 _GRACE_S = 2.0
 _KILL_S = 1.5
@@ -43,15 +45,16 @@ class _Tree:
     are gone and its environment says nothing.
     """
 
-    def __init__(self, mark: str, leader: int | None) -> None:
+    def __init__(self, mark: str, leader: int | None, since: Moment | None = None) -> None:
         self._mark = f"{MARK}={mark}".encode()
         self._leader = leader
+        self._since = since
         self._seen: dict[int, int] = {}
 
     def living(self) -> tuple[int, ...]:
         if sys.platform != "linux":
             return _group_alive(self._leader)
-        entries = {entry.pid: entry for entry in _entries(self._mark)}
+        entries = {entry.pid: entry for entry in _entries(self._mark, self._since)}
         found = {pid for pid, entry in entries.items() if self._is_own(entry)}
         grew = True
         while grew:
@@ -80,13 +83,14 @@ class _Tree:
         return entry.is_marked or in_session or self._seen.get(entry.pid) == entry.started
 
 
-def members(mark: str, leader: int | None) -> tuple[int, ...]:
+def members(mark: str, leader: int | None, since: Moment | None = None) -> tuple[int, ...]:
     """Return the living processes of a command.
 
-    `mark` is a prefix, so that one sweep can speak of many commands. Linux only; elsewhere the
-    process group is all there is to go by.
+    `mark` is a prefix, so that one sweep can speak of many commands. Those that were there
+    before `since` are not looked at. Linux only; elsewhere the process group is all there is
+    to go by.
     """
-    return _Tree(mark, leader).living()
+    return _Tree(mark, leader, since).living()
 
 
 def in_session(pids: tuple[int, ...], leader: int) -> tuple[int, ...]:
@@ -177,10 +181,16 @@ def _is_alive(pid: int) -> bool:
     return True
 
 
-def _entries(mark: bytes) -> list[_Entry]:
+def _entries(mark: bytes, since: Moment | None) -> list[_Entry]:
+    # In this order: who comes while the names are read is newer than `now`, and is listed or
+    # is found at the next look.
+    names = os.listdir("/proc")  # noqa: PTH208 - names only, hundreds of times a minute
+    now = moment() if since is not None else None
     found: list[_Entry] = []
-    for name in os.listdir("/proc"):  # noqa: PTH208 - names only, hundreds of times a minute
-        if name.isdigit() and (entry := _entry(int(name), mark)):
+    for name in names:
+        if not name.isdigit() or not may_be_newer(int(name), since, now):
+            continue
+        if entry := _entry(int(name), mark):
             found.append(entry)
     return found
 

@@ -15,6 +15,7 @@ from typing import IO
 
 from desktop_agent.core.tool import ToolError
 from desktop_agent.tools import process_tree
+from desktop_agent.tools.newcomers import moment
 from desktop_agent.tools.output import Output
 
 _CHUNK = 64 * 1024
@@ -38,6 +39,8 @@ class Launch:
 class RunningCommand:
     """A started command. Its exit and the end of its output are awaited apart.
 
+    `began` is the moment just before, on Linux.
+
     A process that left the group may keep the pipe open for ever; it gets 2 s after the exit.
     """
 
@@ -50,6 +53,7 @@ class RunningCommand:
         self._drained = asyncio.Event()
         self._unrested = 0
         self._timer: asyncio.TimerHandle | None = None
+        self.began = moment()
         self._process = _popen(launch)
         self._start_reading()
         threading.Thread(target=self._await_exit, daemon=True).start()
