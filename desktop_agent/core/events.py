@@ -20,6 +20,7 @@ from desktop_agent.core.messages import Message, ToolCall, ToolResult, Value
 from desktop_agent.core.notes import Note, ReturnReason
 from desktop_agent.core.questions import Question
 from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.core.skills import FolderTrust, Skill
 from desktop_agent.core.tasks import Task
 from desktop_agent.core.usage import Usage
 
@@ -247,6 +248,14 @@ class SessionsChanged(Value, frozen=True):
     sessions: tuple[SessionInfo, ...]
 
 
+class SkillsChanged(Value, frozen=True):
+    """All skills that hold in a folder (empty: without one), and how that folder is trusted."""
+
+    root: str
+    skills: tuple[Skill, ...]
+    trust: FolderTrust
+
+
 class EngineFailed(Value, frozen=True):
     """A defect or a lost resource; the app goes on. `where` is for the log and the details."""
 
@@ -306,5 +315,7 @@ class AgentOpened(Value, frozen=True):
     first_seq: int = 1
 
 
-Snapshot = AgentOpened | AgentsChanged | SessionsChanged | SessionOpened | EngineFailed
+Snapshot = (
+    AgentOpened | AgentsChanged | SessionsChanged | SessionOpened | SkillsChanged | EngineFailed
+)
 Event = Happening | Snapshot

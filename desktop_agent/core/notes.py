@@ -19,7 +19,10 @@ ReturnReason = Literal["withdrawn", "finished", "stopped", "failed"]
 
 
 class Note(Value, frozen=True):
-    """Text queued for one agent. `attachments` follow the text in the message made of it."""
+    """Text queued for one agent. `attachments` follow the text in the message made of it.
+
+    `skills` are names the person picked: their texts follow, loaded for sure.
+    """
 
     id: NoteId
     text: str
@@ -28,3 +31,4 @@ class Note(Value, frozen=True):
     sender: str = "user"
     attachments: tuple[TextPart | ImagePart, ...] = ()
     created_at: float = 0.0
+    skills: tuple[str, ...] = ()
