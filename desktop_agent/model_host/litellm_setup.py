@@ -12,6 +12,8 @@ import warnings
 from importlib import import_module
 from typing import Any
 
+from desktop_agent.model_host import litellm_shortcuts
+
 _ENVIRONMENT = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
@@ -81,6 +83,7 @@ def load() -> Any:
     setattr(import_module("litellm.main"), "encoding", _NoEncoding())  # noqa: B010  (as above)
     anthropic = import_module("litellm.llms.anthropic.chat.transformation")
     setattr(anthropic, "token_counter", _estimate)  # noqa: B010  (as above)
+    litellm_shortcuts.install()
     _install_transport()
     _warm_up()
     return litellm
