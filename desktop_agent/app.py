@@ -15,6 +15,7 @@ from desktop_agent.core.settings import Settings
 _USAGE = """usage: desktop-agent [FOLDER]
        desktop-agent run "PROMPT" --workspace DIR [options]   (see desktop-agent run --help)
        desktop-agent --demo [FOLDER]
+       desktop-agent --self-check
        desktop-agent --version"""
 
 
@@ -27,6 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--model-host": _model_host,
         "--demo": _demo,
         "--demo-run": _demo_run,
+        "--self-check": _self_check,
         "--version": lambda _: _print(f"desktop-agent {__version__}"),
         "--help": lambda _: _print(_USAGE),
     }
@@ -121,6 +123,13 @@ def _demo_run(arguments: list[str]) -> int:
 
         _start_logging()
         return run_demo(_compose, given.folder.resolve(), given.screenshot, _say)
+
+
+def _self_check(_: list[str]) -> int:
+    """Try out everything the app is made of, and say a line for each."""
+    from desktop_agent.self_check.run import run
+
+    return run(_compose, _say)
 
 
 async def _compose(emit: Callable[[Event], None]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 from typing import Any
 
@@ -45,6 +46,8 @@ class Theme(QObject):
         self._colors: dict[str, QColor] = {}
         self._pixmaps: dict[tuple[str, str, int, float], QPixmap] = {}
         self._images = QTemporaryDir()
+        # Python ends without the destructors of what is still in use.
+        atexit.register(self._images.remove)
         self.pulse = Pulse(self, self._tokens["motion"])
         fonts = paths.resource("fonts")
         for name in _FONT_FILES:

@@ -1,0 +1,1 @@
+"""`desktop-agent --self-check`: whether everything that the app is made of works here."""

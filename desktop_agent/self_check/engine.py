@@ -1,0 +1,110 @@
+"""The checks of what runs: the engine and the model host, over each kind of provider."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+from desktop_agent.compose import Backend, compose
+from desktop_agent.core.events import (
+    EngineFailed,
+    Event,
+    MessageAdded,
+    SessionOpened,
+    ToolEnded,
+    TurnEnded,
+)
+from desktop_agent.core.ids import new_note_id, new_session_id
+from desktop_agent.core.notes import Note
+from desktop_agent.core.settings import Settings
+from desktop_agent.core.workspace import Workspace
+from desktop_agent.self_check.dialects import Dialect
+from desktop_agent.self_check.loopback import LoopbackProvider
+from desktop_agent.self_check.parts import CheckFailed
+
+_SECONDS = 60.0
+_WORD = "nasturtium"
+_NOTE = "note.txt"
+_FEWEST_MODELS = 500
+
+
+class EngineCheck:
+    """One engine with its model host, in a folder of its own. To be used on one event loop."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+        self._folder = place / "work"
+        self._heard = asyncio.Event()
+        self._events: list[Event] = []
+        self._backend: Backend | None = None
+
+    async def model_host(self) -> str:
+        """Start both, and ask the host what it knows without a network."""
+        self._folder.mkdir()
+        (self._folder / _NOTE).write_text(f"The word is {_WORD}.\n", "utf-8")
+        self._backend = await compose(
+            self._hear,
+            data_dir=self._place / "data",
+            config_dir=self._place / "config",
+            settings=Settings(),
+            is_warmed=False,
+        )
+        async with asyncio.timeout(_SECONDS):
+            known = await self._backend.model.call("price_map")
+        if len(known) < _FEWEST_MODELS:
+            raise CheckFailed(f"only {len(known)} models are known")
+        return f"runs as a process of its own and knows {len(known):,} models"
+
+    async def dialect(self, dialect: Dialect) -> str:
+        """Let a model of this dialect read a file, and read its answer."""
+        if self._backend is None:
+            raise CheckFailed("the model host is missing")
+        self._events.clear()
+        with LoopbackProvider(dialect, "read", {"path": _NOTE}, _WORD) as provider:
+            async with asyncio.timeout(_SECONDS):
+                ended = await self._turn(self._backend, provider)
+        if ended.reason != "finished":
+            fault = ended.fault
+            raise CheckFailed(f"{fault.message} {fault.details}" if fault else ended.reason)
+        outcomes = [event.outcome for event in self._events if isinstance(event, ToolEnded)]
+        if outcomes != ["ok"]:
+            raise CheckFailed(f"the tool's outcome was {outcomes}")
+        if _WORD not in "".join(self._answers()):
+            raise CheckFailed("the answer did not arrive")
+        return "a tool was called, and its result answered"
+
+    async def close(self) -> None:
+        """End the engine and the host."""
+        if self._backend is not None:
+            await self._backend.close()
+
+    async def _turn(self, backend: Backend, provider: LoopbackProvider) -> TurnEnded:
+        backend.engine.new_session(
+            new_session_id(),
+            Workspace(str(self._folder)),
+            model=provider.model,
+            api_base=provider.api_base,
+            mode="look",
+        )
+        agent = None
+        while True:
+            self._heard.clear()
+            for event in self._events:
+                if isinstance(event, EngineFailed):
+                    raise CheckFailed(event.message)
+                if isinstance(event, TurnEnded):
+                    return event
+                if isinstance(event, SessionOpened) and agent is None:
+                    agent = event.info.main_agent
+                    backend.engine.send(agent, Note(new_note_id(), "What does the note say?"))
+            await self._heard.wait()
+
+    def _answers(self) -> Iterator[str]:
+        for event in self._events:
+            if isinstance(event, MessageAdded) and event.message.role == "assistant":
+                yield event.message.text
+
+    def _hear(self, event: Event) -> None:
+        self._events.append(event)
+        self._heard.set()
