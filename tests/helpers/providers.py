@@ -140,6 +140,13 @@ _CHAT_PATH: dict[str, str] = {
 }
 
 
+async def _pass(seconds: float) -> None:
+    """Let time pass as a provider does that thinks."""
+    passed = asyncio.Event()
+    asyncio.get_running_loop().call_later(seconds, passed.set)
+    await passed.wait()
+
+
 def refused(dialect: DialectName = "openai") -> tuple[str, str]:
     """Return a model name and an address of this computer at which nothing listens."""
     with socket.socket() as probe:
@@ -522,19 +529,19 @@ class _Answering:
         for number in range(step.count):
             late = started + number / step.per_second - loop.time()
             if late > 0:
-                await asyncio.sleep(late)
+                await _pass(late)
             await self._write(self._writer.text(step.text))
 
     async def _hold(self, event: threading.Event) -> None:
-        while not event.is_set():  # noqa: ASYNC110  (set from another thread)
-            await asyncio.sleep(0.005)
+        while not event.is_set():  # it is set from another thread
+            await _pass(0.005)
 
     async def _finish(self, frames: Sequence[bytes]) -> None:
         for number, frame in enumerate(frames):
             if number and self._end_pause_s is None:
                 await self._hold(threading.Event())
             elif number and self._end_pause_s:
-                await asyncio.sleep(self._end_pause_s)
+                await _pass(self._end_pause_s)
             await self._write([frame])
 
     def _abort(self) -> None:

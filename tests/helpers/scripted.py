@@ -11,6 +11,7 @@ from desktop_agent.core.approvals import Rule
 from desktop_agent.core.events import (
     AgentEnded,
     AgentSpawned,
+    BudgetChanged,
     Happening,
     ListChanged,
     MessageAdded,
@@ -18,6 +19,7 @@ from desktop_agent.core.events import (
     NoteQueued,
     NoteReturned,
     NoteTaken,
+    StepEnded,
     StepStarted,
     ToolStarted,
     TurnEnded,
@@ -151,6 +153,7 @@ class MemoryStore:
         history = []
         step, running = 0, False
         spec, end, tools = None, None, 0
+        usage, budget, seconds = Usage(), None, 0.0
         for event in self.events[session_id]:
             if event.agent_id != agent_id:
                 continue
@@ -170,6 +173,11 @@ class MemoryStore:
                     running = True
                 case TurnEnded():
                     running = False
+                    seconds += event.seconds
+                case StepEnded():
+                    usage += event.usage
+                case BudgetChanged():
+                    budget = event.budget
                 case AgentSpawned(spec=given):
                     spec = given
                 case AgentEnded():
@@ -187,7 +195,10 @@ class MemoryStore:
             tuple(taken.values()),
             spec,
             end,
+            usage=usage,
             tools_run=tools,
+            budget=budget,
+            seconds=seconds,
         )
 
     def load_tree(self, session_id: SessionId) -> tuple[AgentRecord, ...]:
