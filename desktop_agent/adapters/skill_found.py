@@ -1,0 +1,109 @@
+"""What lies in a fetched folder, as skills to choose from."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+
+from desktop_agent.adapters.skill_intake import Limits, skill_folders
+from desktop_agent.core.skill_install import FoundSkill, SkillLibraryError
+from desktop_agent.core.skills import SkillFile
+from desktop_agent.core.tool import ToolError
+from desktop_agent.engine import skill_files, windows_names
+from desktop_agent.engine.front_matter import parse
+from desktop_agent.engine.skill_files import Entry, TooLarge
+from desktop_agent.engine.skill_rules import NAME_LENGTH, declared, visible
+from desktop_agent.engine.skill_scan import location_in, scripts_in
+
+_LARGEST_SHOWN = 200_000
+_CLASH = "Replaces your skill {name}."
+
+
+def found_skills(
+    root: Path, limits: Limits, installed: Mapping[str, str]
+) -> tuple[FoundSkill, ...]:
+    """Return the skills below a folder of ours, by path.
+
+    `installed` are the person's own: casefolded names, and the words for each.
+    """
+    paths = [
+        PurePosixPath(path.relative_to(root).as_posix())
+        for path in sorted(root.rglob("*"))
+        if path.is_file()
+    ]
+    folders = skill_folders(paths, limits)
+    return tuple(_found(root, folder, installed) for folder in _outermost(folders))
+
+
+def directory_name(name: str, folder: str) -> str:
+    """Return the name for the directory of a skill: its own, as far as a directory can have it."""
+    candidates = (name, PurePosixPath(folder).name)
+    for candidate in candidates:
+        plain = unicodedata.normalize("NFKC", visible(candidate)).strip()
+        slug = re.sub(r"[^\w.-]+", "-", plain).strip("-._")[:NAME_LENGTH].strip("-._")
+        if slug and not windows_names.refusal(slug):
+            return slug
+    return "skill"
+
+
+def text_of(root: Path, folder: str, path: str) -> str:
+    """Return a fetched file as text to look at; for what is no text, a sentence."""
+    place = root.joinpath(*PurePosixPath(folder, path).parts)
+    try:
+        text, is_utf8 = skill_files.read_text(str(root), str(place), 20_000_000)
+    except ToolError as error:
+        raise SkillLibraryError(str(error).removeprefix("Error: ")) from None
+    if not is_utf8 or "\0" in text:
+        size = place.stat().st_size
+        return f"This file is not text ({size:,} bytes), so it can't be shown."
+    if len(text) > _LARGEST_SHOWN:
+        rest = len(text) - _LARGEST_SHOWN
+        return f"{text[:_LARGEST_SHOWN]}\n\n… {rest:,} more characters."
+    return text
+
+
+def _outermost(folders: Iterable[str]) -> Iterator[str]:
+    """Leave out what lies in another skill: it is a part of that. The top holds others beside."""
+    kept: list[PurePosixPath] = []
+    for folder in folders:
+        path = PurePosixPath(folder)
+        if folder == "":
+            yield folder
+        elif not any(path.is_relative_to(other) for other in kept):
+            kept.append(path)
+            yield folder
+
+
+def _found(root: Path, folder: str, installed: Mapping[str, str]) -> FoundSkill:
+    directory = root.joinpath(*PurePosixPath(folder).parts)
+    try:
+        listed = skill_files.entries(str(directory))
+        location = location_in(listed)
+        text, is_utf8 = skill_files.read_text(str(root), str(directory / location))
+    except (TooLarge, ToolError) as error:
+        name = PurePosixPath(folder).name or "skill"
+        return FoundSkill(name, "", folder, problem=str(error).removeprefix("Error: "))
+    front = parse(text)
+    name = directory_name(front.text("name"), folder)
+    says = declared(front, name)
+    problem = says.problem if is_utf8 else "Its SKILL.md is not UTF-8 text."
+    replaced = installed.get(says.name.casefold()) or installed.get(name.casefold())
+    return FoundSkill(
+        name=says.name,
+        description=says.description,
+        folder=folder,
+        license=says.license,
+        compatibility=says.compatibility,
+        allowed_tools=says.allowed_tools,
+        files=tuple(SkillFile(entry.path, entry.size) for entry in _main_first(listed, location)),
+        scripts=scripts_in(listed),
+        warnings=says.warnings,
+        problem=problem,
+        clash=_CLASH.format(name=replaced) if replaced else "",
+    )
+
+
+def _main_first(listed: tuple[Entry, ...], location: str) -> list[Entry]:
+    return sorted(listed, key=lambda entry: (entry.path != location, entry.path))

@@ -1,0 +1,389 @@
+"""Fetching, installing, updating and removing skills. Nothing that is fetched is ever run."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from desktop_agent.adapters import skill_git, skill_origins
+from desktop_agent.adapters.skill_address import Download, Local, Place, Repository, read_address
+from desktop_agent.adapters.skill_archive import is_zip, unpack
+from desktop_agent.adapters.skill_diff import compare, digest_of
+from desktop_agent.adapters.skill_download import download
+from desktop_agent.adapters.skill_folder import copy_file, copy_folder
+from desktop_agent.adapters.skill_found import directory_name, found_skills, text_of
+from desktop_agent.adapters.skill_intake import Intake, Limits, remove_tree
+from desktop_agent.adapters.skill_origins import Origin
+from desktop_agent.adapters.skill_shelf import Shelf, folder_shelf, shelf_of
+from desktop_agent.core.skill_install import (
+    Fetched,
+    FoundSkill,
+    InstallTarget,
+    SkillLibraryError,
+    SkillUpdate,
+)
+from desktop_agent.engine.skill_scan import Place as ScanPlace
+from desktop_agent.engine.skill_scan import Scanner
+
+_Result = TypeVar("_Result")
+
+_MOST_KEPT = 6
+_NOTHING_FOUND = "No skill was found there: a skill is a folder with a file called SKILL.md in it."
+_GONE = "What was fetched is not there any more. Fetch it again."
+_NOT_INSTALLED = (
+    "This skill was not installed from an address, so there is nothing to compare it with."
+)
+
+
+@dataclass(slots=True)
+class _Kept:
+    """What was fetched, and where it lies: `files` below `folder`, a private one."""
+
+    fetched: Fetched
+    folder: Path
+
+    @property
+    def files(self) -> Path:
+        return self.folder / "files"
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    directory: Path
+    kept: _Kept
+    found: FoundSkill
+
+
+class SkillLibrary:
+    """The person's installed skills, and what may become one of them.
+
+    `mine` is the folder of the person's own skills, `removed` takes what is removed or replaced,
+    `changed` is called after every change. `allows_loopback_http` is for tests alone.
+    """
+
+    def __init__(
+        self,
+        *,
+        mine: Path,
+        removed: Path,
+        config_dir: Path,
+        changed: Callable[[], None],
+        limits: Limits | None = None,
+        allows_loopback_http: bool = False,
+    ) -> None:
+        self._mine = mine
+        self._removed = removed
+        self._config_dir = config_dir
+        self._changed = changed
+        self._limits = limits or Limits()
+        self._allows_loopback_http = allows_loopback_http
+        self._kept: dict[str, _Kept] = {}
+        self._waiting: dict[str, _Waiting] = {}
+        self._one_at_a_time = asyncio.Lock()
+
+    async def fetch(self, address: str) -> Fetched:
+        """Get the skills at an address into a private folder. Raises SkillLibraryError."""
+        place = read_address(address, allows_loopback_http=self._allows_loopback_http)
+        kept = await self._fetch(place, _source(place, address))
+        self._kept[kept.fetched.id] = kept
+        while len(self._kept) > _MOST_KEPT:
+            await self.discard(next(iter(self._kept)))
+        return kept.fetched
+
+    async def preview(self, fetch_id: str, folder: str, path: str) -> str:
+        """Return a fetched file as text, shortened when it is long. Raises SkillLibraryError."""
+        kept = self._fetched(fetch_id)
+        skill = _skill_in(kept, folder)
+        if path not in {file.path for file in skill.files}:
+            raise SkillLibraryError(f"There is no file {path} in that skill.")
+        return await asyncio.to_thread(text_of, kept.files, folder, path)
+
+    async def clashes(self, fetch_id: str, target: InstallTarget, root: str) -> dict[str, str]:
+        """Return by folder, for the skills that are in the target already, what each is called."""
+        kept = self._fetched(fetch_id)
+        place = self._place(target, root)
+        names = await asyncio.to_thread(_installed, place)
+        found = {skill.folder: _clash(skill, names) for skill in kept.fetched.skills}
+        return {folder: old.name for folder, old in found.items() if old is not None}
+
+    async def install(
+        self,
+        fetch_id: str,
+        folders: Sequence[str],
+        *,
+        target: InstallTarget,
+        root: str = "",
+        replace: bool = False,
+    ) -> tuple[str, ...]:
+        """Put fetched skills in place and return the names of those that were.
+
+        Those whose name is taken are left out unless `replace`, which keeps the old ones among
+        the removed. Each is installed whole or not at all. Raises SkillLibraryError.
+        """
+        kept = self._fetched(fetch_id)
+        chosen = [_skill_in(kept, folder) for folder in folders]
+        if broken := next((skill for skill in chosen if skill.problem), None):
+            raise SkillLibraryError(f"{broken.name} can't be installed. {broken.problem}")
+        names: list[str] = []
+        async with self._one_at_a_time:
+            shelf = Shelf(self._place(target, root), self._removed)
+            try:
+                for skill in chosen:
+                    if await asyncio.to_thread(self._put, shelf, kept, skill, replace):
+                        names.append(skill.name)
+            except OSError as error:
+                raise SkillLibraryError(_disk_words(error, names)) from error
+            finally:
+                if names:
+                    self._changed()
+        return tuple(names)
+
+    async def discard(self, fetch_id: str) -> None:
+        """Forget what was fetched and delete it."""
+        if kept := self._kept.pop(fetch_id, None):
+            await asyncio.to_thread(remove_tree, kept.folder)
+
+    async def check_update(self, directory: str) -> SkillUpdate | None:
+        """Fetch an installed skill again; None when it is the same. Raises SkillLibraryError."""
+        path = await asyncio.to_thread(_real, directory)
+        shelf_of(path, self._mine)
+        origin = skill_origins.origins(self._config_dir).get(str(path))
+        if origin is None:
+            raise SkillLibraryError(_NOT_INSTALLED)
+        place = read_address(origin.source, allows_loopback_http=self._allows_loopback_http)
+        kept = await self._fetch(place, origin.source, only=origin.folder)
+        try:
+            waiting = _Waiting(path, kept, _same_skill(kept, origin, path.name))
+            update = await asyncio.to_thread(_update, waiting, origin)
+        except BaseException:
+            await asyncio.to_thread(remove_tree, kept.folder)
+            raise
+        if update is None:
+            await asyncio.to_thread(remove_tree, kept.folder)
+            return None
+        self._waiting[update.id] = waiting
+        while len(self._waiting) > _MOST_KEPT:
+            await self.discard_update(next(iter(self._waiting)))
+        return update
+
+    async def update(self, update_id: str) -> None:
+        """Put the newer version in place; the old one is kept among the removed."""
+        waiting = self._waiting.get(update_id)
+        if waiting is None:
+            raise SkillLibraryError(_GONE)
+        async with self._one_at_a_time:
+            shelf = Shelf(shelf_of(waiting.directory, self._mine), self._removed)
+            with _disk_errors():
+                await asyncio.to_thread(
+                    self._write, shelf, waiting.kept, waiting.found, waiting.directory
+                )
+        await self.discard_update(update_id)
+        self._changed()
+
+    async def discard_update(self, update_id: str) -> None:
+        """Forget a newer version that was not wanted."""
+        if waiting := self._waiting.pop(update_id, None):
+            await asyncio.to_thread(remove_tree, waiting.kept.folder)
+
+    async def remove(self, directory: str) -> None:
+        """Move a skill of the person's or the folder's own among the removed ones."""
+        path = await asyncio.to_thread(_real, directory)
+        shelf = Shelf(shelf_of(path, self._mine), self._removed)
+        async with self._one_at_a_time:
+            with _disk_errors():
+                await asyncio.to_thread(shelf.take, path)
+                await asyncio.to_thread(skill_origins.record, self._config_dir, path, None)
+        self._changed()
+
+    async def close(self) -> None:
+        """Delete everything that was fetched and not installed."""
+        for fetch_id in tuple(self._kept):
+            await self.discard(fetch_id)
+        for update_id in tuple(self._waiting):
+            await self.discard_update(update_id)
+
+    async def _fetch(self, place: Place, source: str, only: str = "") -> _Kept:
+        folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="desktop-agent-skills-"))
+        intake = Intake(folder / "files", self._limits)
+        intake.root.mkdir(mode=0o700)
+        try:
+            with _disk_errors():
+                commit = await self._take_from(place, folder, intake, only)
+                skills = await _in_thread(
+                    intake, lambda: found_skills(intake.root, self._limits, _words_of(self._mine))
+                )
+            if not skills:
+                raise SkillLibraryError(" ".join((_NOTHING_FOUND, *intake.skipped[:3])))
+        except BaseException:
+            await asyncio.to_thread(remove_tree, folder)
+            raise
+        return _Kept(
+            Fetched(f"fe_{secrets.token_hex(8)}", source, commit, skills, intake.skipped), folder
+        )
+
+    async def _take_from(self, place: Place, folder: Path, intake: Intake, only: str) -> str:
+        """Take the skills' files, and return the commit if there is one."""
+        if isinstance(place, Repository):
+            own = folder / "git"
+            own.mkdir()
+            commit = await skill_git.fetch(place, own, intake, only)
+            await asyncio.to_thread(remove_tree, own)
+            return commit
+        if isinstance(place, Download):
+            file = folder / "download"
+            limit = self._limits.size
+            allows = self._allows_loopback_http
+            await download(place.url, file, limit=limit, allows_loopback_http=allows)
+            return await _in_thread(intake, lambda: _take_file(file, intake, place.is_markdown))
+        return await _in_thread(intake, lambda: _take_local(place, intake))
+
+    def _fetched(self, fetch_id: str) -> _Kept:
+        if fetch_id not in self._kept:
+            raise SkillLibraryError(_GONE)
+        return self._kept[fetch_id]
+
+    def _place(self, target: InstallTarget, root: str) -> Path:
+        return self._mine if target == "mine" else folder_shelf(root)
+
+    def _put(self, shelf: Shelf, kept: _Kept, skill: FoundSkill, replace: bool) -> bool:
+        taken = _clash(skill, _installed(shelf.place))
+        if taken is not None and not replace:
+            return False
+        self._write(shelf, kept, skill, taken)
+        return True
+
+    def _write(self, shelf: Shelf, kept: _Kept, skill: FoundSkill, replaced: Path | None) -> None:
+        source = kept.files / skill.folder
+        name = directory_name(skill.name, skill.folder)
+        directory = shelf.put(source, name, replaced)
+        fetched = kept.fetched
+        origin = Origin(fetched.source, fetched.commit, skill.folder, digest_of(source))
+        skill_origins.record(self._config_dir, directory.resolve(), origin)
+
+
+def _real(directory: str) -> Path:
+    path = Path(directory).resolve()
+    if not path.is_dir():
+        raise SkillLibraryError("This skill is not there any more.")
+    return path
+
+
+def _source(place: Place, address: str) -> str:
+    """Return what can be fetched again from anywhere."""
+    if isinstance(place, Local):
+        return str(place.path)
+    if isinstance(place, Repository) and place.protocol == "file":
+        return url2pathname(urlsplit(place.url).path)
+    is_short = isinstance(place, Repository) and "://" not in address and place.protocol != "ssh"
+    return place.url if is_short else address.strip().strip("\"'<>").strip()
+
+
+def _take_local(place: Local, intake: Intake) -> str:
+    if place.path.is_dir():
+        copy_folder(place.path, intake)
+        return ""
+    if not place.path.is_file():
+        raise SkillLibraryError(f"{place.path} is neither a folder nor a file.")
+    return _take_file(place.path, intake, place.path.suffix.lower() == ".md")
+
+
+def _take_file(file: Path, intake: Intake, is_markdown: bool) -> str:
+    if is_markdown:
+        copy_file(file, intake)
+        return ""
+    if not is_zip(file):
+        raise SkillLibraryError(
+            "That is not a skill: give a folder, a .zip or .skill file, or a SKILL.md."
+        )
+    return unpack(file, intake)
+
+
+async def _in_thread(intake: Intake, work: Callable[[], _Result]) -> _Result:
+    """Run some work on a thread; when it is cancelled, wait until the thread has let go."""
+    running = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        intake.stop()
+        await asyncio.wait((running,))
+        raise
+
+
+def _skill_in(kept: _Kept, folder: str) -> FoundSkill:
+    for skill in kept.fetched.skills:
+        if skill.folder == folder:
+            return skill
+    raise SkillLibraryError(f"There is no skill in {folder or 'the top folder'}.")
+
+
+def _same_skill(kept: _Kept, origin: Origin, name: str) -> FoundSkill:
+    """Find what was installed once: at its place, or where its name is now."""
+    skills = kept.fetched.skills
+    by_place = [skill for skill in skills if skill.folder == origin.folder]
+    by_name = [skill for skill in skills if directory_name(skill.name, skill.folder) == name]
+    if not (by_place or by_name):
+        raise SkillLibraryError("The skill is not there any more. Yours stays as it is.")
+    found = (by_place or by_name)[0]
+    if found.problem:
+        raise SkillLibraryError(f"The newer version can't be used. {found.problem}")
+    return found
+
+
+def _update(waiting: _Waiting, origin: Origin) -> SkillUpdate | None:
+    new = waiting.kept.files / waiting.found.folder
+    diff, count = compare(waiting.directory, new)
+    if not count:
+        return None
+    has_own = bool(origin.digest) and digest_of(waiting.directory) != origin.digest
+    own = ("You changed this skill since it was installed. The update replaces your changes.",)
+    return SkillUpdate(
+        id=waiting.kept.fetched.id,
+        directory=str(waiting.directory),
+        name=waiting.found.name,
+        commit=waiting.kept.fetched.commit,
+        diff=diff,
+        files_changed=count,
+        warnings=(own if has_own else ()) + waiting.found.warnings,
+    )
+
+
+def _installed(place: Path) -> dict[str, Path]:
+    """Return the skills of a place by casefolded name, and by the name of their directory."""
+    found: dict[str, Path] = {}
+    if place.is_dir():
+        for entry in sorted(place.iterdir()):
+            found[entry.name.casefold()] = entry
+    for item in Scanner().scan(ScanPlace(place, "mine")):
+        found.setdefault(item.skill.name.casefold(), Path(item.skill.directory))
+    return found
+
+
+def _words_of(place: Path) -> dict[str, str]:
+    return {name: path.name for name, path in _installed(place).items()}
+
+
+def _clash(skill: FoundSkill, names: dict[str, Path]) -> Path | None:
+    own = directory_name(skill.name, skill.folder).casefold()
+    return names.get(own) or names.get(skill.name.casefold())
+
+
+@contextmanager
+def _disk_errors() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise SkillLibraryError(_disk_words(error, [])) from error
+
+
+def _disk_words(error: OSError, done: list[str]) -> str:
+    where = f" ({error.filename})" if error.filename else ""
+    words = f"The disk did not take it: {error.strerror or error}{where}."
+    return f"{words} Installed before that: {', '.join(done)}." if done else words

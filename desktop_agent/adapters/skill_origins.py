@@ -1,0 +1,62 @@
+"""Where installed skills came from: a small file beside the settings."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import msgspec
+
+from desktop_agent.adapters.lenient import convert_leniently
+from desktop_agent.adapters.private_file import damaged_name, write_private
+
+_log = logging.getLogger(__name__)
+
+ORIGINS_FILE = "skill_origins.json"
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """`source` can be fetched again; `folder` is the skill's place in there.
+
+    `commit` is empty unless it is a git repository. `digest` is over the files as they were
+    installed: it tells what the person changed since.
+    """
+
+    source: str
+    commit: str = ""
+    folder: str = ""
+    digest: str = ""
+
+
+def origins(config_dir: Path) -> dict[str, Origin]:
+    """Return the origins by the real directory of the installed skill."""
+    path = config_dir / ORIGINS_FILE
+    try:
+        raw = msgspec.json.decode(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        _log.error("the origins of skills can't be read: %s", error)
+        return {}
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        kept = damaged_name(path)
+        path.replace(kept)
+        _log.error("the origins of skills were damaged (%s); they are kept as %s", error, kept)
+        return {}
+    found: dict[str, Origin] = {}
+    for directory, fields in raw.items() if isinstance(raw, dict) else ():
+        try:
+            found[directory] = convert_leniently(fields, Origin)[0]
+        except msgspec.ValidationError:
+            _log.warning("the origin of %s was damaged and is forgotten", directory)
+    return found
+
+
+def record(config_dir: Path, directory: Path, origin: Origin | None) -> None:
+    """Note where a skill came from, or with None that it is gone. Raises OSError."""
+    known = origins(config_dir)
+    known.pop(str(directory), None)
+    if origin is not None:
+        known[str(directory)] = origin
+    body = msgspec.json.format(msgspec.json.encode(known), indent=2)
+    write_private(config_dir / ORIGINS_FILE, body + b"\n")
