@@ -65,11 +65,23 @@ class TaskListView(QListView):
         last: QModelIndex | QPersistentModelIndex,
         roles: Sequence[int] = (),
     ) -> None:
-        """Repaint what changed; no row of a uniform list moves because of it."""
-        if self.gridSize().isValid():
-            QAbstractItemView.dataChanged(self, first, last, roles)
-        else:
+        """Repaint what changed and can be seen; no row of a uniform list moves because of it."""
+        if not self.gridSize().isValid():
             super().dataChanged(first, last, roles)
+            return
+        top, bottom = self.visible_rows()
+        for number in range(max(first.row(), top), min(last.row(), bottom) + 1):
+            index = self.model().index(number, 0)
+            QAbstractItemView.dataChanged(self, index, index, roles)
+
+    def visible_rows(self) -> tuple[int, int]:
+        """Return the first and the last row that can be seen; (0, -1) where there is none."""
+        count = self.model().rowCount()
+        if not count:
+            return 0, -1
+        top = self.indexAt(QPoint(self.width() // 2, 0))
+        bottom = self.indexAt(QPoint(self.width() // 2, self.viewport().height() - 1))
+        return max(0, top.row()), bottom.row() if bottom.isValid() else count - 1
 
     def task_id(self, index: QModelIndex) -> int:
         """Return the id of the task at an index; 0 where there is none."""

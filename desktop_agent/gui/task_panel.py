@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QHideEvent, QShowEvent
@@ -43,7 +44,6 @@ class TaskPanel(QWidget):
         self._agent: AgentId | None = None
         self._tasks: tuple[Task, ...] = ()
         self._is_live = False
-        self._has_active = False
         self._is_unfolded = False
         self._receipt = EditReceipt()
         self._deleted: tuple[Task, int] | None = None
@@ -121,20 +121,23 @@ class TaskPanel(QWidget):
     def _show(self, tasks: Sequence[Task]) -> None:
         was_empty = not self._tasks
         self._tasks = tuple(tasks)
-        self.list.set_uniform(is_uniform=len(self._tasks) > UNIFORM_ABOVE)
+        rows = self._maker.rows(self._tasks, is_live=self._is_live, is_unfolded=self._is_unfolded)
         if self.list.state() != TaskListView.State.EditingState:
-            self._show_rows()
-        statuses = [task.status for task in self._tasks]
-        self._has_active = "in_progress" in statuses
-        done = statuses.count("completed")
-        self._count.setText(f"{done} / {len(self._tasks)}")
-        self._bar.setMaximum(max(1, len(self._tasks)))
-        self._bar.setValue(done)
-        said = self.tr("{done} of {all} tasks completed").format(done=done, all=len(self._tasks))
-        self._bar.setAccessibleName(said)
+            self._model.set_rows(rows)
+        # After the rows: they are laid out once then.
+        self.list.set_uniform(is_uniform=len(self._tasks) > UNIFORM_ABOVE)
+        self._show_progress(self._maker.done, len(self._tasks))
         self._hold_pulse()
         if was_empty != (not self._tasks):
             self.filled.emit(bool(self._tasks))
+
+    def _show_progress(self, done: int, count: int) -> None:
+        self._count.setText(f"{done} / {count}")
+        self._bar.setMaximum(max(1, count))
+        self._bar.setValue(done)
+        said = self.tr("{done} of {all} tasks completed").format(done=done, all=count)
+        if said != self._bar.accessibleName():
+            self._bar.setAccessibleName(said)
 
     def _show_rows(self) -> None:
         rows = self._maker.rows(self._tasks, is_live=self._is_live, is_unfolded=self._is_unfolded)
@@ -149,12 +152,12 @@ class TaskPanel(QWidget):
 
     def _on_opened(self, task_id: int) -> None:
         self.selected.emit(task_id)
-        task = self._task(task_id)
+        task = self._maker.task(task_id)
         if task is not None:
             self.jump_requested.emit(task.changed_call)
 
     def _on_ticked(self, task_id: int) -> None:
-        task = self._task(task_id)
+        task = self._maker.task(task_id)
         if task is not None:
             status = "pending" if task.status == "completed" else "completed"
             self._edit(TaskEdit("status", task_id, status=status))
@@ -171,7 +174,7 @@ class TaskPanel(QWidget):
 
     def _show_menu(self, where: QPoint) -> None:
         index = self.list.indexAt(where)
-        task = self._task(self.list.task_id(index))
+        task = self._maker.task(self.list.task_id(index))
         if task is None:
             return
         menu = QMenu(self)
@@ -187,9 +190,6 @@ class TaskPanel(QWidget):
             self._theme.icon("copy"), self.tr("Copy"), lambda: clipboard.setText(task.subject)
         )
         menu.popup(self.list.viewport().mapToGlobal(where))
-
-    def _task(self, task_id: int) -> Task | None:
-        return next((task for task in self._tasks if task.id == task_id), None)
 
     # -- undo ------------------------------------------------------------------------------
 
@@ -226,7 +226,7 @@ class TaskPanel(QWidget):
         self._bar.setTextVisible(False)
         self._bar.setFixedHeight(theme.size("progress"))
         self._model: SnapshotListModel[TaskRow] = SnapshotListModel(
-            lambda one: one.key,
+            attrgetter("key"),
             {
                 int(Qt.ItemDataRole.DisplayRole): lambda one: one.task.subject if one.task else "",
                 int(Qt.ItemDataRole.AccessibleTextRole): self._spoken,
@@ -340,28 +340,23 @@ class TaskPanel(QWidget):
         if one.task.owner:
             parts.append(self.tr("owner {name}").format(name=one.task.owner))
         if one.task.open_blockers:
-            subjects = {task.id: task.subject for task in self._tasks}
-            blockers = [subjects[n] for n in one.task.open_blockers if n in subjects]
-            parts.append(self.tr("blocked by {names}").format(names=", ".join(blockers)))
+            blockers = map(self._maker.task, one.task.open_blockers)
+            names = ", ".join(task.subject for task in blockers if task is not None)
+            parts.append(self.tr("blocked by {names}").format(names=names))
         elif one.detail:
             parts.append(one.detail)
         return ", ".join(parts)
 
     def _turn_spinners(self) -> None:
         """Repaint only the rows that turn and can be seen."""
-        first = self.list.indexAt(QPoint(1, 1))
-        number = max(0, first.row())
-        height = self.list.viewport().height()
-        while number < self._model.rowCount():
+        first, last = self.list.visible_rows()
+        for number in range(first, last + 1):
             index: QModelIndex = self._model.index(number)
-            if self.list.visualRect(index).top() > height:
-                break
             if index.data(ROW_ROLE).state == "running":
                 self.list.update(index)
-            number += 1
 
     def _hold_pulse(self) -> None:
-        turns = self._is_live and self._has_active
+        turns = self._is_live and self._maker.has_active
         pulse = self._theme.pulse
         (pulse.hold if turns and self.isVisible() else pulse.release)(self)
 

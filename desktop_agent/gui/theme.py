@@ -44,6 +44,7 @@ class Theme(QObject):
         self._reduced_motion = False
         self._icons = str(paths.resource("icons"))
         self._colors: dict[str, QColor] = {}
+        self._fonts: dict[tuple[str, str, bool], QFont] = {}
         self._pixmaps: dict[tuple[str, str, int, float], QPixmap] = {}
         self._images = QTemporaryDir()
         # Python ends without the destructors of what is still in use.
@@ -93,7 +94,13 @@ class Theme(QObject):
         return self._colors[token]
 
     def font(self, size: str = "ui", weight: str = "regular", mono: bool = False) -> QFont:
-        """Return a font by the names of the type scale (`caption` … `h1`)."""
+        """Return a font by the names of the type scale (`caption` … `h1`), the caller's own."""
+        found = self._fonts.get((size, weight, mono))
+        if found is None:
+            found = self._fonts[size, weight, mono] = self._make_font(size, weight, mono=mono)
+        return QFont(found)
+
+    def _make_font(self, size: str, weight: str, *, mono: bool) -> QFont:
         font = QFont()
         font.setFamilies(self._tokens["type"]["family"]["mono" if mono else "ui"])
         font.setPixelSize(self.text_px(size))
@@ -170,6 +177,7 @@ class Theme(QObject):
         if self.is_high_contrast:
             named = _contrasting(named, self._app.style().standardPalette())
         self._colors = {token: QColor(value) for token, value in named.items()}
+        self._fonts.clear()
         self.pulse.is_still = self._reduced_motion
         self._app.setFont(self.font())
         self._app.setPalette(_palette(self._colors))

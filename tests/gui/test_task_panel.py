@@ -86,8 +86,8 @@ def test_completing_a_blocker_repaints_what_it_blocked(panel: TaskPanel, qtbot) 
 
 def test_a_renamed_blocker_is_renamed_where_it_blocks(panel: TaskPanel) -> None:
     blocked = task(2, blocked_by=(1,), open_blockers=(1,))
-    panel.apply(opened(task(1), blocked))
-    panel.apply(ListChanged(AGENT, 2, (task(1, subject="new name"), blocked)))
+    panel.apply(opened(task(1, blocks=(2,)), blocked))
+    panel.apply(ListChanged(AGENT, 2, (task(1, subject="new name", blocks=(2,)), blocked)))
     assert panel._model.rows()[1].detail == "Blocked by new name"
 
 

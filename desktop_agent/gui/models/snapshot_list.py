@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-import itertools
 from bisect import bisect_left
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from operator import is_
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from itertools import compress, count
+from operator import is_not, not_
 from typing import Any, Generic, TypeVar
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QStringListModel,
+    Qt,
+)
+
+from desktop_agent.gui.models.same_ends import same_ends
 
 Row = TypeVar("Row")
 _Index = QModelIndex | QPersistentModelIndex
 ROW_ROLE = int(Qt.ItemDataRole.UserRole)
 
 
-class SnapshotListModel(QAbstractListModel, Generic[Row]):
+class SnapshotListModel(QStringListModel, Generic[Row]):
     """Shows a tuple of frozen rows. `key` tells rows apart; `roles` reads a role off a row.
 
-    `ROW_ROLE` gives the row itself.
+    `ROW_ROLE` gives the row itself. The strings are empty: they only count the rows, since a
+    view that lays out its rows asks for their number once for each, and not in Python then.
     """
 
     def __init__(
@@ -33,11 +43,12 @@ class SnapshotListModel(QAbstractListModel, Generic[Row]):
         self._roles = dict(roles)
         self._flags = flags
         self._rows: list[Row] = []
+        self._coming: Sequence[Row] = ()
         self._snapshot: Sequence[Row] = ()
-
-    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008 - Qt's signature
-        """Return how many rows there are."""
-        return 0 if parent.isValid() else len(self._rows)
+        # Connected before any view is: the rows are right when views hear of them.
+        self.rowsInserted.connect(self._on_inserted)
+        self.rowsRemoved.connect(self._on_removed)
+        self.rowsMoved.connect(self._on_moved)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return what the role reads off the row."""
@@ -49,11 +60,21 @@ class SnapshotListModel(QAbstractListModel, Generic[Row]):
         read = self._roles.get(role)
         return read(row) if read else None
 
+    def setData(self, index: _Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        """Refuse: rows change by snapshots only."""
+        return False
+
     def flags(self, index: _Index) -> Qt.ItemFlag:
         """Return the row's flags; headings and the like are not selectable."""
-        if self._flags is None or not index.isValid():
-            return super().flags(index)
+        if not index.isValid():
+            return Qt.ItemFlag.ItemIsDropEnabled  # between rows
+        if self._flags is None:
+            return QAbstractListModel.flags(self, index)
         return self._flags(self._rows[index.row()])
+
+    def supportedDropActions(self) -> Qt.DropAction:
+        """Return what a drag within the list asks for."""
+        return Qt.DropAction.MoveAction
 
     def rows(self) -> tuple[Row, ...]:
         """Return the rows shown now."""
@@ -61,10 +82,8 @@ class SnapshotListModel(QAbstractListModel, Generic[Row]):
 
     def index_of(self, key: Hashable) -> QModelIndex:
         """Return the index of the row with this key, or an invalid one."""
-        for number, row in enumerate(self._rows):
-            if self._key(row) == key:
-                return self.index(number)
-        return QModelIndex()
+        keys = list(map(self._key, self._rows))
+        return self.index(keys.index(key)) if key in keys else QModelIndex()
 
     def set_rows(self, snapshot: Sequence[Row]) -> None:
         """Show these rows, telling views only what differs. Keys must be unique."""
@@ -72,19 +91,19 @@ class SnapshotListModel(QAbstractListModel, Generic[Row]):
             return
         self._snapshot = snapshot
         wanted = list(snapshot)
-        # Most changes touch a few rows: what is the same object at both ends is left alone.
-        head = _same(self._rows, wanted)
-        tail = min(
-            _same(reversed(self._rows), reversed(wanted)),
-            min(len(self._rows), len(wanted)) - head,
-        )
-        middle = wanted[head : len(wanted) - tail]
-        keys = [self._key(row) for row in middle]
-        now = [self._key(row) for row in self._rows[head : len(self._rows) - tail]]
-        if keys != now:
-            self._restructure(middle, keys, now, head)
-        self._replace_changed(middle, head)
-        self._rows = wanted
+        # Most changes touch a few rows: what is the same at both ends is left alone.
+        same = same_ends(self._rows, wanted, self._key)
+        head, end = same.head, len(self._rows) - same.tail
+        changed = list(same.places)
+        if same.moved:
+            self._move(*((head, end) if same.moved > 0 else (end - 1, head)))
+        else:
+            middle = wanted[head : len(wanted) - same.tail]
+            keys, now = list(map(self._key, middle)), list(map(self._key, self._rows[head:end]))
+            if keys != now:
+                self._restructure(middle, keys, now, head)
+            changed += self._changed(middle, head)
+        self._show_changed(wanted, changed)
 
     def _restructure(
         self, wanted: Sequence[Row], keys: list[Hashable], now: list[Hashable], head: int
@@ -93,30 +112,24 @@ class SnapshotListModel(QAbstractListModel, Generic[Row]):
         kept, present = set(keys), set(now)
         if not present <= kept:
             self._remove_missing(kept, now, head)
-            now = [key for key in now if key in kept]
-        if not kept <= present:
-            keys = [key for key in keys if key in present]
-        if keys != now:
-            self._move_survivors(keys, now, head)
-        if not kept <= present:
-            self._insert_new(wanted, present, head)
+            now = list(filter(kept.__contains__, now))
+        fresh = kept - present
+        survivors = list(filter(present.__contains__, keys)) if fresh else keys
+        if survivors != now:
+            self._move_survivors(survivors, now, head)
+        if fresh:
+            self._insert_new(wanted, keys, fresh, head)
 
     def _remove_missing(self, kept: set[Hashable], now: Sequence[Hashable], head: int) -> None:
-        gone = [number for number, key in enumerate(now, head) if key not in kept]
+        gone = list(compress(count(head), map(not_, map(kept.__contains__, now))))
         for first, last in reversed(list(runs(gone))):
-            self.beginRemoveRows(QModelIndex(), first, last)
-            del self._rows[first : last + 1]
-            self.endRemoveRows()
+            self.removeRows(first, last - first + 1)
+
+    def _on_removed(self, _: QModelIndex, first: int, last: int) -> None:
+        del self._rows[first : last + 1]
 
     def _move_survivors(self, order: list[Hashable], now: list[Hashable], head: int) -> None:
         """Move the rows outside the longest run that is already in order, and only those."""
-        # One row that moved, the usual case, is the first or the last of what differs.
-        if order[1:] == now[:-1]:
-            self._move(len(now) - 1 + head, head)
-            return
-        if order[:-1] == now[1:]:
-            self._move(head, len(now) + head)
-            return
         place = {key: number for number, key in enumerate(order)}
         places = [place[key] for key in now]
         settled = longest_increasing(places)
@@ -131,32 +144,34 @@ class SnapshotListModel(QAbstractListModel, Generic[Row]):
             now.insert(target - 1 if target > source else target, now.pop(source))
 
     def _move(self, source: int, target: int) -> None:
-        root = QModelIndex()
-        self.beginMoveRows(root, source, source, root, target)
-        self._rows.insert(target - 1 if target > source else target, self._rows.pop(source))
-        self.endMoveRows()
+        self.moveRows(QModelIndex(), source, 1, QModelIndex(), target)
 
-    def _insert_new(self, wanted: Sequence[Row], present: set[Hashable], head: int) -> None:
-        fresh = [number for number, row in enumerate(wanted) if self._key(row) not in present]
-        for first, last in runs(fresh):
-            self.beginInsertRows(QModelIndex(), first + head, last + head)
-            self._rows[first + head : first + head] = wanted[first : last + 1]
-            self.endInsertRows()
+    def _on_moved(self, _: QModelIndex, first: int, last: int, __: QModelIndex, to: int) -> None:
+        moved = self._rows[first : last + 1]
+        del self._rows[first : last + 1]
+        place = to - len(moved) if to > first else to
+        self._rows[place:place] = moved
 
-    def _replace_changed(self, wanted: Sequence[Row], head: int) -> None:
-        changed = [
-            number
-            for number, (old, new) in enumerate(zip(self._rows[head:], wanted, strict=False), head)
-            if old is not new and old != new
-        ]
-        self._rows[head : head + len(wanted)] = wanted
+    def _insert_new(
+        self, wanted: Sequence[Row], keys: Sequence[Hashable], fresh: set[Hashable], head: int
+    ) -> None:
+        places = list(compress(count(), map(fresh.__contains__, keys)))
+        for first, last in runs(places):
+            self._coming = wanted[first : last + 1]
+            self.insertRows(first + head, last - first + 1)
+
+    def _on_inserted(self, _: QModelIndex, first: int, __: int) -> None:
+        self._rows[first:first] = self._coming
+
+    def _changed(self, wanted: Sequence[Row], head: int) -> list[int]:
+        shown = self._rows[head : head + len(wanted)]
+        others = compress(count(), map(is_not, shown, wanted))
+        return [number + head for number in others if shown[number] != wanted[number]]
+
+    def _show_changed(self, wanted: list[Row], changed: Sequence[int]) -> None:
+        self._rows = wanted
         for first, last in runs(changed):
             self.dataChanged.emit(self.index(first), self.index(last))
-
-
-def _same(old: Iterable[Any], new: Iterable[Any]) -> int:
-    """Return how many rows are the very same objects before the first that is not."""
-    return sum(1 for _ in itertools.takewhile(bool, map(is_, old, new)))
 
 
 def runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
