@@ -171,9 +171,7 @@ async def _in_foreground(
 
 async def _left_behind(running: RunningCommand) -> list[str]:
     """End what stayed in the command's own session; name what left it on purpose."""
-    left = await asyncio.to_thread(
-        process_tree.members, running.mark, running.pid, running.began
-    )
+    left = await asyncio.to_thread(process_tree.members, running.mark, running.pid, running.began)
     own = process_tree.in_session(left, running.pid)
     away = tuple(pid for pid in left if pid not in own)
     names = process_tree.names_of(own)
