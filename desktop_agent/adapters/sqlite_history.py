@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from desktop_agent.core.agents import AgentSpec
+from desktop_agent.core.agents import AgentSpec, Budget
 from desktop_agent.core.events import (
     AgentEnded,
     AgentSpawned,
+    BudgetChanged,
     Happening,
     MessageAdded,
     NoteDelivered,
@@ -36,6 +37,7 @@ FOLDED_KINDS = tuple(
     for kind in (
         AgentEnded,
         AgentSpawned,
+        BudgetChanged,
         MessageAdded,
         NoteDelivered,
         NoteQueued,
@@ -61,6 +63,8 @@ class _Agent:
     end: AgentEnded | None = None
     usage: Usage = field(default_factory=Usage)
     tools_run: int = 0
+    budget: Budget | None = None
+    seconds: float = 0.0
 
     def apply(self, event: Happening) -> None:
         """Fold one event in."""
@@ -73,6 +77,7 @@ class _Agent:
                 self.was_running = True
             case TurnEnded():
                 self.was_running = False
+                self.seconds += event.seconds
             case StepEnded():
                 self.usage += event.usage
             case ToolStarted():
@@ -86,6 +91,8 @@ class _Agent:
                 self.spec = event.spec
             case AgentEnded():
                 self.end = event
+            case BudgetChanged():
+                self.budget = event.budget
             case _:
                 self._apply_note(event)
 
@@ -125,6 +132,8 @@ def fold(events: Iterable[Happening], main_agent: AgentId) -> tuple[AgentRecord,
             end=agent.end,
             usage=agent.usage,
             tools_run=agent.tools_run,
+            budget=agent.budget,
+            seconds=agent.seconds,
         )
         for agent_id, agent in agents.items()
     )

@@ -43,7 +43,10 @@ class StopReport(Value, frozen=True):
 
 
 class TurnEnded(Value, frozen=True):
-    """The agent stopped. `fault` is set for the reason `error`, `report` for `cancelled`."""
+    """The agent stopped. `fault` is set for the reason `error`, `report` for `cancelled`.
+
+    `seconds` is what the turn took, without waiting for the person.
+    """
 
     agent_id: AgentId
     reason: StopReason
@@ -51,6 +54,7 @@ class TurnEnded(Value, frozen=True):
     fault: Fault | None = None
     report: StopReport | None = None
     at: float = 0.0
+    seconds: float = 0.0
 
 
 class StepStarted(Value, frozen=True):
@@ -297,7 +301,7 @@ class SessionOpened(Value, frozen=True):
 
     `first_seq` is the number of the oldest event given: more can be asked for while it is
     above 1. The events fold into the transcript just as live ones do. `lists` are the agents'
-    task lists.
+    task lists, `notes` what subagents have not read yet.
     """
 
     info: SessionInfo
@@ -305,6 +309,7 @@ class SessionOpened(Value, frozen=True):
     events: tuple[Happening, ...] = ()
     first_seq: int = 1
     lists: tuple[ListChanged, ...] = ()
+    notes: tuple[NoteQueued, ...] = ()
 
 
 class AgentOpened(Value, frozen=True):

@@ -1,4 +1,4 @@
-"""Questions an agent asks the person with `ask_user`."""
+"""Questions an agent asks the person, or the agent that started it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from desktop_agent.core.messages import Value
 
 
 class Question(Value, frozen=True):
-    """One question; `options` may be empty, then any text is an answer."""
+    """One question; `options` may be empty, then any text is an answer.
+
+    `is_for_parent`: a subagent's to its parent; the person may answer it as well.
+    """
 
     id: QuestionId
     agent_id: AgentId
@@ -15,3 +18,4 @@ class Question(Value, frozen=True):
     text: str
     options: tuple[str, ...] = ()
     created_at: float = 0.0
+    is_for_parent: bool = False

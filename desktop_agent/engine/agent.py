@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -28,23 +27,23 @@ from desktop_agent.core.faults import Fault, ModelError
 from desktop_agent.core.ids import AgentId, new_note_id
 from desktop_agent.core.messages import Message, ToolCall, owes_reply
 from desktop_agent.core.notes import Note
-from desktop_agent.core.requests import Answer, ModelRequest, ToolSpec
-from desktop_agent.core.settings import Settings
+from desktop_agent.core.requests import Answer, ModelRequest
 from desktop_agent.core.tasks import TaskEdit, TaskState
 from desktop_agent.core.tool import Tool
 from desktop_agent.core.usage import Usage
 from desktop_agent.engine.activity import Activity
+from desktop_agent.engine.agent_setup import AgentSetup
 from desktop_agent.engine.batch import CUT_OFF, NO_TOOLS, ToolBatch, stop_report
-from desktop_agent.engine.dispatch import Dispatch
 from desktop_agent.engine.files_seen import FilesSeen
 from desktop_agent.engine.inbox import Inbox
 from desktop_agent.engine.meter import Meter
 from desktop_agent.engine.outcome import StepLimitReached, outcome_of
+from desktop_agent.engine.own_commands import OwnCommands
 from desktop_agent.engine.pace import Pace
-from desktop_agent.engine.ports import AgentRecord, Model, StoreError
-from desktop_agent.engine.prompt import Prompt
+from desktop_agent.engine.ports import AgentRecord, StoreError
 from desktop_agent.engine.recent_calls import RecentCalls
-from desktop_agent.engine.scope import Scope, offered, scope_of
+from desktop_agent.engine.request import request_for
+from desktop_agent.engine.scope import Scope, scope_of
 from desktop_agent.engine.session import Session
 from desktop_agent.engine.stream import AnswerStream, is_cut_off, raise_for_finish
 from desktop_agent.engine.task_edits import apply_edit
@@ -53,26 +52,6 @@ from desktop_agent.engine.tasks import TaskList
 _log = logging.getLogger(__name__)
 
 CONTINUE = "Continue from where you stopped."
-
-
-@dataclass(frozen=True, slots=True)
-class AgentSetup:
-    """What all agents share.
-
-    `failed` hears of defects; `changed` of each change of an agent's status or activity;
-    `settled` of each turn's end, when nothing more waits; `before_step` may hold an agent
-    that used up its budget.
-    """
-
-    model: Model
-    dispatch: Dispatch
-    prompt: Prompt
-    settings: Callable[[], Settings]
-    failed: Callable[[EngineFailed], None]
-    check_thread: Callable[[], None]
-    changed: Callable[[Agent], None]
-    settled: Callable[[Agent, StopReason, Fault | None], None]
-    before_step: Callable[[Agent], None]
 
 
 class Agent:
@@ -86,7 +65,7 @@ class Agent:
         self,
         record: AgentRecord,
         session: Session,
-        setup: AgentSetup,
+        setup: AgentSetup[Agent],
         *,
         tasks: TaskState,
         jobs: Any = None,
@@ -96,18 +75,24 @@ class Agent:
         self.name = record.spec.name if record.spec is not None else "main"
         self.files = FilesSeen()
         self.jobs = jobs
+        self.commands = OwnCommands(jobs)
         self.id: AgentId = record.agent_id
         self.tasks = TaskList(self.id, tasks, session.emit, check=setup.check_thread)
         self.inbox = Inbox(
-            self.id, session.emit, notes=record.inbox, unconfirmed=record.unconfirmed
+            self.id,
+            session.emit,
+            notes=record.inbox,
+            unconfirmed=record.unconfirmed,
+            is_closed=record.end is not None,
         )
         # After a crash a subagent holds until the person says that it goes on.
         self.pace = Pace(is_paused=record.spec is not None and record.was_running)
         self.meter = Meter(record)
         self.end: AgentEnded | None = record.end
+        self.over = asyncio.Event()
         # Stopped by the person: reports wait for the next message, they don't wake it.
         self.is_hushed = False
-        self._history = list(record.history)
+        self._history = list(record.history) if record.end is None else []
         self._step = record.step
         self._setup = setup
         self._dispatch = setup.dispatch
@@ -205,7 +190,7 @@ class Agent:
         An idle agent is not woken. Raises TaskError.
         """
         line = apply_edit(edit, self.tasks)
-        if line:
+        if line and self.end is None:
             self.inbox.put_edit(line, self.tasks.tasks)
 
     # -- turns ---------------------------------------------------------------------------
@@ -239,6 +224,10 @@ class Agent:
             self._job.cancel()
             self._setup.changed(self)
 
+    def hush(self) -> None:
+        """Stopped by the person: reports no longer wake it."""
+        self.is_hushed, self._starts_again = True, False
+
     def release(self) -> None:
         """Let go of what only a live agent needs; the store has its history."""
         self._history.clear()
@@ -249,8 +238,8 @@ class Agent:
         self._starts_again = False
         if self._job is not None:
             await asyncio.wait([self._job])
-        if self.jobs is not None:
-            await self.jobs.close()
+        self.commands.begin_end(lambda: None)
+        await self.commands.over()
 
     async def _run_turn(self) -> None:
         self._turn_usage = Usage()
@@ -265,13 +254,17 @@ class Agent:
             if fault is not None and fault.kind == "internal":
                 what = fault.details or fault.message
                 self._setup.failed(EngineFailed("agent", what, self.id))
+        if reason == "cancelled":
+            # A stop is over when all that it stops is.
+            self._report = await self.commands.told(self._report)
         self._end_turn(reason, fault)
 
     def _end_turn(self, reason: StopReason, fault: Fault | None) -> None:
         report = self._report if reason == "cancelled" else None
         self._report = None
-        self.meter.end_turn()
-        ended = TurnEnded(self.id, reason, self._turn_usage, fault, report, at=time.time())
+        seconds = self.meter.end_turn()
+        now = time.time()
+        ended = TurnEnded(self.id, reason, self._turn_usage, fault, report, now, seconds)
         try:
             self.session.emit(ended)
         except StoreError as error:
@@ -299,10 +292,7 @@ class Agent:
         while self._has_work():
             if steps >= self.settings().max_steps:
                 raise StepLimitReached
-            self._setup.before_step(self)
-            if self.pace.is_paused:
-                self._setup.changed(self)
-            await self.pace.turn_to_go()
+            await self._turn_to_go()
             is_last = self.pace.is_last_step
             message, answer = await self._take_step(is_first=steps == 0, has_tools=not is_last)
             steps += 1
@@ -312,12 +302,23 @@ class Agent:
                 self.pace.done()
                 return
 
+    async def _turn_to_go(self) -> None:
+        """Hold while it is paused or its budget is used up; what was spent is looked at last."""
+        self._setup.before_step(self)
+        while self.pace.is_paused:
+            self._setup.changed(self)
+            with self.meter.resting():
+                await self.pace.going()
+            self._setup.before_step(self)
+        self.pace.take_step()
+
     def _has_work(self) -> bool:
         return len(self.inbox) > 0 or owes_reply(self._history)
 
     async def _take_step(self, *, is_first: bool, has_tools: bool) -> tuple[Message, Answer]:
         """Make one model call, streamed, and append its message."""
         self._step += 1
+        self.meter.begin_step()
         self.session.emit(StepStarted(self.id, self._step))
         # The only drain of the inbox.
         said = self.inbox.take(in_turn=not is_first and owes_reply(self._history))
@@ -337,18 +338,14 @@ class Agent:
         return message, answer
 
     def _request(self, *, has_tools: bool) -> ModelRequest:
-        scope, settings = self.scope, self.settings()
-        tools = offered(self._dispatch.tools, scope, has_subagents=settings.has_subagents)
-        if not has_tools:
-            tools = {}
-        return ModelRequest(
-            agent_id=self.id,
-            model=scope.model,
-            system=self._setup.prompt.text(scope, self.spec, tools),
-            messages=tuple(self._history),
-            tools=tuple(ToolSpec(t.name, t.description, dict(t.schema)) for t in tools.values()),
-            api_base=scope.api_base,
-            limits=settings.limits,
+        return request_for(
+            self.id,
+            self.scope,
+            self._history,
+            spec=self.spec,
+            known=self._dispatch.tools if has_tools else {},
+            prompt=self._setup.prompt,
+            settings=self.settings(),
         )
 
     def _keep_partial(self, stream: AnswerStream, ended: BaseException) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,12 +10,11 @@ from desktop_agent.core.agents import AgentInfo, AgentSpec, AgentStatus, EndStat
 from desktop_agent.core.events import AgentEnded, AgentSpawned
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import AgentId, SessionId, new_note_id, new_subagent_id
-from desktop_agent.core.messages import Message
 from desktop_agent.core.notes import Note, NoteKind, ReturnReason
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tasks import TaskChanges
 from desktop_agent.core.tool import ToolError
-from desktop_agent.engine import budgets
+from desktop_agent.engine import budgets, reports
 from desktop_agent.engine.agent import Agent
 from desktop_agent.engine.ports import AgentRecord
 from desktop_agent.engine.questions import Questions
@@ -25,8 +23,6 @@ from desktop_agent.engine.scope import narrowed
 from desktop_agent.engine.session import Session
 from desktop_agent.engine.tasks import TaskError
 
-# A longer report is shortened; agent_result gives the whole.
-REPORT_LIMIT = 4_000
 _RESULT_SHOWN = 300
 
 
@@ -60,9 +56,10 @@ class Agents:
         self._changed = changed
         self._agents: dict[AgentId, Agent] = {}
         self._children: dict[AgentId, list[AgentId]] = {}
-        # What ends as soon as the last of its subagents has.
+        # What ends as soon as the last of its subagents has, and its own commands have.
         self._ending: dict[AgentId, tuple[EndStatus, str]] = {}
-        self._clearing: set[asyncio.Task[None]] = set()
+        # How those stand that ended: nothing of it changes any more.
+        self._ended: dict[AgentId, AgentInfo] = {}
 
     # -- finding ---------------------------------------------------------------------------
 
@@ -114,20 +111,42 @@ class Agents:
         for agent in self.of_session(session_id):
             del self._agents[agent.id]
             self._children.pop(agent.id, None)
+            self._ending.pop(agent.id, None)
+            self._ended.pop(agent.id, None)
 
     # -- how they stand --------------------------------------------------------------------
 
     def status(self, agent: Agent) -> tuple[AgentStatus, str]:
         """Return an agent's status, seen with its subagents."""
         status, doing = agent.status()
-        if status == "idle" and agent.id in self._ending:
+        if agent.end is None and agent.id in self._ending:
+            return "stopping", ""
+        if status == "idle" and agent.commands.is_ending:
             return "stopping", ""
         if status == "idle" and self.live_children(agent):
             return "waiting_children", ""
         return status, doing
 
+    def is_ending(self, agent: Agent) -> bool:
+        """Whether a subagent was stopped, or failed, and only what is below it still ends."""
+        if agent.spec is None or agent.end is not None:
+            return False
+        return agent.id in self._ending or (agent.is_stopping and agent.is_hushed)
+
+    def why_unread(self, agent: Agent) -> ReturnReason | None:
+        """Return why a note does not reach an agent any more; None if it does."""
+        if agent.end is not None:
+            return _why(agent.end.status)
+        return "stopped" if self.is_ending(agent) else None
+
     def info(self, agent: Agent) -> AgentInfo:
         """Return a snapshot for the window."""
+        info = self._ended.get(agent.id) or self._info(agent)
+        if agent.end is not None:
+            self._ended[agent.id] = info
+        return info
+
+    def _info(self, agent: Agent) -> AgentInfo:
         status, doing = self.status(agent)
         meter, spec, end = agent.meter, agent.spec, agent.end
         questions = self._questions.waiting_of(agent.id)
@@ -149,7 +168,7 @@ class Agents:
             tools_run=meter.tools_run,
             task_id=spec.task_id if spec is not None else 0,
             ended_at=end.at if end is not None else 0.0,
-            result=_shortened(end.text, _RESULT_SHOWN) if end is not None else "",
+            result=reports.shortened(end.text, _RESULT_SHOWN) if end is not None else "",
             question=questions[0].text if questions else "",
             waiting_notes=len(agent.inbox),
         )
@@ -184,12 +203,18 @@ class Agents:
             task_id=self._link_task(parent, request),
             started_at=time.time(),
         )
-        child = self._new_agent(parent.session, AgentRecord(new_subagent_id(), spec=spec))
+        child = self._new_agent(parent.session, AgentRecord(self._unused_id(), spec=spec))
         parent.session.emit(AgentSpawned(child.id, spec))
         self.add(child)
         child.deliver(Note(new_note_id(), request.prompt, sender=parent.id, created_at=time.time()))
         self._changed(parent.session.info.id)
         return child
+
+    def _unused_id(self) -> AgentId:
+        # Short, for models to repeat: two may come out alike.
+        while (agent_id := new_subagent_id()) in self._agents:
+            pass
+        return agent_id
 
     def _check_caps(self, parent: Agent) -> None:
         settings = self._settings()
@@ -227,66 +252,64 @@ class Agents:
     def settle(self, agent: Agent, reason: StopReason, fault: Fault | None) -> None:
         """A turn has ended and nothing waits in the inbox: report, unless others still work."""
         if agent.spec is None:
-            if reason == "cancelled":
-                self._end_commands(agent)
             if not self.live_children(agent):
                 agent.tasks.clear_if_done()
         elif agent.end is not None or self._goes_on(agent, reason):
             pass
         else:
-            self._end(agent, *_outcome(agent, reason, fault))
+            self._end(agent, *reports.outcome(agent, reason, fault))
         self._changed(agent.session.info.id)
 
     def _goes_on(self, agent: Agent, reason: StopReason) -> bool:
-        if agent.inbox.is_waking and reason == "finished":
+        if reason != "finished" or agent.id in self._ending:
+            return False
+        if agent.inbox.is_waking:
             agent.wake()
             return True
-        return reason == "finished" and bool(self.live_children(agent))
+        return bool(self.live_children(agent))
 
     def _end(self, agent: Agent, status: EndStatus, text: str) -> None:
-        assert agent.spec is not None
-        if self.live_children(agent):
-            self._ending[agent.id] = (status, text)
-            for child in self.live_children(agent):
-                self.stop(child)
+        """End a subagent, once all below it have, and its commands if it was stopped."""
+        self._ending[agent.id] = (status, text)
+        for child in self.live_children(agent):
+            self._stop_subtree(child)
+        if agent.end is not None:
+            return  # with the last of them
+        if self.live_children(agent) or (status == "stopped" and agent.commands.is_ending):
+            return  # what ends last comes back here
+        del self._ending[agent.id]
+        if status == "stopped":
+            # Nothing is called stopped while some of it runs.
+            status, text = "failed" if agent.commands.alive else status, reports.effects(agent)
+        returned = self._close(agent, status, text)
+        parent = self.parent(agent)
+        if parent is None:
             return
-        self._ending.pop(agent.id, None)
+        remark = self._finish_task(parent, agent, status)
+        if parent.id in self._ending:
+            self._end_if_last(parent)
+            return
+        mine = [note.text for note in returned if note.sender == parent.id]
+        text = reports.report(agent, status, text, mine, remark)
+        self.tell(parent, text, kind="report", sender=agent.id)
+
+    def _close(self, agent: Agent, status: EndStatus, text: str) -> tuple[Note, ...]:
+        """Record the end, and give back what was not read."""
         meter = agent.meter
         agent.end = AgentEnded(
             agent.id, status, text, time.time(), meter.usage, meter.tools_run, agent.step
         )
         agent.session.emit(agent.end)
-        why: ReturnReason = "finished" if status == "completed" else "failed"
-        returned = agent.inbox.give_back("stopped" if status == "stopped" else why)
+        returned = agent.inbox.give_back(_why(status))
         agent.release()
         self._end_commands(agent)
-        parent = self.parent(agent)
-        if parent is None:
-            return
-        if parent.id in self._ending:
-            if not self.live_children(parent):
-                self._end(parent, *self._ending[parent.id])
-            return
-        text = self._report(agent, status, text, returned, self._finish_task(parent, agent, status))
-        self.tell(parent, text, kind="report", sender=agent.id)
+        agent.over.set()
+        return returned
 
-    def _report(
-        self, agent: Agent, status: EndStatus, text: str, returned: Sequence[Note], remark: str
-    ) -> str:
-        lines = [f"[Report from {agent.name} ({agent.id}): {status}]"]
-        if status != "completed":
-            lines.append(_effects(agent))
-        if len(text) > REPORT_LIMIT:
-            shown = text[:REPORT_LIMIT]
-            rest = f'agent_result(agent_id: "{agent.id}") gives all {len(text)} characters'
-            lines.append(f"{shown}\n… (shortened; {rest})")
-        elif text:
-            lines.append(text)
-        if remark:
-            lines.append(remark)
-        mine = [note.text for note in returned if note.sender == agent.spec_parent]
-        lines += [f"It did not read your note: {_shortened(note, 200)}" for note in mine]
-        return "\n".join(lines)
+    def _end_if_last(self, agent: Agent) -> None:
+        """End an agent for which only what is below it was waited for."""
+        if agent.id in self._ending and not agent.is_running and not self.live_children(agent):
+            self._end(agent, *self._ending[agent.id])
 
     def _finish_task(self, parent: Agent, agent: Agent, status: EndStatus) -> str:
         """Complete the linked task, or free it again; return what the report says of it."""
@@ -303,7 +326,7 @@ class Agents:
             parent.tasks.update(number, TaskChanges(status="pending", owner=""))
         except TaskError as error:
             return f"Its task #{number} was not updated: {error}."
-        return f"Task #{number} is pending again: its subagent was {status}."
+        return reports.task_is_free(number, status)
 
     def tell(self, agent: Agent, text: str, *, kind: NoteKind, sender: str) -> None:
         """Queue a note and wake the agent; one that the person stopped is left asleep."""
@@ -321,63 +344,41 @@ class Agents:
 
     def stop(self, agent: Agent) -> None:
         """Cancel the agent and all below it, children first; a subagent ends by it."""
-        subtree = list(self.subtree(agent))
+        self._stop_subtree(agent)
+        self._changed(agent.session.info.id)
+
+    def _stop_subtree(self, agent: Agent) -> None:
+        subtree = [one for one in self.subtree(agent) if one.end is None]
         for one in subtree:
-            one.is_hushed = True
+            one.hush()
+            # All at once: what refuses to go has 2 s, whoever started it.
+            self._end_commands(one)
         for one in subtree:
             if one.is_running:
                 one.stop()
-            elif one.spec is None:
-                self._end_commands(one)
-            elif one.end is None:
-                self._end(one, "stopped", _effects(one))
-        self._changed(agent.session.info.id)
+            elif one.spec is not None and one.end is None and one.id not in self._ending:
+                self._end(one, "stopped", "")
 
     def _end_commands(self, agent: Agent) -> None:
         """End what the agent's commands left in the background: nobody waits for it now."""
-        if agent.jobs is not None:
-            job = asyncio.get_running_loop().create_task(agent.jobs.close())
-            self._clearing.add(job)
-            job.add_done_callback(self._clearing.discard)
+        agent.commands.begin_end(lambda: self._on_commands_ended(agent))
+
+    def _on_commands_ended(self, agent: Agent) -> None:
+        if agent.id in self._agents:
+            self._end_if_last(agent)
+            self._changed(agent.session.info.id)
 
     async def cleared(self) -> None:
-        """Wait until no command of an ended agent is being ended."""
-        if self._clearing:
-            await asyncio.wait(self._clearing)
-
-    async def stopped(self, agent: Agent) -> None:
-        """Wait until nothing of the subtree runs."""
-        jobs = [one.job for one in self.subtree(agent) if one.job is not None]
-        if jobs:
-            await asyncio.wait(jobs)
+        """Wait until no command of any agent is being ended."""
+        for agent in self.all():
+            await agent.commands.over()
 
 
-def _outcome(agent: Agent, reason: StopReason, fault: Fault | None) -> tuple[EndStatus, str]:
-    match reason:
-        case "finished":
-            return "completed", _last_text(agent.history)
-        case "cancelled" | "interrupted":
-            return "stopped", _effects(agent)
-        case "step_limit" | "budget":
-            return "over_budget", _last_text(agent.history) or "It reached its limit."
-        case "error":
-            return "failed", fault.message if fault is not None else "It failed."
-
-
-def _effects(agent: Agent) -> str:
-    count = agent.meter.tools_run
-    if not count:
-        return "stopped before it ran any tools"
-    return f"stopped after {count} tools; side effects may exist"
-
-
-def _last_text(history: Sequence[Message]) -> str:
-    for message in reversed(history):
-        if message.role == "assistant" and message.text.strip():
-            return message.text.strip()
-    return ""
-
-
-def _shortened(text: str, limit: int) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"
+def _why(status: EndStatus) -> ReturnReason:
+    match status:
+        case "completed":
+            return "finished"
+        case "stopped":
+            return "stopped"
+        case _:
+            return "failed"

@@ -16,9 +16,10 @@ import msgspec
 
 from desktop_agent.core.agents import AgentStatus
 from desktop_agent.core.approvals import AllowAlways, ApprovalRequest, Deny, Edited, Rule
-from desktop_agent.core.events import EngineFailed, Happening, ToolEnded, ToolOutput, ToolStarted
-from desktop_agent.core.ids import AgentId, new_request_id
+from desktop_agent.core.events import EngineFailed, ToolEnded, ToolOutput, ToolStarted
+from desktop_agent.core.ids import AgentId, new_question_id, new_request_id
 from desktop_agent.core.messages import ToolCall, ToolResult
+from desktop_agent.core.questions import Question
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tool import FileMemory, Preview, Tool, ToolContext, ToolError
 from desktop_agent.core.tool import ToolOutput as Output
@@ -285,8 +286,10 @@ class Dispatch:
 
         async def ask_user(question: str, options: tuple[str, ...]) -> str:
             with caller.busy("waiting_answer", "asking you"):
-                emit: Callable[[Happening], None] = caller.session.emit
-                return await self._questions.ask(caller.id, call.id, question, options, emit)
+                asked = Question(
+                    new_question_id(), caller.id, call.id, question, options, time.time()
+                )
+                return await self._questions.ask(asked, caller.session.emit)
 
         return ToolContext(
             agent_id=caller.id,

@@ -27,7 +27,8 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.core.tasks import TaskEdit, TaskState
 from desktop_agent.core.tool import Tool
 from desktop_agent.core.workspace import Workspace
-from desktop_agent.engine.agent import Agent, AgentSetup
+from desktop_agent.engine.agent import Agent
+from desktop_agent.engine.agent_setup import AgentSetup
 from desktop_agent.engine.agents import Agents
 from desktop_agent.engine.approvals import Approvals
 from desktop_agent.engine.completion import complete_path
@@ -216,9 +217,9 @@ class Engine:
         """
         agent = self._agent(agent_id)
         try:
-            if agent.end is not None:
+            if (why := self._agents.why_unread(agent)) is not None:
                 agent.session.emit(NoteQueued(agent_id, note))
-                agent.session.emit(NoteReturned(agent_id, note.id, "finished"))
+                agent.session.emit(NoteReturned(agent_id, note.id, why))
                 return
             agent.deliver(note)
             self._steering.steered_by_person(agent, note)
@@ -256,7 +257,9 @@ class Engine:
 
     def resume(self, agent_id: AgentId) -> None:
         """Go on after a pause, a fault, a stop or a crash."""
-        self._agent(agent_id).resume()
+        agent = self._agent(agent_id)
+        if not self._agents.is_ending(agent):
+            agent.resume()
 
     def pause(self, agent_id: AgentId) -> None:
         """Hold the agent at its next step; nothing is cancelled."""
@@ -273,6 +276,8 @@ class Engine:
     def finish(self, agent_id: AgentId) -> None:
         """Let the agent take one last step without tools: it answers with what it has."""
         agent = self._agent(agent_id)
+        if self._agents.is_ending(agent):
+            return
         agent.pace.finish()
         if not agent.is_running:
             agent.resume()
@@ -334,6 +339,11 @@ class Engine:
         """Return how an agent stands, from its record; no model is asked."""
         return self._steering.snapshot(self._agent(agent_id))
 
+    async def result_of(self, agent_id: AgentId) -> str:
+        """Return the whole text that a subagent ended with."""
+        end = self._agent(agent_id).end
+        return end.text if end is not None else ""
+
     async def ask_aside(self, agent_id: AgentId, question: str) -> str:
         """Ask an agent's model about its work; nothing is appended to it."""
         return await self._steering.ask_aside(self._agent(agent_id), question)
@@ -362,7 +372,7 @@ class Engine:
         )
         jobs = self._new_jobs() if self._new_jobs is not None else None
         agent = Agent(record, session, setup, tasks=tasks, jobs=jobs)
-        if record.spec is None:
+        if record.spec is None and record.budget is None:
             agent.meter.budget = self._settings.budget
         return agent
 

@@ -22,6 +22,10 @@ from desktop_agent.core.tasks import Task
 from desktop_agent.engine.task_edits import note_text
 
 
+class InboxClosed(Exception):
+    """The agent has ended: nothing reaches it any more."""
+
+
 class Inbox:
     """Notes in the order they came; edits keep the place.
 
@@ -36,28 +40,45 @@ class Inbox:
         *,
         notes: Iterable[Note] = (),
         unconfirmed: Iterable[Note] = (),
+        is_closed: bool = False,
     ) -> None:
         self._agent_id = agent_id
         self._emit = emit
         self._notes: list[Note] = list(notes)
         self._undelivered: list[Note] = list(unconfirmed)
         self._came = asyncio.Event()
+        self._is_closed = is_closed
         self._show_waking()
 
     def __len__(self) -> int:
         return len(self._notes)
 
     @property
+    def waiting(self) -> tuple[Note, ...]:
+        """What is not read yet."""
+        return tuple(self._notes)
+
+    @property
     def is_waking(self) -> bool:
         """Whether a note starts a turn of its own; quiet ones wait for the next step."""
         return any(note.kind not in QUIET_KINDS for note in self._notes)
+
+    @property
+    def has_news(self) -> bool:
+        """Whether a note is there that wants to be read at the next step."""
+        return self._came.is_set()
 
     async def waking_note(self) -> None:
         """Wait until a note is there that wants to be read at the next step."""
         await self._came.wait()
 
     def put(self, note: Note) -> None:
-        """Queue a note; one with the same id is replaced where it stands."""
+        """Queue a note; one with the same id is replaced where it stands.
+
+        Raises InboxClosed once the agent has ended.
+        """
+        if self._is_closed:
+            raise InboxClosed
         self._emit(NoteQueued(self._agent_id, note))
         for place, waiting in enumerate(self._notes):
             if waiting.id == note.id:
@@ -117,6 +138,7 @@ class Inbox:
             self._emit(NoteReturned(self._agent_id, note.id, why))
         self._undelivered.clear()
         self._notes.clear()
+        self._is_closed = True
         self._show_waking()
         return returned
 

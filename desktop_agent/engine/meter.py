@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 
 from desktop_agent.core.agents import Budget, Spent
 from desktop_agent.core.usage import Usage
 from desktop_agent.engine.ports import AgentRecord
 
-# What counts as waiting for the person: no time is charged for it.
-_FREE_WAITS = frozenset({"waiting_approval", "waiting_answer"})
+# Waiting for the person is free; while it waits for subagents, their own time counts.
+_FREE_WAITS = frozenset({"waiting_approval", "waiting_answer", "waiting_children"})
 _ACTIVITIES = 6
 
 
@@ -20,7 +21,7 @@ class Meter:
 
     def __init__(self, record: AgentRecord, clock: Callable[[], float] = time.monotonic) -> None:
         self.usage = record.usage
-        self.budget = record.spec.budget if record.spec is not None else Budget()
+        self.budget = record.budget or (record.spec.budget if record.spec else Budget())
         self.tools_run = record.tools_run
         self.started_at = record.spec.started_at if record.spec is not None else 0.0
         self.active_at = self.started_at
@@ -28,7 +29,8 @@ class Meter:
         self.was_warned = False
         self._clock = clock
         self._steps = record.step
-        self._seconds = 0.0
+        self._seconds = record.seconds
+        self._seconds_before = self._seconds
         self._running_since: float | None = None
         self._waits = 0
 
@@ -47,22 +49,23 @@ class Meter:
 
     def start_turn(self) -> float:
         """A turn begins; returns the wall-clock time."""
+        self._seconds_before = self._seconds
         self._running_since = self._clock()
         self.heard()
         if not self.started_at:
             self.started_at = self.active_at
         return self.active_at
 
-    def end_turn(self) -> None:
-        """The turn is over."""
+    def end_turn(self) -> float:
+        """The turn is over; returns the seconds it is charged."""
         self._halt()
         self._waits = 0
+        return self._seconds - self._seconds_before
 
     def begin(self, status: str, doing: str) -> None:
         """Something begins; the clock halts while the person is waited for."""
         if status in _FREE_WAITS:
-            self._waits += 1
-            self._halt()
+            self._begin_wait()
         elif status == "running":
             self.tools_run += 1
             self.activities.append(doing)
@@ -70,17 +73,37 @@ class Meter:
 
     def end(self, status: str) -> None:
         """It ended."""
-        if status in _FREE_WAITS and self._waits:
+        if status in _FREE_WAITS:
+            self._end_wait()
+        self.heard()
+
+    @contextmanager
+    def resting(self) -> Generator[None]:
+        """Charge no time while the block runs: it is held."""
+        self._begin_wait()
+        try:
+            yield
+        finally:
+            self._end_wait()
+
+    def begin_step(self) -> None:
+        """A step begins; it counts from now on, so that those beside it can't take it too."""
+        self._steps += 1
+
+    def add(self, usage: Usage) -> None:
+        """A step used this up."""
+        self.usage += usage
+        self.heard()
+
+    def _begin_wait(self) -> None:
+        self._waits += 1
+        self._halt()
+
+    def _end_wait(self) -> None:
+        if self._waits:
             self._waits -= 1
             if not self._waits:
                 self._running_since = self._clock()
-        self.heard()
-
-    def add(self, usage: Usage) -> None:
-        """A step was taken."""
-        self.usage += usage
-        self._steps += 1
-        self.heard()
 
     def _halt(self) -> None:
         if self._running_since is not None:

@@ -27,6 +27,7 @@ class Pace:
 
     def pause(self) -> None:
         """Hold at the next step."""
+        self._single = 0
         self._goes.clear()
 
     def resume(self) -> None:
@@ -48,9 +49,12 @@ class Pace:
         """The last step was taken."""
         self._is_last = False
 
-    async def turn_to_go(self) -> None:
-        """Wait until the next step may be taken."""
+    async def going(self) -> None:
+        """Wait until it is not paused."""
         await self._goes.wait()
+
+    def take_step(self) -> None:
+        """A step is taken now; a single one is the last before it holds again."""
         if self._single:
             self._single = 0
             self._goes.clear()

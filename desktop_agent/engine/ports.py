@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from desktop_agent.core.agents import AgentSpec
+from desktop_agent.core.agents import AgentSpec, Budget
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.events import AgentEnded, Happening
 from desktop_agent.core.ids import AgentId, SessionId
@@ -35,7 +35,8 @@ class AgentRecord:
 
     `inbox` are the notes that were queued and neither taken nor returned. `unconfirmed` are
     notes that were taken but not delivered. `was_running` tells that a turn had no end.
-    `spec` and `end` are a subagent's; `usage` and `tools_run` are sums over its life.
+    `spec` and `end` are a subagent's; `usage`, `tools_run` and `seconds` are sums over its
+    life. `budget` is what the person gave it since.
     """
 
     agent_id: AgentId
@@ -48,6 +49,8 @@ class AgentRecord:
     end: AgentEnded | None = None
     usage: Usage = field(default_factory=Usage)
     tools_run: int = 0
+    budget: Budget | None = None
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

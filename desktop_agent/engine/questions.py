@@ -1,13 +1,12 @@
-"""Questions that wait for the person's words."""
+"""Questions that wait for words, the person's or a parent's."""
 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 
 from desktop_agent.core.events import Happening, QuestionAnswered, QuestionAsked
-from desktop_agent.core.ids import AgentId, QuestionId, new_question_id
+from desktop_agent.core.ids import AgentId, QuestionId
 from desktop_agent.core.questions import Question
 
 
@@ -21,16 +20,13 @@ class Questions:
         """Return an agent's open questions."""
         return tuple(q for q, _ in self._waiting.values() if q.agent_id == agent_id)
 
-    async def ask(
-        self,
-        agent_id: AgentId,
-        call_id: str,
-        text: str,
-        options: tuple[str, ...],
-        emit: Callable[[Happening], None],
-    ) -> str:
+    def to_parent_of(self, agent_id: AgentId) -> tuple[Question, ...]:
+        """Return those of them that its parent may answer."""
+        return tuple(q for q in self.waiting_of(agent_id) if q.is_for_parent)
+
+    async def ask(self, question: Question, emit: Callable[[Happening], None]) -> str:
         """Ask and wait; cancelling withdraws the question."""
-        question = Question(new_question_id(), agent_id, call_id, text, options, time.time())
+        agent_id = question.agent_id
         answer: asyncio.Future[tuple[str, str]] = asyncio.get_running_loop().create_future()
         self._waiting[question.id] = (question, answer)
         reply, by = "", "withdrawn"

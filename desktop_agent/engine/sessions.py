@@ -13,6 +13,7 @@ from desktop_agent.core.events import (
     EngineFailed,
     Event,
     ListChanged,
+    NoteQueued,
     PartDelta,
     SessionOpened,
     SessionsChanged,
@@ -99,7 +100,8 @@ class Sessions:
         page = self._store.page(session_id, None, _PAGE, session.info.main_agent)
         agents = self._agent_infos(session_id)
         lists = self._task_lists(session_id)
-        self.emit(SessionOpened(session.info, agents, page.events, page.first_seq, lists))
+        notes = self._waiting_notes(session_id)
+        self.emit(SessionOpened(session.info, agents, page.events, page.first_seq, lists, notes))
 
     def open_agent(self, agent_id: AgentId) -> None:
         """Send out one agent's newest happenings, ended or not."""
@@ -127,11 +129,10 @@ class Sessions:
         """Stop every agent, end its background commands and write what is buffered."""
         agents = self._agents.all()
         for agent in agents:
-            agent.is_hushed = True
+            agent.hush()
             agent.stop()
-        for agent in agents:
-            await agent.close()
-        await self._agents.cleared()
+        # At the same time: each may have commands that take their 2 s to go.
+        await asyncio.gather(*(agent.close() for agent in agents))
         if self._endings:
             await asyncio.wait(self._endings)
         if self._flush_timer is not None:
@@ -176,15 +177,35 @@ class Sessions:
             if record.agent_id == main or record.spec is not None:
                 state = restored(states.get(record.agent_id, TaskState()))
                 self._agents.add(self._new_agent(session, record, state))
+        self._hold_the_idle(session)
+
+    def _hold_the_idle(self, session: Session) -> None:
+        """Pause live subagents that nothing would wake: the person says when they go on."""
+        for agent in self._agents.of_session(session.info.id):
+            is_live = agent.spec is not None and agent.end is None
+            if is_live and not self._agents.live_children(agent):
+                agent.pace.pause()
 
     def _agent_infos(self, session_id: SessionId) -> tuple[AgentInfo, ...]:
         loaded = self._agents.of_session(session_id)
+        tree = () if loaded else self._store.load_tree(session_id)
+        if any(record.end is None for record in tree):
+            # Work that was cut short: what its agents used and what waits for them counts.
+            self._load_agents(self.session(session_id))
+            loaded = self._agents.of_session(session_id)
         if loaded:
             return tuple(self._agents.info(agent) for agent in loaded)
         info = self._infos[session_id]
         main = AgentInfo(info.main_agent, session_id, "Main", usage=info.usage, model=info.model)
-        others = (info_of_record(r, session_id) for r in self._store.load_tree(session_id))
-        return (main, *others)
+        return (main, *(info_of_record(r, session_id) for r in tree))
+
+    def _waiting_notes(self, session_id: SessionId) -> tuple[NoteQueued, ...]:
+        return tuple(
+            NoteQueued(agent.id, note)
+            for agent in self._agents.of_session(session_id)
+            if agent.spec is not None
+            for note in agent.inbox.waiting
+        )
 
     def _task_lists(self, session_id: SessionId) -> tuple[ListChanged, ...]:
         states = {
@@ -200,8 +221,7 @@ class Sessions:
         )
 
     async def _delete_after(self, session_id: SessionId) -> None:
-        for agent in self._agents.of_session(session_id):
-            await agent.close()
+        await asyncio.gather(*(agent.close() for agent in self._agents.of_session(session_id)))
         self._forget(session_id)
 
     def _forget(self, session_id: SessionId) -> None:
@@ -210,9 +230,10 @@ class Sessions:
         self._store.delete_session(session_id)
 
     def _close_interrupted(self, info: SessionInfo) -> None:
-        recent = self._store.page(info.id, None, _PAGE).events
         for record in self._store.load_agents(info.id):
             if record.was_running or record.inbox:
+                # Each agent's own: what others stream beside it must not push these out.
+                recent = self._store.page(info.id, None, _PAGE, record.agent_id).events
                 for event in closing_events(record, recent):
                     self._store.record(info.id, event)
         self.session(info.id).update(status="interrupted", touch=False)

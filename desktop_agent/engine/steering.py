@@ -10,22 +10,29 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
 
-from desktop_agent.core.agents import ENDED
-from desktop_agent.core.ids import AgentId, new_message_id, new_note_id
+from desktop_agent.core.agents import ENDED, AgentStatus
+from desktop_agent.core.ids import AgentId, new_message_id, new_note_id, new_question_id
 from desktop_agent.core.messages import Message, TextPart, close_open_calls
 from desktop_agent.core.notes import Note
+from desktop_agent.core.questions import Question
 from desktop_agent.core.requests import Answer, ModelRequest
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tool import ToolError
 from desktop_agent.engine.agent import Agent
 from desktop_agent.engine.agents import Agents
+from desktop_agent.engine.inbox import InboxClosed
 from desktop_agent.engine.ports import Model
 from desktop_agent.engine.questions import Questions
+from desktop_agent.engine.reports import shortened as _shortened
 
 NO_ANSWER = "Your parent did not provide an answer. Proceed with your best judgement."
 MAX_LIVE_PROBES = 5
 _ECHO = 80
 _QUESTION = 120
+_WAITS_FOR_PERSON: dict[AgentStatus, str] = {
+    "waiting_approval": "the user's approval of a tool call",
+    "waiting_answer": "the user's answer to a question",
+}
 
 
 class Steering:
@@ -52,9 +59,12 @@ class Steering:
         if not text:
             raise ToolError("Error: note is required")
         child = self._own_live_child(caller, agent_id.strip())
-        self.agents.tell(child, note.strip(), kind="steer", sender=caller.id)
+        try:
+            self.agents.tell(child, text, kind="steer", sender=caller.id)
+        except InboxClosed:
+            raise ToolError(_unknown(agent_id.strip())) from None
         echo = f"steer ▸ {child.id} ← {_shortened(text, _ECHO)}"
-        asked = self._questions.waiting_of(child.id)
+        asked = self._questions.to_parent_of(child.id)
         if asked:
             question = _shortened(asked[0].text, _QUESTION)
             return (
@@ -62,18 +72,14 @@ class Steering:
                 f"until you answer its question: {question} — unblock it with "
                 f'answer_child(agent_id: "{child.id}", answer: "…"))'
             )
-        if child.status()[0] == "waiting_approval":
-            return (
-                f"{echo} (queued — {child.id} is waiting for the user's approval of a tool call "
-                "and sees it after that)"
-            )
+        if waits := _WAITS_FOR_PERSON.get(child.status()[0]):
+            return f"{echo} (queued — {child.id} is waiting for {waits} and sees it after that)"
         return f"{echo} (parked · enters child context next turn)"
 
     def _own_live_child(self, caller: Agent, agent_id: str) -> Agent:
         child = self.agents.find(AgentId(agent_id)) if agent_id else None
-        unknown = f"Cannot steer {agent_id} — no such running subagent."
         if child is None or child.session is not caller.session:
-            raise ToolError(unknown)
+            raise ToolError(_unknown(agent_id))
         if child is caller:
             raise ToolError("Error: cannot steer yourself.")
         if child.spec_parent != caller.id:
@@ -81,7 +87,7 @@ class Steering:
                 f"Error: {agent_id} is not one of your subagents — you can only steer children "
                 "you started."
             )
-        status = child.status()[0]
+        status = self.agents.status(child)[0]
         if status in ENDED:
             raise ToolError(f"Cannot steer {agent_id} — it already finished ({status}).")
         if status == "stopping":
@@ -95,7 +101,7 @@ class Steering:
         child = self._own_child(caller, agent_id)
         if not live or child.end is not None:
             return self.snapshot(child)
-        asked = self._questions.waiting_of(child.id)
+        asked = self._questions.to_parent_of(child.id)
         if asked:
             return f"{child.id} is waiting for your answer to: {asked[0].text}"
         if self._probes.get(child.id, 0) >= MAX_LIVE_PROBES:
@@ -150,7 +156,7 @@ class Steering:
             raise ToolError("you have no parent; ask the user instead")
         if not question.strip():
             raise ToolError("Error: question is required")
-        if self._questions.waiting_of(caller.id):
+        if self._questions.to_parent_of(caller.id):
             raise ToolError("Error: you already have a question pending; wait for the answer.")
         text = (
             f"[Question from {caller.name} ({caller.id})] {question.strip()}\n"
@@ -161,7 +167,15 @@ class Steering:
             try:
                 async with asyncio.timeout(self._settings().question_timeout_s):
                     return await self._questions.ask(
-                        caller.id, call_id, question.strip(), (), caller.session.emit
+                        Question(
+                            new_question_id(),
+                            caller.id,
+                            call_id,
+                            question.strip(),
+                            created_at=time.time(),
+                            is_for_parent=True,
+                        ),
+                        caller.session.emit,
                     )
             except TimeoutError:
                 return NO_ANSWER
@@ -171,7 +185,7 @@ class Steering:
         if not answer.strip():
             raise ToolError("Error: answer is required")
         child = self._own_child(caller, agent_id)
-        asked = self._questions.waiting_of(child.id)
+        asked = self._questions.to_parent_of(child.id)
         if not asked:
             return f"{child.id} is not waiting on you."
         self._questions.answer(asked[0].id, answer.strip(), by=caller.id)
@@ -183,13 +197,13 @@ class Steering:
         """Park until a report, a question, or any note reaches the caller."""
         wanted = [self._own_child(caller, agent_id) for agent_id in agent_ids]
         live = self.agents.live_children(caller)
-        if not caller.inbox.is_waking:
+        if not caller.inbox.has_news:
             if wanted and all(child.end is not None for child in wanted):
                 return "They have all ended; their reports reached you."
             if not live:
                 return "You have no running subagents."
         for child in live:
-            if asked := self._questions.waiting_of(child.id):
+            if asked := self._questions.to_parent_of(child.id):
                 return f"{child.id} waits for your answer to: {asked[0].text}"
         names = ", ".join(child.name for child in wanted or live)
         with caller.busy("waiting_children", f"waiting for {names}"):
@@ -213,7 +227,7 @@ class Steering:
         if child.end is not None:
             return f"[{child.id}] already {child.end.status} — nothing to stop."
         self.agents.stop(child)
-        await self.agents.stopped(child)
+        await child.over.wait()
         return f"[{child.id}] {child.end.text if child.end is not None else 'stopped'}"
 
     def _own_child(self, caller: Agent, agent_id: str) -> Agent:
@@ -233,6 +247,5 @@ class Steering:
             parent.inbox.put(told)
 
 
-def _shortened(text: str, limit: int) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"
+def _unknown(agent_id: str) -> str:
+    return f"Cannot steer {agent_id} — no such running subagent."

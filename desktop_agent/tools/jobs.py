@@ -43,7 +43,17 @@ class Jobs:
         self._token = os.urandom(8).hex()
         self._count = 0
         self._started = 0
+        self._closed_at = 0
         self._jobs: dict[str, Job] = {}
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether no command was started since the last `close`."""
+        return self._count == self._closed_at
+
+    def running(self) -> tuple[str, ...]:
+        """Return the commands that run in the background."""
+        return tuple(job.command for job in self._jobs.values() if job.running.exit_code is None)
 
     def new_mark(self) -> str:
         """Return a mark for the next command, which no other process carries."""
@@ -83,15 +93,25 @@ class Jobs:
         """Return every job, oldest first."""
         return tuple(self._jobs.values())
 
-    async def close(self) -> None:
-        """End every process that any of the agent's commands left, in the background or not."""
-        await process_tree.end(f"{self._token}.", None)
-        for job in self._jobs.values():
-            if job.running.exit_code is None:
-                await job.running.end()
-            if job.settled is not None:
-                job.settled.cancel()
-                await asyncio.gather(job.settled, return_exceptions=True)
+    async def close(self) -> tuple[int, ...]:
+        """End every process that any of the agent's commands left, in the background or not.
+
+        Returns those that would not go.
+        """
+        count = self._count
+        survivors = await process_tree.end(f"{self._token}.", None)
+        ends = [self._settle(job) for job in self._jobs.values() if job.settled is not None]
+        await asyncio.gather(*ends)
+        if not survivors:
+            self._closed_at = count
+        return survivors
+
+    async def _settle(self, job: Job) -> None:
+        if job.running.exit_code is None:
+            await job.running.end()
+        if job.settled is not None:
+            job.settled.cancel()
+            await asyncio.gather(job.settled, return_exceptions=True)
 
 
 def new_jobs() -> Jobs:
