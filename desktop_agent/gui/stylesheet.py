@@ -59,6 +59,16 @@ QPushButton[kind="ghost"]:hover { background: $hover; color: $fg; }
 QPushButton[kind="ghost"]:pressed { background: $active; }
 QPushButton[kind="ghost"]:focus { border: 2px solid $accent; padding: ${pad3}px ${pad7}px; }
 QPushButton[kind="ghost"]:disabled { color: $line3; }
+QPushButton[kind="tab"] { background: transparent; border: ${edge}px solid transparent;
+  color: $muted; padding: 4px 10px; }
+QPushButton[kind="tab"]:hover { background: $hover; color: $fg; }
+QPushButton[kind="tab"]:checked { background: $accentFill; color: $onAccent; }
+QPushButton[kind="tab"]:focus { border: 2px solid $accent; padding: ${pad3}px ${pad9}px; }
+QPushButton[kind="tab"]:checked:focus { border-color: $fg; }
+QPushButton[kind="section"] { background: transparent; border: ${edge}px solid transparent;
+  color: $subtle; font-size: ${caption}px; font-weight: 600; padding: 2px 6px; text-align: left; }
+QPushButton[kind="section"]:hover { background: $hover; color: $fg; }
+QPushButton[kind="section"]:focus { border: 2px solid $accent; padding: 1px 5px; }
 QPushButton#examplePrompt { min-height: 30px; border-radius: 10px; }
 QPushButton[tone="danger"] { color: $err; }
 QToolButton { background: transparent; color: $muted; border: ${edge}px solid transparent;
@@ -172,6 +182,10 @@ QFrame[frame="line"] { background: $line; border: none; }
 #sidebar { background: $window; border: none; border-right: ${edge}px solid $line; }
 #center { background: $canvas; }
 #rightPanel { background: $window; border: none; border-left: ${edge}px solid $line; }
+#skillDetail { background: $window; border: none; border-left: ${edge}px solid $line; }
+#trustBanner { background: $accentSoft; border: none; border-bottom: ${edge}px solid $line; }
+#dropZone { background: transparent; border: 2px dashed $line2; border-radius: 10px; }
+#dropZone[is_over="true"] { border-color: $accent; background: $accentSoft; }
 #taskProgress::chunk { background: $ok; }
 #header { background: $canvas; border: none; border-bottom: ${edge}px solid $line; }
 #findBar { background: $canvas; border-bottom: ${edge}px solid $line; }
@@ -192,7 +206,7 @@ def build_stylesheet(theme: Any, images: Mapping[str, str]) -> str:
     edge = 2 if theme.is_high_contrast else 1
     values: dict[str, object] = {token: theme.color(token).name() for token in _TOKENS}
     values |= {size: theme.text_px(size) for size in ("caption", "small", "body", "h1", "h2", "h3")}
-    values |= {f"pad{pad}": pad + edge - 1 for pad in (3, 4, 7, 11)}
+    values |= {f"pad{pad}": pad + edge - 1 for pad in (3, 4, 7, 9, 11)}
     values |= images
     values["edge"] = edge
     values["scrollbar"] = theme.size("scrollbar")

@@ -19,7 +19,14 @@ from PySide6.QtGui import (
     QTextFrame,
     QTextOption,
 )
-from PySide6.QtWidgets import QAbstractSlider, QFrame, QTextBrowser, QToolTip, QWidget
+from PySide6.QtWidgets import (
+    QAbstractSlider,
+    QFrame,
+    QScrollBar,
+    QTextBrowser,
+    QToolTip,
+    QWidget,
+)
 
 from desktop_agent.gui.plain_tips import plain_tip
 from desktop_agent.gui.theme import Theme
@@ -37,8 +44,17 @@ _BUBBLE_RADIUS = 12
 _CODE_RADIUS = 8
 
 
+class _QuietBar(QScrollBar):
+    """Always has its room, and shows while there is something to scroll."""
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint nothing where nothing is out of sight."""
+        if self.maximum() > self.minimum():
+            super().paintEvent(event)
+
+
 class TranscriptBrowser(QTextBrowser):
-    """One document for all messages.
+    """One document for all messages, on the colour named by `ground`.
 
     Signals: `menu_requested` (place in the viewport, place on the screen), `pointed` (place
     of the pointer), `resized`.
@@ -54,6 +70,7 @@ class TranscriptBrowser(QTextBrowser):
         self._page: Page | None = None
         self._copy_boxes: list[tuple[QRectF, QTextFrame]] = []
         self._hovered_frame: int = -1
+        self.ground = "canvas"
         self.caret_row: ShownRow | None = None
         self.setObjectName("transcript")
         self.setAccessibleName(self.tr("Conversation"))
@@ -62,6 +79,9 @@ class TranscriptBrowser(QTextBrowser):
         self.setAcceptDrops(False)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        # A bar that comes and goes would have everything laid out for another width each time.
+        self.setVerticalScrollBar(_QuietBar(self))
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self.setCursorWidth(0)
         self.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextBrowserInteraction
@@ -106,7 +126,7 @@ class TranscriptBrowser(QTextBrowser):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint grounds and edges behind the text, only where it can be seen."""
         painter = QPainter(self.viewport())
-        painter.fillRect(event.rect(), self._theme.color("canvas"))
+        painter.fillRect(event.rect(), self._theme.color(self.ground))
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         self._copy_boxes = []
@@ -271,7 +291,7 @@ class TranscriptBrowser(QTextBrowser):
     ) -> None:
         is_done = marker == QTextBlockFormat.MarkerType.Checked
         box = QRectF(line.left() - 20, line.center().y() - 7, 14, 14)
-        painter.fillRect(box.adjusted(-3, -4, 4, 4), self._theme.color("canvas"))
+        painter.fillRect(box.adjusted(-3, -4, 4, 4), self._theme.color(self.ground))
         painter.setPen(self._edge("accentFill" if is_done else "line3"))
         painter.setBrush(self._theme.color("accentFill" if is_done else "canvas"))
         painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)

@@ -11,7 +11,8 @@ from desktop_agent.gui.transcript.styles import FRAME_LANGUAGE, Styles
 
 def color_frame(frame: QTextFrame, styles: Styles) -> None:
     """Colour one frame of code, if it is still there."""
-    if not isValid(frame) or frame.document() is None:
+    # Not `frame.document()`: what that gives takes the document along when the frame is let go.
+    if not isValid(frame):
         return
     language = str(frame.frameFormat().property(FRAME_LANGUAGE) or "")
     blocks = _blocks(frame)

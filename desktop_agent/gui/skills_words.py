@@ -1,0 +1,115 @@
+"""What the window says of a skill: where it is from, its state, what is in it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QCoreApplication
+
+from desktop_agent.core.skills import Skill, SkillOrigin
+
+translate = QCoreApplication.translate
+
+ORIGINS: tuple[SkillOrigin, ...] = ("folder", "mine", "bundled", "other_app")
+_COMMIT_LETTERS = 7
+
+
+def origin_title(origin: SkillOrigin) -> str:
+    """Return the name of a group of skills."""
+    titles = {
+        "folder": translate("Skills", "This folder"),
+        "mine": translate("Skills", "Mine"),
+        "bundled": translate("Skills", "Built in"),
+        "other_app": translate("Skills", "From other apps"),
+    }
+    return titles[origin]
+
+
+def origin_word(origin: SkillOrigin) -> str:
+    """Return the word at the far end of a row."""
+    words = {
+        "folder": translate("Skills", "this folder"),
+        "mine": translate("Skills", "mine"),
+        "bundled": translate("Skills", "built in"),
+        "other_app": translate("Skills", "other app"),
+    }
+    return words[origin]
+
+
+def state_badge(skill: Skill) -> tuple[str, str]:
+    """Return what is worth knowing before the skill is used, and its tone; empty when fine."""
+    if skill.problem:
+        return translate("Skills", "can't be used"), "err"
+    if skill.is_changed:
+        return translate("Skills", "changed"), "warn"
+    if not skill.is_trusted:
+        return translate("Skills", "not trusted"), "warn"
+    if skill.shadowed_by:
+        return translate("Skills", "shadowed"), ""
+    if skill.needs:
+        return translate("Skills", "needs setup"), "warn"
+    if skill.warnings:
+        return translate("Skills", "warning"), "warn"
+    return "", ""
+
+
+def state_icon(skill: Skill) -> tuple[str, str]:
+    """Return the icon of a skill and its colour."""
+    if skill.problem:
+        return "circle-x", "err"
+    if skill.is_changed or not skill.is_trusted:
+        return "shield-alert", "warn"
+    return ("terminal" if skill.scripts else "file-text"), "muted"
+
+
+def content_words(scripts: tuple[str, ...], allowed_tools: str) -> str:
+    """Say what is in a skill, as it is asked before it is installed."""
+    words = [translate("Skills", "text only")]
+    if scripts:
+        kinds = ", ".join(scripts)
+        words = [translate("Skills", "has scripts: {kinds}").format(kinds=kinds)]
+    if allowed_tools:
+        words.append(translate("Skills", "asks for tools: {tools}").format(tools=allowed_tools))
+    return " · ".join(words)
+
+
+def spoken(skill: Skill) -> str:
+    """Return a row as a screen reader says it; whether it is on is said by its switch."""
+    badge, _ = state_badge(skill)
+    parts = (
+        skill.name,
+        skill.description,
+        origin_word(skill.origin),
+        badge,
+        translate("Skills", "has scripts") if skill.scripts else "",
+    )
+    return ", ".join(part for part in parts if part)
+
+
+def used_words(count: int) -> str:
+    """Say how often a skill was used."""
+    if not count:
+        return translate("Skills", "Not used yet")
+    if count == 1:
+        return translate("Skills", "Used once")
+    return translate("Skills", "Used {n} times").format(n=count)
+
+
+def source_words(skill: Skill) -> str:
+    """Say where an installed skill is from; empty for those that were not fetched."""
+    if not skill.source:
+        return ""
+    if not skill.commit:
+        return skill.source
+    return f"{skill.source} @ {skill.commit[:_COMMIT_LETTERS]}"
+
+
+def why_not_usable(skill: Skill | None) -> str:
+    """Say why a message can't take a skill along; empty when it can."""
+    if skill is None:
+        return translate("Skills", "This skill is not there any more.")
+    if skill.problem:
+        return skill.problem
+    if not skill.is_trusted:
+        return translate("Skills", "Trust this folder to use its skills.")
+    if not skill.is_enabled:
+        return translate("Skills", "This skill is switched off.")
+    return ""
