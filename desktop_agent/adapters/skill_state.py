@@ -1,4 +1,5 @@
-"""What is kept about skills between runs: switches, uses, sources; and which folders are trusted.
+"""What is kept about skills between runs: switches, uses, origins; and which
+folders are trusted.
 
 Two files in the settings' folder, `skills.json` and `trust.json`. A folder never says anything
 about itself here: what it brings is trusted by its digests, which only the person adds.
@@ -21,11 +22,17 @@ from desktop_agent.engine.trust import TrustRecord
 _log = logging.getLogger(__name__)
 
 
-class _Source(msgspec.Struct, frozen=True):
-    """Where a skill was installed from."""
+class Origin(msgspec.Struct, frozen=True):
+    """Where an installed skill came from. `source` can be fetched again.
+
+    `commit` is empty unless it is a git repository, `folder` is the skill's place in there.
+    `digest` is over the files as they were installed.
+    """
 
     source: str = ""
     commit: str = ""
+    folder: str = ""
+    digest: str = ""
 
 
 class _Kept(msgspec.Struct, frozen=True):
@@ -34,7 +41,7 @@ class _Kept(msgspec.Struct, frozen=True):
     switches: dict[str, bool] = {}
     here: dict[str, dict[str, bool]] = {}
     used: dict[str, int] = {}
-    sources: dict[str, _Source] = {}
+    origins: dict[str, Origin] = {}
 
 
 class _Folder(msgspec.Struct, frozen=True):
@@ -106,17 +113,22 @@ class SkillState:
 
     def source_of(self, directory: str) -> tuple[str, str]:
         """Return where a skill was installed from and its commit; empty when unknown."""
-        kept = self._kept().sources.get(directory, _Source())
-        return kept.source, kept.commit
+        origin = self.origin_of(directory) or Origin()
+        return origin.source, origin.commit
 
-    def set_source(self, directory: str, source: str, commit: str) -> None:
-        """Keep where a skill was installed from; without a source it is forgotten."""
+    def origin_of(self, directory: str) -> Origin | None:
+        """Return where the skill in a real directory was installed from."""
+        return self._kept().origins.get(directory)
+
+    def set_origin(self, directory: str, origin: Origin | None) -> None:
+        """Keep where a skill was installed from; None forgets."""
 
         def changed(kept: _Kept) -> _Kept:
-            sources = {**kept.sources, directory: _Source(source, commit)}
-            if not source:
-                del sources[directory]
-            return msgspec.structs.replace(kept, sources=sources)
+            origins = dict(kept.origins)
+            origins.pop(directory, None)
+            if origin is not None:
+                origins[directory] = origin
+            return msgspec.structs.replace(kept, origins=origins)
 
         self._change_skills(changed)
 

@@ -11,17 +11,38 @@ from desktop_agent.core.tool import Access, Tool, ToolError
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """`access` limits the tools by what they do; instructions follow the system prompt."""
+    """`access` limits the tools by what they do; instructions follow the system prompt.
+
+    `tool_names`, if given, are the only tools; names of none are left out. An empty `model` is
+    the parent's.
+    """
 
     name: str
     about: str
     instructions: str
     mode: Mode = "free"
     access: frozenset[Access] = frozenset(Access)
+    model: str = ""
+    tool_names: tuple[str, ...] | None = None
 
     def tools(self, known: Mapping[str, Tool]) -> tuple[str, ...]:
         """Return the names of the tools the role has."""
-        return tuple(name for name, tool in known.items() if tool.access in self.access)
+        wanted = self._wanted()
+        return tuple(
+            name
+            for name, tool in known.items()
+            if tool.access in self.access and (wanted is None or name in wanted)
+        )
+
+    def unknown_tools(self, known: Mapping[str, Tool]) -> tuple[str, ...]:
+        """Return the names that no tool has."""
+        return tuple(name for name in self.tool_names or () if name.lower() not in known)
+
+    def _wanted(self) -> frozenset[str] | None:
+        if self.tool_names is None:
+            return None
+        # A subagent can always ask the one it works for.
+        return frozenset({"ask_parent", *(name.lower() for name in self.tool_names)})
 
 
 _LOOKING = frozenset({Access.INTERNAL, Access.READ, Access.NETWORK})
@@ -53,9 +74,12 @@ ROLES: dict[str, Role] = {
 }
 
 
-def role_named(name: str) -> Role:
-    """Return a role. Raises ToolError naming those there are."""
-    role = ROLES.get(name or "general")
+def role_named(name: str, others: Mapping[str, Role] | None = None) -> Role:
+    """Return a built-in role or one of `others`. Raises ToolError naming those there are."""
+    known = {**(others or {}), **ROLES}
+    role = known.get(name or "general")
     if role is None:
-        raise ToolError(f"there is no role '{name}'. Roles: {', '.join(ROLES)}.")
+        raise ToolError(
+            f"there is no role '{name}'. Roles: {', '.join([*ROLES, *(others or {})])}."
+        )
     return role

@@ -1,0 +1,115 @@
+"""The files of a skill's folder: listed within bounds, digested, read without being led away."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from desktop_agent.core.tool import ToolError
+from desktop_agent.core.workspace import Workspace
+from desktop_agent.engine.containment import resolve_for_read
+from desktop_agent.engine.safe_open import open_read
+
+MOST_FILES = 2_000
+MOST_BYTES = 20_000_000
+LARGEST_TEXT = 1_000_000
+DEEPEST = 6
+LEFT_OUT = frozenset({".git", "node_modules", "__pycache__", ".DS_Store"})
+
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file below a folder. `mark` changes when the file does; a link is never followed."""
+
+    path: str
+    size: int
+    mark: tuple[int, int, int]
+    kind: int
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is an ordinary file."""
+        return stat.S_ISREG(self.kind)
+
+    @property
+    def is_program(self) -> bool:
+        """Whether it may be run as it is."""
+        return self.is_file and os.name != "nt" and bool(self.kind & 0o111)
+
+
+class TooLarge(Exception):
+    """The folder holds more than a skill may; the text says what."""
+
+
+def entries(folder: str) -> tuple[Entry, ...]:
+    """Return all files below a folder, by path. Raises TooLarge and OSError."""
+    return tuple(sorted(_walk(folder), key=lambda entry: entry.path))
+
+
+def _walk(folder: str) -> Iterator[Entry]:
+    waiting = [("", 0)]
+    count = total = 0
+    while waiting:
+        prefix, depth = waiting.pop()
+        with os.scandir(os.path.join(folder, prefix)) as found:  # noqa: PTH118 - a thousand of them
+            listed = [entry for entry in found if entry.name not in LEFT_OUT]
+        for entry in listed:
+            count += 1
+            if count > MOST_FILES:
+                raise TooLarge(f"It has more than {MOST_FILES:,} files.")
+            path = prefix + entry.name
+            if entry.is_dir(follow_symlinks=False):
+                if depth >= DEEPEST:
+                    raise TooLarge(f"Its folders are nested more than {DEEPEST} deep.")
+                waiting.append((path + "/", depth + 1))
+                continue
+            status = entry.stat(follow_symlinks=False)
+            total += status.st_size
+            if total > MOST_BYTES:
+                raise TooLarge(f"Its files have more than {MOST_BYTES // 1_000_000} MB.")
+            mark = (status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+            yield Entry(path, status.st_size, mark, status.st_mode)
+
+
+def digest(folder: str, listed: tuple[Entry, ...]) -> str:
+    """Return the hex SHA-256 over names and contents. Raises OSError and ToolError."""
+    found = hashlib.sha256()
+    bounds = Workspace(folder)
+    for entry in listed:
+        name = entry.path.encode("utf-8", "surrogateescape")
+        found.update(b"%d:%s:" % (len(name), name))
+        if stat.S_ISLNK(entry.kind):
+            target = os.fsencode(os.readlink(os.path.join(folder, entry.path)))  # noqa: PTH115, PTH118
+            found.update(b"link:%d:%s" % (len(target), target))
+        elif entry.is_file:
+            inner = hashlib.sha256()
+            with open_read(bounds, Path(folder, entry.path)) as file:
+                while chunk := file.read(_CHUNK):
+                    inner.update(chunk)
+            found.update(b"file:" + inner.digest())
+        else:
+            found.update(b"other")
+    return found.hexdigest()
+
+
+def read_text(bounds: str, path: str, limit: int = LARGEST_TEXT) -> tuple[str, bool]:
+    """Return a text and whether it was UTF-8; links may lead anywhere below `bounds` only.
+
+    Raises ToolError in words: outside, not a regular file, larger than `limit` bytes, missing.
+    """
+    workspace = Workspace(bounds)
+    resolved = resolve_for_read(workspace, path)
+    with open_read(workspace, resolved) as file:
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise ToolError(f"{Path(path).name} is larger than {limit // 1000:,} kB.")
+    try:
+        return content.decode("utf-8-sig"), True
+    except UnicodeDecodeError:
+        return content.decode("utf-8-sig", "replace"), False

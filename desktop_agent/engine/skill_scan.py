@@ -1,0 +1,223 @@
+"""Finding skills on disk. Runs on a worker thread; one bad file never hides the others."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from desktop_agent.core.skills import Skill, SkillOrigin
+from desktop_agent.core.tool import ToolError
+from desktop_agent.engine import skill_files
+from desktop_agent.engine.containment import is_within
+from desktop_agent.engine.front_matter import parse
+from desktop_agent.engine.skill_files import LEFT_OUT, Entry, TooLarge
+from desktop_agent.engine.skill_rules import declared
+
+_log = logging.getLogger(__name__)
+
+DEEPEST = 6
+MOST_FOLDERS = 2_000
+
+_LANGUAGES = {
+    ".py": "Python",
+    ".sh": "shell",
+    ".bash": "shell",
+    ".zsh": "shell",
+    ".ps1": "PowerShell",
+    ".bat": "batch",
+    ".cmd": "batch",
+    ".js": "JavaScript",
+    ".mjs": "JavaScript",
+    ".cjs": "JavaScript",
+    ".ts": "TypeScript",
+    ".rb": "Ruby",
+    ".pl": "Perl",
+    ".php": "PHP",
+    ".lua": "Lua",
+    ".r": "R",
+}
+_NUMBERED = re.compile(r"(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A folder that may hold skills. With `bounds`, links in it may not lead out of those."""
+
+    path: Path
+    origin: SkillOrigin
+    bounds: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A skill as it lies on disk. `digest` is there for what needs trust."""
+
+    skill: Skill
+    digest: str = ""
+
+
+@dataclass(slots=True)
+class Scanner:
+    """Reads skills, and remembers what it read until the files change."""
+
+    _kept: dict[str, tuple[tuple[Entry, ...], Found]] = field(
+        default_factory=dict[str, tuple[tuple[Entry, ...], Found]]
+    )
+
+    def scan(self, place: Place) -> list[Found]:
+        """Return the skills of a place, by folder; what can't be read is among them, in words."""
+        found: list[Found] = []
+        for directory, real in _skill_folders(place):
+            try:
+                found.append(self._read(place, directory, real))
+            except (OSError, ToolError) as error:
+                _log.info("the skill in %s was not read: %s", directory, error)
+                problem = f"It can't be read: {_words(error)}"
+                found.append(_broken(place, directory, problem))
+        return found
+
+    def _read(self, place: Place, directory: str, real: str) -> Found:
+        if place.bounds is not None and not is_within(real, str(place.bounds)):
+            return _broken(place, directory, "It is a link that leads out of this folder.")
+        try:
+            listed = skill_files.entries(real)
+        except TooLarge as error:
+            # One's own skill may be as large as one likes; its scripts are not counted then.
+            if place.bounds is not None:
+                return _broken(place, directory, f"{error} It can't be checked for changes.")
+            listed = _main_file(real)
+        kept = self._kept.get(real)
+        if kept is not None and kept[0] == listed and kept[1].skill.origin == place.origin:
+            return kept[1]
+        skill = _skill(place, real, listed)
+        digest = skill_files.digest(real, listed) if place.bounds is not None else ""
+        self._kept[real] = (listed, Found(skill, digest))
+        return self._kept[real][1]
+
+
+def _skill_folders(place: Place) -> Iterator[tuple[str, str]]:
+    """Yield the folders with a SKILL.md, as they are called and as they really are."""
+    top = os.path.realpath(place.path)
+    if place.bounds is not None and not is_within(top, str(place.bounds)):
+        if os.path.isdir(top):  # noqa: PTH112
+            _log.warning("%s leads out of its folder and was not read", place.path)
+        return
+    waiting = [(str(place.path), top, 0)]
+    seen = {top}
+    while waiting:
+        shown, real, depth = waiting.pop(0)
+        names = _listed(real)
+        if depth and any(name.lower() == "skill.md" for name, _ in names):
+            yield shown, real
+            continue
+        if depth >= DEEPEST:
+            continue
+        for name, is_link in names:
+            if is_link is None or name in LEFT_OUT:
+                continue
+            inner = os.path.join(real, name)  # noqa: PTH118 - thousands of them
+            target = os.path.realpath(inner) if is_link else inner
+            if target in seen or len(seen) >= MOST_FOLDERS:
+                continue
+            seen.add(target)
+            if is_link and place.bounds is not None and not is_within(target, str(place.bounds)):
+                yield os.path.join(shown, name), target  # noqa: PTH118
+                continue
+            waiting.append((os.path.join(shown, name), target, depth + 1))  # noqa: PTH118
+
+
+def _listed(folder: str) -> list[tuple[str, bool | None]]:
+    """Return a folder's entries: for a folder whether it is a link, None for anything else."""
+    try:
+        with os.scandir(folder) as found:
+            listed = [(entry.name, _folder_link(entry)) for entry in found]
+    except OSError:
+        return []
+    return sorted(listed, key=lambda entry: _natural(entry[0]))
+
+
+def _folder_link(entry: os.DirEntry[str]) -> bool | None:
+    try:
+        is_link = entry.is_symlink()
+        return is_link if entry.is_dir() else None
+    except OSError:
+        return None
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Sort `2` before `10`."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in _NUMBERED.split(name)]
+
+
+def _main_file(real: str) -> tuple[Entry, ...]:
+    listed: list[Entry] = []
+    with os.scandir(real) as found:
+        for entry in found:
+            if entry.name.lower() == "skill.md":
+                status = entry.stat(follow_symlinks=False)
+                mark = (status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+                listed.append(Entry(entry.name, status.st_size, mark, status.st_mode))
+    return tuple(listed)
+
+
+def location_in(listed: tuple[Entry, ...]) -> str:
+    """Return the name of the SKILL.md among a skill's files: the standard's spelling first."""
+    names = [entry.path for entry in listed if entry.path.lower() == "skill.md"]
+    return min(names, key=lambda name: (name != "SKILL.md", name != "skill.md", name), default="")
+
+
+def _skill(place: Place, real: str, listed: tuple[Entry, ...]) -> Skill:
+    name = location_in(listed)
+    if not name:
+        raise ToolError("SKILL.md is a folder.")
+    text, is_utf8 = skill_files.read_text(str(place.bounds or real), os.path.join(real, name))  # noqa: PTH118
+    says = declared(parse(text), os.path.basename(real))  # noqa: PTH119
+    warnings = says.warnings
+    if not is_utf8:
+        warnings = ("It is not UTF-8 text; some characters are lost.", *warnings)
+    if name not in {"SKILL.md", "skill.md"}:
+        warnings = (*warnings, f"Its file is called {name}, not SKILL.md.")
+    return Skill(
+        name=says.name,
+        description=says.description,
+        directory=real,
+        location=os.path.join(real, name),  # noqa: PTH118
+        origin=place.origin,
+        license=says.license,
+        compatibility=says.compatibility,
+        allowed_tools=says.allowed_tools,
+        metadata=says.metadata,
+        warnings=warnings,
+        problem=says.problem,
+        scripts=scripts_in(listed),
+        tokens=(len(says.name) + len(says.description) + len(real)) // 4 + 20,
+    )
+
+
+def scripts_in(listed: tuple[Entry, ...]) -> tuple[str, ...]:
+    """Say how many scripts there are, by language."""
+    kinds = Counter[str]()
+    for entry in listed:
+        ending = os.path.splitext(entry.path)[1].lower()  # noqa: PTH122
+        language = _LANGUAGES.get(ending)
+        if language or (entry.is_program and not ending):
+            kinds[language or "other"] += 1
+    return tuple(f"{count} {language}" for language, count in sorted(kinds.items()))
+
+
+def _broken(place: Place, directory: str, problem: str) -> Found:
+    name = Path(directory).name
+    location = os.path.join(directory, "SKILL.md")  # noqa: PTH118
+    return Found(Skill(name, "", directory, location, place.origin, problem=problem))
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return f"{error.strerror or error}."
+    text = str(error).removeprefix("Error: ")
+    return f"{text[:1].upper()}{text[1:]}"
