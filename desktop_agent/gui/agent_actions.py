@@ -22,7 +22,7 @@ WISHES = (
     "open",
     "copy",
 )
-_ICONS = {
+ICONS = {
     "steer": ("pencil", "muted"),
     "answer": ("message-circle-reply", "muted"),
     "probe": ("radar", "muted"),
@@ -145,18 +145,30 @@ class AgentActions(QObject):
                 self._add_quick(menu)
         return menu
 
+    def make_quick_menu(self, parent: QWidget) -> QMenu:
+        """Return a menu of the quick steers alone; it deletes itself."""
+        menu = QMenu(parent)
+        menu.setObjectName("quickMenu")
+        menu.setAccessibleName(self.tr("Quick steer"))
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._fill_quick(menu)
+        return menu
+
     def _add_quick(self, menu: QMenu) -> None:
         quick = menu.addMenu(self._theme.icon("zap"), self.tr("Quick steer"))
         quick.setObjectName("quickSteer")
+        self._fill_quick(quick)
+        quick.setEnabled(self._actions["steer"].isEnabled())
+        quick.menuAction().setToolTip(self._actions["steer"].toolTip())
+
+    def _fill_quick(self, menu: QMenu) -> None:
         for words in (
             self.tr("Wrap up and report now"),
             self.tr("You are off track…"),
             self.tr("Skip this part"),
             self.tr("Ask me before changing files"),
         ):
-            quick.addAction(words).triggered.connect(lambda _=False, said=words: self._quick(said))
-        quick.setEnabled(self._actions["steer"].isEnabled())
-        quick.menuAction().setToolTip(self._actions["steer"].toolTip())
+            menu.addAction(words).triggered.connect(lambda _=False, said=words: self._quick(said))
 
     def _wish(self, wish: str) -> None:
         if self._row is not None:
@@ -169,7 +181,7 @@ class AgentActions(QObject):
     def _refresh(self) -> None:
         row = self._row
         for wish, action in self._actions.items():
-            icon, token = _ICONS[wish]
+            icon, token = ICONS[wish]
             if wish == "pause" and row is not None and row.state == "paused":
                 icon = "play"
             action.setIcon(self._theme.icon(icon, token))

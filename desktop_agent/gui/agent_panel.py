@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
 from desktop_agent.core.agents import AgentInfo
@@ -64,6 +63,7 @@ class AgentPanel(QWidget):
         opened: show its transcript. `ask_chosen` also names the card to go to.
         steered: with a Note to send to it.
         decided, answered: with the id of the request or the question first.
+        result_requested: its whole result is to be copied.
         filled: whether there is anything to show. asks_changed: how many things wait.
     """
 
@@ -83,6 +83,7 @@ class AgentPanel(QWidget):
     budget_set = Signal(str, object)
     probe_requested = Signal(str)
     aside_requested = Signal(str, str)
+    result_requested = Signal(str)
     filled = Signal(bool)
     asks_changed = Signal(int)
 
@@ -204,7 +205,7 @@ class AgentPanel(QWidget):
             case "open":
                 self.opened.emit(agent_id)
             case "copy":
-                QGuiApplication.clipboard().setText(one.info.result)
+                self.result_requested.emit(agent_id)
             case "pause":
                 (self.resumed if one.state == "paused" else self.paused).emit(agent_id)
             case "step":

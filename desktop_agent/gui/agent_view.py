@@ -16,6 +16,7 @@ from PySide6.QtCore import (
 )
 from PySide6.QtGui import QContextMenuEvent, QHelpEvent, QMouseEvent, QPainter, QPaintEvent, QRegion
 from PySide6.QtWidgets import (
+    QApplication,
     QFrame,
     QStyle,
     QStyleOptionViewItem,
@@ -45,7 +46,8 @@ class AgentTreeView(QTreeView):
     def __init__(self, theme: Theme, model: SnapshotTreeModel[AgentRow], parent: QWidget) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._pressed: tuple[QPersistentModelIndex, str] | None = None
+        # What was pressed, and where: the row, the wish of its button, the place.
+        self._pressed: tuple[QPersistentModelIndex, str, QPoint] | None = None
         self._pointer: QPoint | None = None
         self._dirty = QRegion()
         self.setObjectName("agentTree")
@@ -162,26 +164,42 @@ class AgentTreeView(QTreeView):
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """A press on a button leaves the selection alone."""
+        if not self._press(event):
+            super().mousePressEvent(event)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """The second press of a quick pair acts at once: its release says nothing new."""
+        if not self._press(event):
+            super().mouseDoubleClickEvent(event)
+        self._act(event)
+
+    def _press(self, event: QMouseEvent) -> bool:
+        """Remember what is pressed; tell whether it is a button."""
         where = event.position().toPoint()
         index = self.indexAt(where)
         wish = self._wish_at(index, where) if event.button() == Qt.MouseButton.LeftButton else ""
         is_row = index.isValid() and self.visualRect(index).contains(where)
-        self._pressed = (QPersistentModelIndex(index), wish) if is_row else None
-        if not wish:
-            super().mousePressEvent(event)
+        self._pressed = (QPersistentModelIndex(index), wish, where) if is_row else None
+        return bool(wish)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """A button acts, the rest of the row opens the transcript."""
-        pressed, self._pressed = self._pressed, None
-        where = event.position().toPoint()
-        index = self.indexAt(where)
-        wish = pressed[1] if pressed is not None else ""
-        if not wish:
+        """A button acts, the rest of the row opens the transcript.
+
+        What counts is the row that was pressed: by then the card below may have made room for
+        itself, and another row be there.
+        """
+        if self._pressed is None or not self._pressed[1]:
             super().mouseReleaseEvent(event)
-        if event.button() != Qt.MouseButton.LeftButton or pressed is None or pressed[0] != index:
+        self._act(event)
+
+    def _act(self, event: QMouseEvent) -> None:
+        pressed, self._pressed = self._pressed, None
+        if event.button() != Qt.MouseButton.LeftButton or pressed is None:
             return
+        index, wish, where = pressed
+        moved = event.position().toPoint() - where
         row = self.row_at(index)
-        if row is None or self._wish_at(index, where) != wish:
+        if row is None or moved.manhattanLength() >= QApplication.startDragDistance():
             return
         if not wish:
             self.opened.emit(row.key)

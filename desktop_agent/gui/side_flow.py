@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 from PySide6.QtCore import QObject
+from PySide6.QtGui import QGuiApplication
 
 from desktop_agent.core.events import AgentsChanged, Event, ListChanged, SessionOpened
 from desktop_agent.core.ids import AgentId
@@ -132,6 +133,9 @@ class SideFlow(QObject):
         agents.budget_set.connect(lambda agent_id, budget: post("set_budget", agent_id, budget))
         agents.probe_requested.connect(lambda agent_id: self._probe(agent_id, "probe"))
         agents.aside_requested.connect(lambda a, question: self._probe(a, "ask_aside", question))
+        agents.result_requested.connect(
+            lambda agent_id: self._queries.ask(self._copy, "engine", "result_of", agent_id)
+        )
 
     def _go_to_ask(self, agent_id: str, _: str) -> None:
         """Show who asks; its oldest card gets the focus."""
@@ -166,6 +170,11 @@ class SideFlow(QObject):
         self._queries.ask(
             lambda text: agents.set_probe_result(agent_id, text), "engine", query, agent_id, *args
         )
+
+    def _copy(self, text: str) -> None:
+        QGuiApplication.clipboard().setText(text)
+        words = self.tr("Copied: %n character(s)", "", len(text))
+        self._frame.notices.hint(words)
 
     def _make_breadcrumb(self) -> None:
         from desktop_agent.gui.breadcrumb import Breadcrumb  # shown with a subagent only

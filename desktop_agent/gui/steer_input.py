@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Literal
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QLineEdit, QWidget
 
+from desktop_agent.gui.agent_actions import AgentActions
 from desktop_agent.gui.theme import Theme
-from desktop_agent.gui.widgets import PrimaryButton, row
+from desktop_agent.gui.widgets import IconButton, PrimaryButton, row
+
+_LONGEST = 1_000_000
 
 SteerMode = Literal["steer", "answer", "aside"]
 
@@ -19,8 +22,9 @@ class SteerInput(QWidget):
 
     sent = Signal(str, str)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, actions: AgentActions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._actions = actions
         self._name = ""
         self._agent = ""
         self._reason = ""
@@ -32,11 +36,16 @@ class SteerInput(QWidget):
         self.field.returnPressed.connect(self._send)
         self.field.textChanged.connect(self._on_typed)
         self.field.left.connect(lambda: self.set_mode("steer"))
+        # A note may be long; the field must not cut it without a word.
+        self.field.setMaxLength(_LONGEST)
+        self.quick = IconButton(theme, "zap", self.tr("Quick steer"), self, size=14)
+        self.quick.setObjectName("steerQuick")
+        self.quick.clicked.connect(self._open_quick)
         self.button = PrimaryButton(theme, self.tr("Send"), parent=self)
         self.button.setObjectName("steerSend")
         self.button.clicked.connect(self._send)
-        line = row(self.field, self.button, spacing=6)
-        line.setStretch(0, 1)
+        line = row(self.quick, self.field, self.button, spacing=6)
+        line.setStretch(1, 1)
         self.setLayout(line)
 
     @property
@@ -67,6 +76,11 @@ class SteerInput(QWidget):
         self.set_mode(mode, text)
         self.field.setFocus(Qt.FocusReason.OtherFocusReason)
         self.field.end(False)
+
+    def _open_quick(self) -> None:
+        menu = self._actions.make_quick_menu(self)
+        high = menu.sizeHint().height()
+        menu.popup(self.quick.mapToGlobal(QPoint(0, -high)))
 
     def _send(self) -> None:
         text = self.field.text().strip()
@@ -106,6 +120,8 @@ class SteerInput(QWidget):
         self.field.setPlaceholderText(self._reason or hint)
         self.field.setAccessibleName(hint.removesuffix("…"))
         self.field.setEnabled(not self._reason)
+        self.quick.setEnabled(not self._reason)
+        self.quick.setVisible(self._mode == "steer")
         self.button.set_text(button)
         self.button.setEnabled(not self._reason and bool(self.field.text().strip()))
         self.button.setToolTip(self._reason or tip)

@@ -1,87 +1,33 @@
-"""One note to a subagent on two lines: its words, and honestly where it stands."""
+"""One note to a subagent, in its card."""
 
 from __future__ import annotations
 
-import time
-
-from PySide6.QtCore import QLocale, Qt, QTime, Signal
-from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from desktop_agent.core.agents import AgentStatus
 from desktop_agent.gui.note_ledger import NoteRow, RunningTool
-from desktop_agent.gui.note_row import NoteEditor
+from desktop_agent.gui.note_lines import NoteLines
 from desktop_agent.gui.theme import Theme
-from desktop_agent.gui.widgets import ElidedLabel, IconButton, IconLabel, TextButton, restyle, row
-
-_ICONS = {
-    "queued": ("clock", "warn"),
-    "taken": ("arrow-up", "accent"),
-    "delivered": ("check-check", "ok"),
-    "finished": ("undo-2", "err"),
-    "stopped": ("undo-2", "err"),
-    "failed": ("circle-x", "err"),
-}
-_ROLES = {"queued": "warn", "taken": "muted", "delivered": "ok"}
+from desktop_agent.gui.widgets import TextButton, row
 
 
-class SteerNoteView(QWidget):
-    """Signals: `edited(str)`, `withdrawn`, `resent` (as a new task), `discarded`, and
-    `edit_missed(str)` when the note left while its text was being changed.
-    """
-
-    edited = Signal(str)
-    withdrawn = Signal()
-    resent = Signal()
-    discarded = Signal()
-    edit_missed = Signal(str)
+class SteerNoteView(NoteLines):
+    """A note that came back can be sent to the main agent, as a new task (`resent`)."""
 
     def __init__(self, theme: Theme, note: NoteRow, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self._row = note
-        self._announced = "queued"
-        self._editor: NoteEditor | None = None
+        super().__init__(theme, note, parent)
         self.setObjectName("steerNote")
-        self._icon = IconLabel(theme, "clock", "warn", 14, self)
-        self._text = ElidedLabel("", parent=self)
-        self._state = ElidedLabel("", parent=self)
         self._state.setObjectName("steerNoteState")
         self._build()
-        theme.changed.connect(self._set_fonts)
-        self._set_fonts()
 
     def show_row(self, note: NoteRow, status: AgentStatus, tools: tuple[RunningTool, ...]) -> None:
-        """Show the note's present state; an edit that is under way is left alone."""
+        """Show the note's present state."""
         self._row = note
         words = " ".join(note.note.text.split())
-        state = self._state_text(note, status, tools)
-        self._text.set_text(words)
-        self._state.set_text(state)
-        icon, token = _ICONS[note.state]
-        self._icon.set_icon(icon, token)
-        role = _ROLES.get(note.state, "error")
-        if self._state.property("role") != role:
-            self._state.setProperty("role", role)
-            restyle(self._state)
-        self.setAccessibleName(f"{words}. {state}")
+        self.show_note(note, words, self._state_text(note, status, tools))
         is_back = note.state in ("finished", "stopped", "failed")
-        self._edit.setVisible(note.can_change)
-        self._withdraw.setVisible(note.can_change)
         self._resend.setVisible(is_back)
         self._discard.setVisible(is_back)
-        self._announce(state)
-        if not note.can_change and self._editor is not None:
-            missed = self._editor.text().strip()
-            self._stop_editing()
-            if missed and missed != note.note.text:
-                self.edit_missed.emit(missed)
-
-    def _announce(self, state: str) -> None:
-        is_news = self._row.state != self._announced and self._row.state not in ("queued", "taken")
-        self._announced = self._row.state
-        if is_news and QAccessible.isActive():
-            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, state))
 
     def _state_text(
         self, note: NoteRow, status: AgentStatus, tools: tuple[RunningTool, ...]
@@ -89,11 +35,6 @@ class SteerNoteView(QWidget):
         match note.state:
             case "queued":
                 return self._waiting_text(status, tools)
-            case "taken":
-                return self.tr("Sending with step {step}").format(step=note.step)
-            case "delivered":
-                words = self.tr("Delivered at step {step} · {time}")
-                return words.format(step=note.step, time=_clock(note.at))
             case "finished":
                 return self.tr("Not delivered: it finished first")
             case "stopped":
@@ -101,6 +42,8 @@ class SteerNoteView(QWidget):
             case "failed":
                 words = note.words or self.tr("the model could not be reached")
                 return self.tr("Not delivered: {words}").format(words=words)
+            case _:
+                return self.settled_words()
 
     def _waiting_text(self, status: AgentStatus, tools: tuple[RunningTool, ...]) -> str:
         match status:
@@ -112,50 +55,11 @@ class SteerNoteView(QWidget):
                 return self.tr("Waiting – reads it after your decision")
             case "waiting_answer":
                 return self.tr("Waiting – reads it after the answer")
-            case _ if tools:
-                seconds = max(0, round(time.time() - tools[0].at)) if tools[0].at else 0
-                words = self.tr("Waiting – reads it after {tool} ({seconds} s)")
-                return words.format(tool=tools[0].doing, seconds=seconds)
             case _:
-                return self.tr("Queued – reads it at the next step")
-
-    # -- editing ---------------------------------------------------------------------------
-
-    def _start_editing(self) -> None:
-        if self._editor is not None:
-            return
-        editor = NoteEditor(self._row.note.text, self)
-        editor.setObjectName("steerNoteEditor")
-        editor.setAccessibleName(self.tr("Text of the note"))
-        editor.returnPressed.connect(self._keep_edit)
-        editor.left.connect(self._leave_editor)
-        self._editor = editor
-        self._first.insertWidget(0, editor, 1)
-        self._text.hide()
-        editor.setFocus(Qt.FocusReason.OtherFocusReason)
-
-    def _keep_edit(self) -> None:
-        text = self._editor.text().strip() if self._editor else ""
-        if text and text != self._row.note.text:
-            self.edited.emit(text)
-        self._leave_editor()
-
-    def _leave_editor(self) -> None:
-        self._stop_editing()
-        self._edit.setFocus(Qt.FocusReason.OtherFocusReason)
-
-    def _stop_editing(self) -> None:
-        if self._editor is not None:
-            self._editor.deleteLater()
-            self._editor = None
-            self._text.show()
-
-    # -- building --------------------------------------------------------------------------
+                return self.tool_words(tools)
 
     def _build(self) -> None:
         theme = self._theme
-        self._edit = IconButton(theme, "pencil", self.tr("Edit this note"), self, size=14)
-        self._withdraw = IconButton(theme, "x", self.tr("Withdraw this note"), self, size=14)
         self._resend = TextButton(theme, self.tr("Send as new task"), parent=self)
         self._resend.setToolTip(self.tr("Sends the words to Main as a new message"))
         self._discard = TextButton(theme, self.tr("Discard"), parent=self, kind="ghost")
@@ -167,27 +71,17 @@ class SteerNoteView(QWidget):
         ):
             button.setObjectName(name)
             button.hide()
-        self._edit.clicked.connect(self._start_editing)
-        self._withdraw.clicked.connect(self.withdrawn)
         self._resend.clicked.connect(self.resent)
         self._discard.clicked.connect(self.discarded)
-        self._first = row(self._text, self._edit, self._withdraw, spacing=0)
-        self._first.setStretch(0, 1)
+        first = row(self._text, self._edit, self._withdraw, spacing=0)
+        first.setStretch(0, 1)
+        self.edit_in(first)
         grid = QGridLayout(self)
         grid.setContentsMargins(0, theme.space("xxs"), 0, theme.space("xxs"))
         grid.setHorizontalSpacing(theme.space("s"))
         grid.setVerticalSpacing(1)
         grid.addWidget(self._icon, 0, 0)
-        grid.addLayout(self._first, 0, 1)
+        grid.addLayout(first, 0, 1)
         grid.addWidget(self._state, 1, 1)
         grid.addLayout(row(self._resend, self._discard, None, spacing=4), 2, 1)
         grid.setColumnStretch(1, 1)
-
-    def _set_fonts(self) -> None:
-        self._text.setFont(self._theme.font("small"))
-        self._state.setFont(self._theme.font("caption", "medium"))
-
-
-def _clock(at: float) -> str:
-    local = time.localtime(at)
-    return QLocale().toString(QTime(local.tm_hour, local.tm_min), "HH:mm")

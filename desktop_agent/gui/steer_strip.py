@@ -6,11 +6,11 @@ from functools import partial
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_agent.core.ids import NoteId
 from desktop_agent.core.questions import Question
-from desktop_agent.gui.agent_actions import AgentActions
+from desktop_agent.gui.agent_actions import ICONS, AgentActions
 from desktop_agent.gui.agent_ledger import AgentLedger
 from desktop_agent.gui.agent_rows import AgentRow, plain
 from desktop_agent.gui.flow_layout import FlowLayout
@@ -22,13 +22,9 @@ from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import ElidedLabel, GhostButton, IconButton, TextLabel, row
 
 # The buttons of the card, each the same wish as in the row and in its menu.
-_BUTTONS = (
-    ("answer", "message-circle-reply"),
-    ("probe", "radar"),
-    ("pause", "pause"),
-    ("step", "step-forward"),
-    ("stop", "square"),
-)
+_BUTTONS = ("answer", "probe", "pause", "step", "stop", "finish")
+# These are less often wanted: without words, but with a name.
+_ICON_BUTTONS = ("aside", "budget", "copy", "open")
 _HELD_WISHES = ("more", "finish", "stop")
 
 
@@ -188,8 +184,13 @@ class SteerStrip(QFrame):
             button.set_text(title)
             button.setEnabled(self._actions.can_do(agent, wish))
             button.setToolTip(self._actions.tip(agent, wish))
-        self._buttons["step"].setVisible(agent.state == "paused")
+        for wish, button in self._icons.items():
+            button.setAccessibleName(self._actions.title(agent, wish))
+            button.setEnabled(self._actions.can_do(agent, wish))
+            button.setToolTip(self._actions.tip(agent, wish))
+        self._icons["copy"].setVisible(agent.info.is_ended)
         is_paused = agent.state == "paused"
+        self._buttons["step"].setVisible(is_paused)
         self._buttons["pause"].set_icon("play" if is_paused else "pause")
 
     def _add(self, note: NoteRow) -> SteerNoteView:
@@ -233,9 +234,6 @@ class SteerStrip(QFrame):
         self._name = ElidedLabel("", role="strong", parent=self)
         self._name.setObjectName("steerName")
         self._step = TextLabel("", "subtle", self)
-        self._open = IconButton(theme, "external-link", self.tr("Open transcript"), self, size=14)
-        self._open.setObjectName("steerOpen")
-        self._open.clicked.connect(partial(self._wish, "open"))
         self.asked = ChoiceBlock(theme, "steerQuestion", "message-circle-question-mark", self)
         self.asked.chosen.connect(self._on_option)
         self.held = ChoiceBlock(theme, "steerBudget", "gauge", self)
@@ -244,14 +242,15 @@ class SteerStrip(QFrame):
         self.doubt.chosen.connect(self._on_doubt)
         self.quote = ProbeQuote(theme, self)
         self.quote.closed.connect(lambda: self.probe_closed.emit(self.agent_id))
-        self.input = SteerInput(theme, self)
+        self.input = SteerInput(theme, self._actions, self)
         self.input.sent.connect(self._on_sent)
         self._notes = QVBoxLayout()
         self._notes.setSpacing(2)
         self._others = TextLabel("", "caption", self)
         self._others.setWordWrap(True)
         self._others.hide()
-        head = row(self._name, self._step, self._open)
+        head = row(self._name, self._step)
+        head.addLayout(self._icon_row())
         head.setStretch(0, 1)
         column = QVBoxLayout(self)
         column.setContentsMargins(12, theme.space("s"), theme.space("s"), theme.space("s"))
@@ -265,13 +264,26 @@ class SteerStrip(QFrame):
         column.addWidget(self.input)
         column.addWidget(self._button_row())
 
+    def _icon_row(self) -> QHBoxLayout:
+        line = row(spacing=0)
+        self._icons: dict[str, IconButton] = {}
+        for wish in _ICON_BUTTONS:
+            icon, _ = ICONS[wish]
+            button = IconButton(self._theme, icon, wish, self, size=14)
+            button.setObjectName(f"steer-{wish}")
+            button.clicked.connect(partial(self._wish, wish))
+            line.addWidget(button)
+            self._icons[wish] = button
+        return line
+
     def _button_row(self) -> QWidget:
         holder = QWidget(self)
         # Four of them stand in one line of the panel.
         holder.setStyleSheet("QPushButton { padding: 4px; } QPushButton:focus { padding: 3px; }")
         flow = FlowLayout(holder, self._theme.space("xxs"))
         self._buttons: dict[str, GhostButton] = {}
-        for wish, icon in _BUTTONS:
+        for wish in _BUTTONS:
+            icon, _ = ICONS[wish]
             button = GhostButton(self._theme, wish, icon, holder)
             button.setObjectName(f"steer-{wish}")
             button.clicked.connect(partial(self._wish, wish))

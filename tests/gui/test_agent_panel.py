@@ -8,8 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QMenu, QPushButton
+from PySide6.QtWidgets import QAbstractButton, QMenu, QPushButton
 
 from desktop_agent.core.agents import AgentInfo, AgentStatus, Budget, Spent
 from desktop_agent.core.events import (
@@ -321,8 +320,9 @@ def test_enter_opens_and_ctrl_c_copies_the_result(panel, qtbot) -> None:
     with qtbot.waitSignal(panel.opened) as hit:
         qtbot.keyClick(panel.tree.view, Qt.Key.Key_Return)
     assert hit.args == [ONE]
-    qtbot.keyClick(panel.tree.view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
-    assert QGuiApplication.clipboard().text() == "42"
+    with qtbot.waitSignal(panel.result_requested) as hit:
+        qtbot.keyClick(panel.tree.view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert hit.args == [ONE]
 
 
 def test_a_click_on_a_row_opens_it_and_one_on_its_button_does_not(panel, qtbot) -> None:
@@ -487,6 +487,8 @@ def test_the_states_of_a_note_are_honest(panel) -> None:
     panel.apply(NoteQueued(ONE, note()))
     assert states(panel) == ["Queued – reads it at the next step"]
     panel.apply(ToolStarted(ONE, ToolCall("c", "shell"), "running pytest", at=time.time() - 12))
+    assert states(panel) == ["Queued – reads it at the next step"]
+    panel.apply(NoteQueued(ONE, msgspec.structs.replace(note(), created_at=time.time() - 2)))
     assert states(panel) == ["Waiting – reads it after running pytest (12 s)"]
     panel.apply(StepStarted(ONE, 12))
     panel.apply(NoteTaken(ONE, NoteId("no_1"), MessageId("m")))
@@ -681,3 +683,73 @@ def test_after_a_restart_notes_that_still_wait_are_spoken_of(panel) -> None:
     panel.apply(AgentOpened(held, (NoteQueued(ONE, note()), NoteQueued(ONE, note("x", "no_2")))))
     assert panel.strip._others.isHidden()
     assert len(states(panel)) == 2
+
+
+# -- what the card offers ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Answer…",
+        "Probe",
+        "Pause",
+        "Stop",
+        "Stop, keep its work",
+        "Ask aside…",
+        "Budget…",
+        "Open transcript",
+        "Quick steer",
+    ],
+)
+def test_everything_that_can_be_wished_is_a_button_with_that_name(panel, name: str) -> None:
+    panel.apply(opened(agent(ONE, "a")))
+    panel.select(ONE)
+    named = [one for one in panel.strip.findChildren(QAbstractButton) if one.isVisible()]
+    assert name in [one.accessibleName() for one in named]
+
+
+def test_stopping_with_its_work_kept_is_one_click(panel, qtbot) -> None:
+    panel.apply(opened(agent(ONE, "a")))
+    panel.select(ONE)
+    with qtbot.waitSignal(panel.finish_requested) as hit:
+        qtbot.mouseClick(button(panel, "steer-finish"), Qt.MouseButton.LeftButton)
+    assert hit.args == [ONE]
+
+
+def test_a_row_opens_on_a_quick_pair_of_clicks_and_though_the_rows_moved_meanwhile(
+    panel, qtbot
+) -> None:
+    panel.apply(opened(*(agent(AgentId(f"sa_{n}"), f"n{n}") for n in range(30))))
+    view: AgentTreeView = panel.tree.view
+    box = view.visualRect(panel.tree.model.index_of(AgentId("sa_4")))
+    where = QPoint(box.left() + 40, box.center().y())
+    with qtbot.waitSignal(panel.opened) as hit:
+        qtbot.mousePress(view.viewport(), Qt.MouseButton.LeftButton, pos=where)
+        view.verticalScrollBar().setValue(120)
+        qtbot.mouseRelease(view.viewport(), Qt.MouseButton.LeftButton, pos=where)
+    assert hit.args == ["sa_4"]
+    with qtbot.waitSignal(panel.opened):
+        qtbot.mouseDClick(view.viewport(), Qt.MouseButton.LeftButton, pos=where)
+
+
+def test_a_quick_steer_is_two_clicks_away_in_the_card(panel, qtbot) -> None:
+    panel.apply(opened(agent(ONE, "a")))
+    panel.select(ONE)
+    qtbot.mouseClick(panel.strip.input.quick, Qt.MouseButton.LeftButton)
+    menu = next(one for one in panel.findChildren(QMenu) if one.objectName() == "quickMenu")
+    with qtbot.waitSignal(panel.steered) as hit:
+        menu.actions()[0].trigger()
+    menu.close()
+    assert hit.args[0] == ONE
+    assert hit.args[1].text == "Wrap up and report now"
+
+
+def test_ten_thousand_letters_are_steered_whole_with_their_lines(panel, qtbot) -> None:
+    panel.apply(opened(agent(ONE, "a")))
+    panel.select(ONE)
+    text = "one\ntwo\n" + "x" * 10_000 + "\N{ROCKET}" * 40_000
+    panel.strip.input.field.insert(text)
+    with qtbot.waitSignal(panel.steered) as hit:
+        qtbot.keyClick(panel.strip.input.field, Qt.Key.Key_Return)
+    assert hit.args[1].text == text

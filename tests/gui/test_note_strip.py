@@ -73,7 +73,7 @@ def test_a_queued_note_says_that_it_is_read_after_this_turn(composer):
 
 def test_a_steer_says_which_tool_it_waits_for_and_since_when(composer):
     put(composer, delivery="step")
-    assert state(composer) == "Waiting – reads it at the next step"
+    assert state(composer) == "Queued – reads it at the next step"
     started = ToolStarted(AGENT, ToolCall("c1", "shell"), "running pytest -q", time.time() - 12)
     composer.apply(started)
     assert state(composer) == "Waiting – reads it after running pytest -q (12 s)"
@@ -97,7 +97,7 @@ def test_delivered_tells_step_and_time_and_then_folds_away(qtbot, composer, monk
     assert state(composer) == "Sending with step 14"
     at = time.time()
     composer.apply(NoteDelivered(AGENT, "no_1", 14, at))
-    assert state(composer) == "Delivered – step 14, " + time.strftime(
+    assert state(composer) == "Delivered at step 14 · " + time.strftime(
         "%H:%M:%S", time.localtime(at)
     )
     qtbot.waitUntil(lambda: not rows(composer))
