@@ -139,14 +139,22 @@ async def _take(git: Git, entries: list[_Entry], within: str, intake: Intake) ->
     chosen = [entry for entry in entries if is_below(entry.path, folders)]
     intake.require_room(len(chosen), 0)
     objects = list(dict.fromkeys(entry.object_id for entry in chosen))
-    missing = [name for name, size in (await _sizes(git, objects)).items() if size is None]
-    if missing:
-        await _fetch(git, "--filter=blob:none", "--stdin", "origin", lines=missing)
+    missing = await _missing(git)
+    wanted = [name for name in objects if name in missing]
+    if wanted:
+        await _fetch(git, "--filter=blob:none", "--stdin", "origin", lines=wanted)
     sizes = await _sizes(git, objects)
     if any(sizes[name] is None for name in objects):
         raise SkillLibraryError("That repository is damaged: a part of it is missing.")
     intake.require_room(len(chosen), sum(sizes[entry.object_id] or 0 for entry in chosen))
     await _write(git, chosen, intake)
+
+
+async def _missing(git: Git) -> set[str]:
+    """Return the objects that the server left out, as it was asked to."""
+    words = ("rev-list", "--objects", "--no-object-names", "--missing=print", _NAME)
+    listing = await git.run(*words, time_s=_READ_S, largest_output=_LARGEST_LIST)
+    return {line[1:] for line in listing.decode("ascii").splitlines() if line.startswith("?")}
 
 
 async def _sizes(git: Git, objects: Sequence[str]) -> dict[str, int | None]:
