@@ -32,3 +32,26 @@ class Note(Value, frozen=True):
     attachments: tuple[TextPart | ImagePart, ...] = ()
     created_at: float = 0.0
     skills: tuple[str, ...] = ()
+
+
+# A subagent reads who speaks: its prompt apart, a user message may come from either.
+FROM_USER = "[Note from the user]"
+FROM_PARENT = "[Note from your parent]"
+
+
+def framed(note: Note, parent_id: str | None) -> str:
+    """Return a note as its agent reads it; without a parent it is a session's main agent."""
+    if parent_id is None or note.kind not in {"message", "steer"} or not note.text:
+        return note.text
+    if note.sender == "user":
+        return f"{FROM_USER}\n{note.text}"
+    # The prompt is a message of the parent's, and needs no name.
+    return f"{FROM_PARENT}\n{note.text}" if note.kind == "steer" else note.text
+
+
+def unframed(text: str) -> str:
+    """Return a note's own words."""
+    for frame in (FROM_USER, FROM_PARENT):
+        if text.startswith(f"{frame}\n"):
+            return text[len(frame) + 1 :]
+    return text

@@ -78,13 +78,7 @@ class Agent:
         self.commands = OwnCommands(jobs)
         self.id: AgentId = record.agent_id
         self.tasks = TaskList(self.id, tasks, session.emit, check=setup.check_thread)
-        self.inbox = Inbox(
-            self.id,
-            session.emit,
-            notes=record.inbox,
-            unconfirmed=record.unconfirmed,
-            is_closed=record.end is not None,
-        )
+        self.inbox = Inbox(record, session.emit)
         # After a crash a subagent holds until the person says that it goes on.
         self.pace = Pace(is_paused=record.spec is not None and record.was_running)
         self.meter = Meter(record)
@@ -311,6 +305,7 @@ class Agent:
                 await self.pace.going()
             self._setup.before_step(self)
         self.pace.take_step()
+        self.meter.begin_step()
 
     def _has_work(self) -> bool:
         return len(self.inbox) > 0 or owes_reply(self._history)
@@ -318,7 +313,6 @@ class Agent:
     async def _take_step(self, *, is_first: bool, has_tools: bool) -> tuple[Message, Answer]:
         """Make one model call, streamed, and append its message."""
         self._step += 1
-        self.meter.begin_step()
         self.session.emit(StepStarted(self.id, self._step))
         # The only drain of the inbox.
         said = self.inbox.take(in_turn=not is_first and owes_reply(self._history))

@@ -17,9 +17,16 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.ids import AgentId, NoteId, new_message_id, new_note_id
 from desktop_agent.core.messages import ImagePart, Message, TextPart
-from desktop_agent.core.notes import QUIET_KINDS, Note, ReturnReason
+from desktop_agent.core.notes import QUIET_KINDS, Note, ReturnReason, framed
 from desktop_agent.core.tasks import Task
+from desktop_agent.engine.ports import AgentRecord
 from desktop_agent.engine.task_edits import note_text
+
+MoreParts = Callable[[Note], Sequence[TextPart]]
+
+
+def _no_more(_: Note) -> Sequence[TextPart]:
+    return ()
 
 
 class InboxClosed(Exception):
@@ -30,24 +37,16 @@ class Inbox:
     """Notes in the order they came; edits keep the place.
 
     `emit` puts each change on disk first: it raises StoreError, and then nothing changed.
-    `unconfirmed` were taken into a message before the app ended, but not delivered.
     """
 
-    def __init__(
-        self,
-        agent_id: AgentId,
-        emit: Callable[[Happening], None],
-        *,
-        notes: Iterable[Note] = (),
-        unconfirmed: Iterable[Note] = (),
-        is_closed: bool = False,
-    ) -> None:
-        self._agent_id = agent_id
+    def __init__(self, record: AgentRecord, emit: Callable[[Happening], None]) -> None:
+        self._agent_id = record.agent_id
         self._emit = emit
-        self._notes: list[Note] = list(notes)
-        self._undelivered: list[Note] = list(unconfirmed)
+        self._notes: list[Note] = list(record.inbox)
+        self._undelivered: list[Note] = list(record.unconfirmed)
         self._came = asyncio.Event()
-        self._is_closed = is_closed
+        self._is_closed = record.end is not None
+        self._parent_id = record.spec.parent_id if record.spec is not None else None
         self._show_waking()
 
     def __len__(self) -> int:
@@ -109,15 +108,20 @@ class Inbox:
             self._notes.remove(note)
             self._show_waking()
 
-    def take(self, *, in_turn: bool) -> Message | None:
+    def to_read(self, *, in_turn: bool) -> list[Note]:
+        """Return what `take` would take now."""
+        return [note for note in self._notes if not in_turn or note.delivery == "step"]
+
+    def take(self, *, in_turn: bool, more_parts: MoreParts = _no_more) -> Message | None:
         """Drain the inbox into one user message; None when nothing is to be read now.
 
-        In the middle of a turn only the notes that want the next step are taken.
+        In the middle of a turn only the notes that want the next step are taken. What
+        `more_parts` gives for a note follows its text and attachments.
         """
-        taken = [note for note in self._notes if not in_turn or note.delivery == "step"]
+        taken = self.to_read(in_turn=in_turn)
         if not taken:
             return None
-        message = _as_message(taken)
+        message = _as_message(taken, more_parts, self._parent_id)
         for note in taken:
             self._emit(NoteTaken(self._agent_id, note.id, message.id))
         self._notes = [note for note in self._notes if note not in taken]
@@ -152,14 +156,15 @@ class Inbox:
         (self._came.set if is_for_step else self._came.clear)()
 
 
-def _as_message(notes: Iterable[Note]) -> Message:
+def _as_message(notes: Iterable[Note], more_parts: MoreParts, parent_id: AgentId | None) -> Message:
     """Join notes into one user message, the person's last: a model weighs the end most."""
     ordered = sorted(notes, key=_weight)
     parts: list[TextPart | ImagePart] = []
     for note in ordered:
-        if note.text:
-            parts.append(TextPart(note.text if not parts else f"\n\n{note.text}"))
+        if text := framed(note, parent_id):
+            parts.append(TextPart(text if not parts else f"\n\n{text}"))
         parts.extend(note.attachments)
+        parts.extend(more_parts(note))
     return Message(
         new_message_id(),
         "user",

@@ -6,12 +6,13 @@ import time
 from collections.abc import Iterable, Sequence
 
 from desktop_agent.core.agents import AgentInfo
-from desktop_agent.core.approvals import ApprovalRequest, Deny
+from desktop_agent.core.approvals import Deny
 from desktop_agent.core.events import (
     ApprovalRequested,
     ApprovalResolved,
     Happening,
     MessageAdded,
+    NoteQueued,
     QuestionAnswered,
     QuestionAsked,
     ToolEnded,
@@ -25,7 +26,7 @@ from desktop_agent.core.messages import (
     ToolResult,
     open_calls,
 )
-from desktop_agent.core.questions import Question
+from desktop_agent.core.notes import Note
 from desktop_agent.engine.ports import AgentRecord
 
 
@@ -39,10 +40,8 @@ def closing_events(record: AgentRecord, recent: Sequence[Happening]) -> tuple[Ha
     agent_id = record.agent_id
     own = [event for event in recent if event.agent_id == agent_id]
     events: list[Happening] = []
-    for request in _open_requests(own):
-        events.append(ApprovalResolved(agent_id, request.id, Deny(by="withdrawn")))
-    for question in _open_questions(own):
-        events.append(QuestionAnswered(agent_id, question.id, "", by="withdrawn"))
+    events.extend(_withdrawn(own))
+    events.extend(NoteQueued(agent_id, note) for note in _never_said(record))
     events.extend(_closed_calls(agent_id, record.history, own))
     fault = Fault("internal", "The app ended while this was running.", "continue")
     events.append(TurnEnded(agent_id, "interrupted", fault=fault, at=time.time()))
@@ -92,27 +91,23 @@ def _closed_calls(
     return [*events, MessageAdded(agent_id, message)]
 
 
-def _open_requests(own: Iterable[Happening]) -> list[ApprovalRequest]:
-    waiting: dict[str, ApprovalRequest] = {}
-    for event in own:
-        match event:
-            case ApprovalRequested(request=request):
-                waiting[request.id] = request
-            case ApprovalResolved(request_id=request_id):
-                waiting.pop(request_id, None)
-            case _:
-                pass
-    return list(waiting.values())
+def _never_said(record: AgentRecord) -> list[Note]:
+    said = {note_id for message in record.history for note_id in message.note_ids}
+    return [note for note in record.unconfirmed if note.id not in said]
 
 
-def _open_questions(own: Iterable[Happening]) -> list[Question]:
-    waiting: dict[str, Question] = {}
+def _withdrawn(own: Iterable[Happening]) -> list[Happening]:
+    """Return what settles the requests and questions that were open."""
+    settling: dict[str, Happening] = {}
     for event in own:
         match event:
-            case QuestionAsked(question=question):
-                waiting[question.id] = question
-            case QuestionAnswered(question_id=question_id):
-                waiting.pop(question_id, None)
+            case ApprovalRequested(agent_id=agent_id, request=request):
+                no = Deny(by="withdrawn")
+                settling[request.id] = ApprovalResolved(agent_id, request.id, no)
+            case QuestionAsked(agent_id=agent_id, question=question):
+                settling[question.id] = QuestionAnswered(agent_id, question.id, "", "withdrawn")
+            case ApprovalResolved(request_id=settled) | QuestionAnswered(question_id=settled):
+                settling.pop(settled, None)
             case _:
                 pass
-    return list(waiting.values())
+    return list(settling.values())

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from desktop_agent.core.messages import UNKNOWN_OUTCOME, Message, TextPart, ToolCall, ToolResult
+from desktop_agent.core.notes import unframed
 
 # A longer result is not looked at: the demo has to stay quick in any folder.
 _MAX_LINES = 20_000
 _LONGEST_HIT = 2_000
-_NOTE_MARK = "[Note from the user]"
 _ATTACHED = "<file path="
 _TASKS_END = "</tasks>"
 # What others than the person put into a message begins like this.
@@ -78,13 +78,13 @@ def since_last_answer(messages: Sequence[Message]) -> tuple[Message, ...]:
 def said(message: Message) -> str:
     """Return the person's own words in a message: no attached file, no word of a subagent's."""
     parts = (part.text for part in message.parts if isinstance(part, TextPart))
-    text = "".join(
-        part
+    text = "\n\n".join(
+        unframed(part.strip())
         for part in parts
         if not part.lstrip().startswith((_ATTACHED, *_NOT_THE_PERSONS))
         and not part.rstrip().endswith(_TASKS_END)
     )
-    return text.strip().removeprefix(_NOTE_MARK).strip()
+    return text.strip()
 
 
 def user_texts(messages: Sequence[Message]) -> tuple[str, ...]:

@@ -368,7 +368,8 @@ async def test_a_note_during_the_childs_last_answer_gets_a_step(tmp_path: Path) 
     rig.send_to(child, "use euros")
     held.gate.set()
     assert (await rig.ended(child)).text == "second"
-    assert [m.text for m in rig.model.requests_of("a")[1].messages].count("use euros") == 1
+    texts = [m.text for m in rig.model.requests_of("a")[1].messages]
+    assert texts.count("[Note from the user]\nuse euros") == 1
 
 
 async def test_the_parent_is_told_what_the_person_told_its_child(tmp_path: Path) -> None:
@@ -600,7 +601,7 @@ async def test_the_tree_and_undelivered_notes_survive_a_restart(tmp_path: Path) 
     rig.engine.resume(b)
     assert (await rig.ended(b)).text == "b done"
     texts = [m.text for m in rig.model.requests_of("b")[0].messages]
-    assert texts.count("use euros") == 1
+    assert texts.count("[Note from the user]\nuse euros") == 1
     delivered = [e for e in rig.of(NoteDelivered) if e.agent_id == b]
     assert delivered
 

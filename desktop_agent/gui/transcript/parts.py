@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from desktop_agent.core.messages import ImagePart, Message, TextPart, ThinkingPart
+from desktop_agent.core.notes import unframed
 from desktop_agent.gui.transcript.items import AnswerItem, Item, ThinkingItem, UserItem
 
 _ATTACHED = re.compile(r'\s*<file path="([^"]*)">\n')
@@ -26,7 +27,8 @@ def user_item(message: Message, old: Item | None) -> UserItem:
             case TextPart(text=text) if (attached := _ATTACHED.match(text)) is not None:
                 attachments.append(_unescaped(attached[1]))
             case TextPart(text=text):
-                texts.append(text)
+                # Who speaks stands above it; of several the frames tell them apart.
+                texts.append(unframed(text) if len(message.note_ids) == 1 else text)
             case ImagePart():
                 attachments.append(part.name or "image")
             case _:
