@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from PySide6.QtCore import QCoreApplication
 from PySide6.QtGui import QTextCursor, QTextFrame
 
-from desktop_agent.gui.transcript.characters import breakable, clean, without_direction_marks
 from desktop_agent.gui.transcript.markdown import (
     Block,
     closed,
@@ -16,18 +15,23 @@ from desktop_agent.gui.transcript.markdown import (
     parse,
     split_open,
 )
+from desktop_agent.gui.transcript.settled import SettledBlocks, Signature, looks
 from desktop_agent.gui.transcript.styles import Styles
+from desktop_agent.gui.transcript.wall_text import is_wall
 from desktop_agent.gui.transcript.writer import MarkdownWriter
 
 translate = QCoreApplication.translate
 
 # More of one message is shown in a window of its own.
 SHOWN_LIMIT = 60_000
+# So much is parsed, written and laid out at once; what is more follows in the next slices.
+STEP = 4_000
 # A paragraph that gets longer than this while it comes is shown without marks until it ends.
 _PLAIN_FROM = 4_000
-_PLAIN_BLOCK = 3_000
 # Only the app itself makes links of this scheme; a model's Markdown can't.
 SHOW_ALL = "app:show-all"
+# A paragraph of any length is final when the next one begins.
+_WALL_SIGNATURE = (False, "wall")
 
 
 @dataclass(slots=True)
@@ -46,33 +50,54 @@ class AnswerText:
         self._frame = frame
         self._styles = styles
         self._text = ""
-        self._final: list[tuple[object, ...]] = []
-        self._final_chars = 0
+        self._final = SettledBlocks()
         self._tail_offset = 0
         self._tail_is_fresh = True
         self._fence: _OpenFence | None = None
         self._is_held = False
-        self._tail: list[tuple[object, ...]] | None = None
-        self._plain = 0
+        self._is_behind = False
+        self._tail: list[Signature] | None = None
+        # How much of a tail without marks is there, and where its last piece begins.
+        self._plain = (0, 0)
 
     @property
     def is_held(self) -> bool:
         """Whether a last line is not shown yet, as it may become a table."""
         return self._is_held
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether `show` left something out, as it was too much for one time."""
+        return self._is_behind
+
+    def show(self, text: str, *, is_live: bool, hold: bool = True) -> None:
+        """Come a step nearer to this text; to be called again while it `is_behind`."""
+        shown = text[:SHOWN_LIMIT]
+        reach = len(self._text) + STEP
+        if len(shown) > reach and not shown.startswith(self._text):
+            self._start_anew()
+            reach = STEP
+        self._is_behind = len(shown) > reach
+        if self._is_behind:
+            self.grow(shown[:reach], hold=False)
+        elif is_live:
+            self.grow(text, hold=hold)
+        else:
+            self.finish(text)
+
     def grow(self, text: str, *, hold: bool = True) -> None:
         """Show more of an answer that still comes."""
         text = text[:SHOWN_LIMIT]
         if not text.startswith(self._text):
-            self._clear()
+            self._start_anew()
         self._text = text
-        tail = text[self._final_chars :]
+        tail = text[self._final.chars :]
         fenced = open_fence(tail)
         if self._fence is not None and fenced is not None and self._grow_fence(fenced[1]):
             return
-        if self._plain and "\n\n" not in tail[self._plain - 1 :]:
-            self._grow_plain(tail)
+        if self._plain[0] and self._grow_plain(tail):
             return
+        tail = text[self._final.chars :]
         writer = self._without_tail()
         blocks, rest = split_open(tail)
         if blocks:
@@ -82,9 +107,7 @@ class AnswerText:
         if fenced is not None:
             self._begin_fence(writer, *fenced)
         elif len(rest) > _PLAIN_FROM:
-            writer.finish()
-            self._grow_plain(rest)
-            return
+            self._plain = len(rest), writer.wall(rest)
         elif not self._is_held:
             self._write_tail(writer, rest)
         writer.finish()
@@ -92,33 +115,35 @@ class AnswerText:
     def finish(self, text: str) -> None:
         """Show the whole answer; what stands already and stays the same is left alone."""
         shown = text[:SHOWN_LIMIT]
-        blocks = parse(shown)
-        signatures = [block.signature for block in blocks]
-        if self._tail is not None and signatures == [*self._final, *self._tail] and shown == text:
-            self._text, self._is_held = shown, False
+        is_same_text = shown.startswith(self._text[: self._final.chars])
+        count, chars = self._final.sure(shown) if is_same_text else (0, 0)
+        final = self._final.signatures[count:]
+        if not final and self._finish_wall(shown, len(text)):
             return
-        kept = len(self._final)
-        if signatures[:kept] != self._final:
-            self._clear()
-            kept = 0
-        writer = self._without_tail()
-        writer.write(blocks[kept:])
-        if len(text) > SHOWN_LIMIT:
+        blocks = parse(shown[chars:])
+        signatures = looks(blocks)
+        is_same = self._tail is not None and signatures == [*final, *self._tail]
+        if not (is_same and shown == text):
+            if signatures[: len(final)] != final:
+                blocks, final = parse(shown) if chars else blocks, []
+                self._start_anew()
+            writer = self._without_tail()
+            writer.write(blocks[len(final) :])
             self._offer_rest(writer, len(text))
-        writer.finish()
+            writer.finish()
         self._text = shown
         self._is_held = False
 
     # -- inside --------------------------------------------------------------------------
 
-    def _clear(self) -> None:
-        self._final, self._final_chars, self._tail_offset = [], 0, 0
-        self._tail_is_fresh, self._fence, self._text = True, None, ""
-        self._tail, self._plain = None, 0
+    def _start_anew(self) -> None:
+        self._final.clear()
+        self._text, self._tail_offset, self._tail_is_fresh = "", 0, True
+        self._fence, self._tail, self._plain = None, None, (0, 0)
 
     def _without_tail(self) -> MarkdownWriter:
         """Remove what is not final and return a writer that goes on there."""
-        self._fence, self._tail, self._plain = None, None, 0
+        self._fence, self._tail, self._plain = None, None, (0, 0)
         cursor = QTextCursor(self._frame.document())
         cursor.setPosition(self._frame.firstPosition() + self._tail_offset)
         cursor.setPosition(self._frame.lastPosition(), QTextCursor.MoveMode.KeepAnchor)
@@ -128,33 +153,50 @@ class AnswerText:
     def _write_tail(self, writer: MarkdownWriter, rest: str) -> None:
         blocks = parse(closed(rest), is_whole=False)
         writer.write(blocks)
-        self._tail = [block.signature for block in blocks]
+        self._tail = looks(blocks)
 
-    def _grow_plain(self, tail: str) -> None:
-        """Add only what is new, as it is: a block this long can't be laid out each time."""
+    def _grow_plain(self, tail: str) -> bool:
+        """Write what is new, as it is; False when that block is over, and may be in marks now."""
+        written, start = self._plain
+        end = tail.find("\n\n", written - 1)
+        if end >= 0 and not is_wall(tail[:end]):
+            return False
+        writer = self._at_last_block()
+        start = writer.wall(tail if end < 0 else tail[:end], start)
+        self._plain = len(tail), start
+        if end >= 0:
+            self._settle(writer, [_WALL_SIGNATURE], self._final.chars + end)
+            self._plain = 0, 0
+        return end < 0
+
+    def _at_last_block(self) -> MarkdownWriter:
+        """Empty the last block and return a writer that begins in it."""
         cursor = QTextCursor(self._frame.document())
         cursor.setPosition(self._frame.lastPosition())
-        block, char = self._styles.block(bottom=0), self._styles.text()
-        if not self._plain and self._tail_is_fresh:
-            cursor.setBlockFormat(block)
-            cursor.setBlockCharFormat(char)
-        elif not self._plain:
-            cursor.insertBlock(block, char)
-        for at in range(self._plain, len(tail), _PLAIN_BLOCK):
-            piece = clean(without_direction_marks(tail[at : at + _PLAIN_BLOCK]))
-            # Pieces join without a space: the mark lets the line break there all the same.
-            cursor.insertText("\u200b" + breakable(piece).replace("\n", "\u2028"), char)
-            if cursor.block().length() > _PLAIN_BLOCK:
-                cursor.insertBlock(block, char)
-        self._plain = len(tail)
+        cursor.movePosition(QTextCursor.MoveOperation.StartOfBlock, QTextCursor.MoveMode.KeepAnchor)
+        cursor.removeSelectedText()
+        return MarkdownWriter(cursor, self._styles)
+
+    def _finish_wall(self, shown: str, chars: int) -> bool:
+        """Leave a paragraph that looks the same with marks and without; False if it does not."""
+        tail = shown[self._final.chars :]
+        if not self._plain[0] or not shown.startswith(self._text) or not is_wall(tail):
+            return False
+        writer = self._at_last_block()
+        writer.wall(tail, self._plain[1])
+        self._offer_rest(writer, chars)
+        self._text, self._plain = shown, (0, 0)
+        return True
 
     def _commit(self, writer: MarkdownWriter, blocks: tuple[Block, ...], chars: int) -> None:
         writer.write(blocks)
         # An empty block would lose its format when the text behind it is removed.
         if not writer.is_fresh and not writer.cursor.block().text():
             return
-        self._final.extend(block.signature for block in blocks)
-        self._final_chars = chars
+        self._settle(writer, looks(blocks), chars)
+
+    def _settle(self, writer: MarkdownWriter, signatures: list[Signature], chars: int) -> None:
+        self._final.add(self._text, signatures, chars)
         self._tail_offset = writer.cursor.position() - self._frame.firstPosition()
         self._tail_is_fresh = writer.is_fresh
 
@@ -180,6 +222,8 @@ class AnswerText:
         return True
 
     def _offer_rest(self, writer: MarkdownWriter, chars: int) -> None:
+        if chars <= SHOWN_LIMIT:
+            return
         note = translate("Transcript", "Only the beginning of a long message is shown here.")
         styles = self._styles
         writer.new_block(styles.block(top=8), styles.text("small", token="muted"))

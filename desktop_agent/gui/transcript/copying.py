@@ -15,7 +15,7 @@ from PySide6.QtGui import (
     QTextTable,
 )
 
-from desktop_agent.gui.transcript.styles import BLOCK_ROLE, FRAME_KIND
+from desktop_agent.gui.transcript.styles import BLOCK_ROLE, CONTINUED, FRAME_KIND
 
 # Frame marks, objects, thin spaces and soft breaks belong to the look, not to the text.
 _UNWANTED = dict.fromkeys(map(ord, "\ufdd0\ufdd1\ufffc\u2009\u200b"))
@@ -32,6 +32,7 @@ class _Line:
     place: tuple[int, int] = (0, 0)
     language: str = ""
     is_listed: bool = False
+    is_continued: bool = False
 
 
 def selection_text(cursor: QTextCursor) -> tuple[str, str]:
@@ -78,7 +79,9 @@ def _line(block: QTextBlock, start: int, end: int) -> _Line:
     prefix, mark = _prefixes(block, low == 0)
     quote = "> " * _quote_depth(frame)
     is_listed = block.textList() is not None
-    return _Line("text", mark + plain, quote + prefix + inline, is_listed=is_listed)
+    is_continued = shape.property(BLOCK_ROLE) == CONTINUED
+    words = inline if is_continued else quote + prefix + inline
+    return _Line("text", mark + plain, words, is_listed=is_listed, is_continued=is_continued)
 
 
 def _prefixes(block: QTextBlock, is_whole: bool) -> tuple[str, str]:
@@ -147,7 +150,8 @@ def _plain(lines: list[_Line]) -> str:
     for line in lines:
         if last is not None:
             is_same_row = (line.kind, line.group) == ("cell", last.group)
-            words.append("\t" if is_same_row and line.place[0] == last.place[0] else "\n")
+            gap = "\t" if is_same_row and line.place[0] == last.place[0] else "\n"
+            words.append("" if line.is_continued else gap)
         words.append(line.plain)
         last = line
     return "".join(words)
@@ -173,7 +177,7 @@ def _markdown(lines: list[_Line]) -> str:
 
 
 def _gap(last: _Line | None, line: _Line, is_same: bool) -> str:
-    if last is None:
+    if last is None or line.is_continued:
         return ""
     if line.kind == "cell" and is_same:
         if line.place[0] == last.place[0]:

@@ -14,6 +14,8 @@ _LINK_SCHEMES = frozenset({"http", "https", "mailto"})
 _MAX_NESTING = 24
 # Of a longer list that still comes, only the end is written again and again.
 _LONG_LIST = 12
+# A definition of a link, and the line below a heading, change what stands before them.
+_FAR_EFFECT = re.compile(r"\]:|(?<=[^\n])\n[ >\t]*(?:=+|-+)[ \t]*(?:\n|\Z)")
 _TASK = re.compile(r"\[([ xX])\]\s+")
 
 
@@ -95,6 +97,11 @@ def split_open(text: str) -> tuple[tuple[Block, ...], str]:
     if len(blocks) < 2:
         return (), text
     return blocks[:-1], _from_line(text, blocks[-1].first_line)
+
+
+def has_far_effects(text: str) -> bool:
+    """Whether something in the text may have changed blocks that were final before it came."""
+    return _FAR_EFFECT.search(text) is not None
 
 
 def closed(tail: str) -> str:

@@ -44,6 +44,8 @@ class Page:
         self._words_of = words_of
         self.styles = styles
         self.rows: list[ShownRow] = []
+        # Answers of which a part is still to be written.
+        self._behind: list[ShownRow] = []
         self.is_mirrored = False
         self.bubble_indent = BUBBLE_INDENT
         self._margins = (0, 0)
@@ -52,6 +54,7 @@ class Page:
     def clear(self) -> None:
         """Remove all rows."""
         self.rows.clear()
+        self._behind.clear()
         self._document.clear()
         self._apply_margins()
         self._shrink(QTextCursor(self._document))
@@ -95,6 +98,8 @@ class Page:
         cursor.setPosition(shown.frame.firstPosition() - 1)
         cursor.setPosition(shown.frame.lastPosition() + 1, QTextCursor.MoveMode.KeepAnchor)
         cursor.removeSelectedText()
+        if shown in self._behind:
+            self._behind.remove(shown)
         return shown
 
     def update(self, index: int, row: Row) -> bool:
@@ -102,11 +107,7 @@ class Page:
         shown = self.rows[index]
         shown.row = row
         if isinstance(row, AnswerItem) and shown.answer is not None:
-            if row.is_live:
-                shown.answer.grow(row.text)
-            else:
-                shown.answer.finish(row.text)
-            return shown.answer.is_held
+            return self._write_answer(shown, row, shown.answer)
         if isinstance(row, UserItem):
             cursor = self._emptied(shown.frame)
             shown.frame.setFrameFormat(self._shape(row))
@@ -119,7 +120,18 @@ class Page:
         """Show what was held back."""
         shown = self.rows[index]
         if shown.answer is not None and isinstance(shown.row, AnswerItem):
-            shown.answer.grow(shown.row.text, hold=False)
+            self._write_answer(shown, shown.row, shown.answer, hold=False)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether a part of an answer is still to be written."""
+        return bool(self._behind)
+
+    def catch_up(self) -> None:
+        """Write the next part of the newest answer that is behind."""
+        shown = self._behind[-1]
+        if shown.answer is not None and isinstance(shown.row, AnswerItem):
+            self._write_answer(shown, shown.row, shown.answer, hold=False)
 
     def resize_card(self, shown: ShownRow, height: int) -> None:
         """Give a card's place another height, and its words."""
@@ -190,14 +202,20 @@ class Page:
         cursor = shown.frame.firstCursorPosition()
         if isinstance(row, AnswerItem):
             shown.answer = AnswerText(shown.frame, self.styles)
-            if row.is_live:
-                shown.answer.grow(row.text)
-            else:
-                shown.answer.finish(row.text)
+            self._write_answer(shown, row, shown.answer)
         elif isinstance(row, UserItem):
             write_user_text(row, MarkdownWriter(cursor, self.styles), self.styles)
         else:
             self.resize_card(shown, self._height_of(row))
+
+    def _write_answer(
+        self, shown: ShownRow, row: AnswerItem, answer: AnswerText, *, hold: bool = True
+    ) -> bool:
+        """Write a step of an answer; returns whether a text is held back for a moment."""
+        answer.show(row.text, is_live=row.is_live, hold=hold)
+        if answer.is_behind != (shown in self._behind):
+            (self._behind.append if answer.is_behind else self._behind.remove)(shown)
+        return answer.is_held
 
     def _shape(self, row: Row) -> QTextFrameFormat:
         if isinstance(row, UserItem):

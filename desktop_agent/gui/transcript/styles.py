@@ -20,6 +20,8 @@ from desktop_agent.gui.transcript.mono import mono_font
 FRAME_KIND = QTextFormat.Property.UserProperty + 1
 FRAME_LANGUAGE = QTextFormat.Property.UserProperty + 2
 BLOCK_ROLE = QTextFormat.Property.UserProperty + 3
+# The role of a block that is the same paragraph as the one before it.
+CONTINUED = "continued"
 
 LIST_INDENT = 24
 CODE_HEADER = 26

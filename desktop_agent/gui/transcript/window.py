@@ -102,9 +102,12 @@ class RowWindow(QObject):
         return True
 
     def show_all(self) -> None:
-        """Put every known row into the document."""
+        """Put every known row into the document, whole."""
         self._wanted = len(self._rows)
         self._add_on_top(self._first)
+        with self._scrolling.kept():
+            while self._page.is_behind:
+                self._page.catch_up()
 
     def show_back_to(self, key: str) -> None:
         """Put the row with this key into the document, and all after it."""
@@ -117,7 +120,7 @@ class RowWindow(QObject):
 
     @property
     def _has_work(self) -> bool:
-        return self._is_short or bool(self._page.styles.uncolored)
+        return self._page.is_behind or self._is_short or bool(self._page.styles.uncolored)
 
     @property
     def _is_short(self) -> bool:
@@ -164,11 +167,14 @@ class RowWindow(QObject):
         return is_held
 
     def _fill(self) -> None:
-        """Add a few rows on top, then let the window breathe."""
+        """Write a part of a long answer, or a few rows on top; then let the window breathe."""
         if not self._has_work:
             return
         until = perf_counter() + _SLICE_S
         with self._scrolling.kept():
+            if self._page.is_behind:
+                self._page.catch_up()
+                until = 0.0
             for frame in self._page.take_uncolored():
                 color_frame(frame, self._page.styles)
             while self._is_short and perf_counter() < until:

@@ -24,12 +24,15 @@ from desktop_agent.gui.transcript.characters import (
 from desktop_agent.gui.transcript.code_colors import is_ready, spans_by_line
 from desktop_agent.gui.transcript.markdown import Block, Token, safe_link, task_mark
 from desktop_agent.gui.transcript.styles import (
+    BLOCK_ROLE,
+    CONTINUED,
     FRAME_LANGUAGE,
     LIST_INDENT,
     QUOTE_INDENT,
     Styles,
 )
 from desktop_agent.gui.transcript.table_writer import write_table
+from desktop_agent.gui.transcript.wall_text import WALL, pieces
 
 _HEADING_SIZES = {"h1": "h1", "h2": "h2", "h3": "h3"}
 _DISCS = (
@@ -94,6 +97,26 @@ class MarkdownWriter:
         for line in breakable(clean(without_direction_marks(text))).split("\n"):
             self.new_block(block, char)
             self.cursor.insertText(line, char)
+
+    def wall(self, text: str, start: int = 0) -> int:
+        """Write a paragraph without marks, from `start` on; return where its last piece begins."""
+        char = self._styles.text()
+        for number, (at, piece) in enumerate(pieces(text, start)):
+            if number:
+                self._close_up()
+            block = self._styles.block()
+            if at:
+                block.setProperty(BLOCK_ROLE, CONTINUED)
+            self.new_block(block, char)
+            self.cursor.insertText(breakable(piece).replace("\n", "\u2028"), char)
+            start = at
+        return start
+
+    def _close_up(self) -> None:
+        """Let the next block follow without a gap."""
+        block = self.cursor.blockFormat()
+        block.setBottomMargin(0)
+        self.cursor.setBlockFormat(block)
 
     def new_block(self, block: QTextBlockFormat, char: QTextCharFormat) -> None:
         """Begin a block, in the fresh one if there is one."""
@@ -164,6 +187,9 @@ class MarkdownWriter:
         is_tight = bool(self._loose) and tokens[at].hidden
         block = self._styles.block(bottom=4 if is_tight else 8, left=self._left)
         inline = tokens[at + 1]
+        if tokens[at].level == 0 and len(inline.content) > WALL:
+            self.wall(inline.content)
+            return at + 3
         char = self._styles.text(token=self._color)
         if self._item_pending:
             inline = self._without_task(block, inline)
