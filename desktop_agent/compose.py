@@ -8,16 +8,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from desktop_agent import paths
 from desktop_agent.adapters import settings_file
 from desktop_agent.adapters.hosted_model import HostedModel
 from desktop_agent.adapters.model_catalog import ModelCatalog
 from desktop_agent.adapters.secrets import Secrets
+from desktop_agent.adapters.skill_state import SkillState
 from desktop_agent.adapters.sqlite_store import SqliteStore
 from desktop_agent.core.events import EngineFailed, Event
 from desktop_agent.core.faults import ModelError
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tool import Tool
+from desktop_agent.engine.catalog import Places
 from desktop_agent.engine.engine import Engine
+from desktop_agent.engine.skills import Skills
 from desktop_agent.tools.jobs import Jobs
 
 _log = logging.getLogger(__name__)
@@ -99,6 +103,7 @@ async def compose(
             spill_dir=_private(data_dir / "outputs"),
             new_jobs=Jobs,
         )
+        engine.use_skills(_skills(data_dir, config_dir))
         engine.start()
         if store.set_aside is not None:
             emit(EngineFailed("sessions", _DAMAGED.format(path=store.set_aside)))
@@ -123,6 +128,17 @@ def _tools() -> Sequence[Tool]:
     from desktop_agent.tools.builtin import builtin_tools
 
     return builtin_tools()
+
+
+def _skills(data_dir: Path, config_dir: Path) -> Skills:
+    shared = paths.shared_folders()
+    places = Places(
+        mine=data_dir / "skills",
+        other_apps=[folder / "skills" for folder in shared],
+        bundled=paths.builtin_skills(),
+        roles=[config_dir / "agents", *(folder / "agents" for folder in shared)],
+    )
+    return Skills(places, SkillState(config_dir))
 
 
 def _on_host_died() -> None:

@@ -30,6 +30,12 @@ def builtin_skills() -> Path:
     return _first_existing(here / "_skills", here.parent / "skills")
 
 
+def shared_folders() -> tuple[Path, ...]:
+    """Return the folders of the person's home in which apps like this one keep skills and roles."""
+    home = Path.home()
+    return (home / ".agents", home / ".claude")
+
+
 def data_dir() -> Path:
     """Return the directory for sessions and logs, made for this user alone.
 

@@ -45,6 +45,7 @@ from desktop_agent.engine.recent_calls import RecentCalls
 from desktop_agent.engine.request import request_for
 from desktop_agent.engine.scope import Scope, scope_of
 from desktop_agent.engine.session import Session
+from desktop_agent.engine.skill_use import SkillUse
 from desktop_agent.engine.stream import AnswerStream, is_cut_off, raise_for_finish
 from desktop_agent.engine.task_edits import apply_edit
 from desktop_agent.engine.tasks import TaskList
@@ -93,6 +94,7 @@ class Agent:
         self.settings = setup.settings
         self._job: asyncio.Task[None] | None = None
         self._starts_again = self._is_stopping = False
+        self.skills = SkillUse(self, setup.skills)
         self._activity = Activity()
         self._turn_usage = Usage()
         self._outcome: tuple[StopReason, Fault | None] = ("finished", None)
@@ -312,10 +314,12 @@ class Agent:
 
     async def _take_step(self, *, is_first: bool, has_tools: bool) -> tuple[Message, Answer]:
         """Make one model call, streamed, and append its message."""
+        in_turn = not is_first and owes_reply(self._history)
+        await self.skills.prepare(lambda: self.inbox.to_read(in_turn=in_turn))
         self._step += 1
         self.session.emit(StepStarted(self.id, self._step))
         # The only drain of the inbox.
-        said = self.inbox.take(in_turn=not is_first and owes_reply(self._history))
+        said = self.inbox.take(in_turn=in_turn, more_parts=self.skills.parts_for)
         if said is not None:
             self._append(said)
         stream = AnswerStream(
@@ -338,6 +342,7 @@ class Agent:
             self._history,
             spec=self.spec,
             known=self._dispatch.tools if has_tools else {},
+            catalog=self.skills.catalog,
             prompt=self._setup.prompt,
             settings=self.settings(),
         )

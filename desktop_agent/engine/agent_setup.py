@@ -13,6 +13,7 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.engine.dispatch import Dispatch
 from desktop_agent.engine.ports import Model
 from desktop_agent.engine.prompt import Prompt
+from desktop_agent.engine.skills import Skills
 
 A = TypeVar("A")
 
@@ -23,7 +24,7 @@ class AgentSetup(Generic[A]):
 
     `failed` hears of defects; `changed` of each change of an agent's status or activity;
     `settled` of each turn's end, when nothing more waits; `before_step` may hold an agent
-    that used up its budget.
+    that used up its budget. Without `skills` there are none.
     """
 
     model: Model
@@ -35,3 +36,4 @@ class AgentSetup(Generic[A]):
     changed: Callable[[A], None]
     settled: Callable[[A, StopReason, Fault | None], None]
     before_step: Callable[[A], None]
+    skills: Skills | None = None

@@ -180,7 +180,8 @@ class Agents:
         if not request.prompt.strip():
             raise ToolError("prompt is required")
         self._check_caps(parent)
-        role = role_named(request.role)
+        role = role_named(request.role, parent.skills.catalog.roles)
+        model = request.model or role.model
         scope = parent.scope
         workspace, mode = narrowed(scope, request.read, request.write, role.mode)
         if not workspace.is_within(scope.workspace):
@@ -195,8 +196,8 @@ class Agents:
             depth=self._depth(parent) + 1,
             workspace=workspace,
             role=role.name,
-            model=request.model,
-            api_base=scope.api_base if request.model else "",
+            model=model,
+            api_base=scope.api_base if model else "",
             mode=mode,
             tools=allowed,
             budget=budgets.for_child(self, parent, self._settings().subagent_budget),

@@ -28,6 +28,7 @@ from desktop_agent.engine.approvals import Approvals
 from desktop_agent.engine.questions import Questions
 from desktop_agent.engine.scope import Scope, offered
 from desktop_agent.engine.session import Session
+from desktop_agent.engine.skill_use import SkillUse
 from desktop_agent.engine.tasks import TaskList
 
 _log = logging.getLogger(__name__)
@@ -67,6 +68,11 @@ class Caller(Protocol):
     @property
     def scope(self) -> Scope:
         """What it may use now."""
+        ...
+
+    @property
+    def skills(self) -> SkillUse:
+        """What it has of the skills."""
         ...
 
     @property
@@ -294,7 +300,7 @@ class Dispatch:
         return ToolContext(
             agent_id=caller.id,
             call_id=call.id,
-            workspace=caller.scope.workspace,
+            workspace=caller.skills.workspace,
             report=report,
             ask_user=ask_user,
             files=caller.files,

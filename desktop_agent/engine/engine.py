@@ -39,12 +39,13 @@ from desktop_agent.engine.prompt import Prompt
 from desktop_agent.engine.questions import Questions
 from desktop_agent.engine.session import Session
 from desktop_agent.engine.sessions import UNTITLED, Sessions
+from desktop_agent.engine.skill_commands import SkillCommands
 from desktop_agent.engine.steering import Steering
 from desktop_agent.engine.tasks import TaskError
 from desktop_agent.engine.toolbox import Toolbox
 
 
-class Engine:
+class Engine(SkillCommands):
     """Runs sessions. All commands are for the engine thread; they return nothing.
 
     `emit` hears every event after it is on disk. `tools` may be what finds them, called when
@@ -123,6 +124,7 @@ class Engine:
     async def close(self) -> None:
         """Stop every agent, end its processes and write what is buffered."""
         await self._sessions.close()
+        await self.close_skills()
 
     # -- sessions ------------------------------------------------------------------------
 
@@ -158,11 +160,13 @@ class Engine:
             self._emit(EngineFailed("store", f"The session could not be saved: {error}"))
             return
         self._sessions.open(session_id)
+        self.watch_skills(workspace.root)
 
     def open_session(self, session_id: SessionId) -> None:
         """Send out a session's state and its newest happenings."""
         self._check_thread()
         self._sessions.open(session_id)
+        self.watch_skills(self._sessions.session(session_id).info.workspace.root)
 
     def rename_session(self, session_id: SessionId, title: str) -> None:
         """Give a session a title; a blank one is ignored."""
@@ -202,6 +206,7 @@ class Engine:
         """Change the folders, from the next call on."""
         self._check_thread()
         self._sessions.session(session_id).update(workspace=workspace, touch=False)
+        self.watch_skills(workspace.root)
 
     # -- agents --------------------------------------------------------------------------
 
@@ -369,6 +374,7 @@ class Engine:
             changed=lambda agent: self._sessions.on_agents_changed(agent.session.info.id),
             settled=self._agents.settle,
             before_step=self._holding.check,
+            skills=self._skills,
         )
         jobs = self._new_jobs() if self._new_jobs is not None else None
         agent = Agent(record, session, setup, tasks=tasks, jobs=jobs)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from desktop_agent.core.agents import AgentSpec
 from desktop_agent.core.approvals import MODE_TITLES
-from desktop_agent.engine.roles import ROLES
+from desktop_agent.engine.catalog import Catalog
+from desktop_agent.engine.instructions import Instructions
+from desktop_agent.engine.roles import ROLES, Role
 from desktop_agent.engine.scope import Scope
 from desktop_agent.paths import resource
 
@@ -23,9 +25,16 @@ class Prompt:
 
     def __init__(self) -> None:
         self._template = _read("system.md")
+        self._skills = _read("skills.md")
         self._sections = {name: _read(name) for name in _SECTIONS}
 
-    def text(self, scope: Scope, spec: AgentSpec | None, tool_names: Collection[str]) -> str:
+    def text(
+        self,
+        scope: Scope,
+        spec: AgentSpec | None,
+        tool_names: Collection[str],
+        catalog: Catalog,
+    ) -> str:
         """Return the prompt for one request."""
         workspace = scope.workspace
         others = [f"{path} (read)" for path in workspace.readable]
@@ -41,15 +50,37 @@ class Prompt:
         text = self._template
         for name, value in values.items():
             text = text.replace("{{" + name + "}}", value)
-        return "\n\n".join([text.rstrip(), *self._extra(spec, tool_names)])
+        sections = [text.rstrip(), *self._extra(spec, tool_names, catalog.roles)]
+        if "skill" in tool_names:
+            sections.append(f"{self._skills}\n\n{catalog.section}")
+        return "\n\n".join([*sections, *map(_instructions, catalog.instructions)])
 
-    def _extra(self, spec: AgentSpec | None, tool_names: Collection[str]) -> list[str]:
+    def _extra(
+        self, spec: AgentSpec | None, tool_names: Collection[str], roles: Mapping[str, Role]
+    ) -> list[str]:
         wanted = [name for name, tool in _SECTIONS.items() if tool in tool_names]
         if spec is None:
             wanted = [name for name in wanted if name != "subagent.md"]
-            return [self._sections[name] for name in wanted]
-        role = ROLES.get(spec.role, ROLES["general"])
-        return [f"# Your role\n\n{role.instructions}", *(self._sections[name] for name in wanted)]
+            own = []
+        else:
+            role = {**roles, **ROLES}.get(spec.role, ROLES["general"])
+            own = [f"# Your role\n\n{role.instructions}"]
+        sections = [self._sections[name] for name in wanted]
+        return [*own, *sections, *(_more_roles(roles) if "spawn" in tool_names else [])]
+
+
+def _instructions(file: Instructions) -> str:
+    return (
+        "# Instructions of this folder\n\n"
+        f"The person trusts what {file.path} says for work in this folder. What the person writes "
+        "counts more.\n\n"
+        f'<instructions path="{file.path}">\n{file.text}\n</instructions>'
+    )
+
+
+def _more_roles(roles: Mapping[str, Role]) -> list[str]:
+    lines = [f"- {name}: {role.about or 'no description'}" for name, role in sorted(roles.items())]
+    return ["\n".join(["# More roles of subagents", "", *lines])] if lines else []
 
 
 def _read(name: str) -> str:

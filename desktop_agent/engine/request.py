@@ -10,6 +10,7 @@ from desktop_agent.core.messages import Message
 from desktop_agent.core.requests import ModelRequest, ToolSpec
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tool import Tool
+from desktop_agent.engine.catalog import Catalog
 from desktop_agent.engine.prompt import Prompt
 from desktop_agent.engine.scope import Scope, offered
 
@@ -21,15 +22,18 @@ def request_for(
     *,
     spec: AgentSpec | None,
     known: Mapping[str, Tool],
+    catalog: Catalog,
     prompt: Prompt,
     settings: Settings,
 ) -> ModelRequest:
     """Return the request of an agent's next step; without `known` tools it is the last."""
     tools = offered(known, scope, has_subagents=settings.has_subagents)
+    if not catalog.section:
+        tools.pop("skill", None)
     return ModelRequest(
         agent_id=agent_id,
         model=scope.model,
-        system=prompt.text(scope, spec, tools),
+        system=prompt.text(scope, spec, tools, catalog),
         messages=tuple(history),
         tools=tuple(ToolSpec(t.name, t.description, dict(t.schema)) for t in tools.values()),
         api_base=scope.api_base,

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from desktop_agent.core.events import Event
 from desktop_agent.core.skills import SkillDetail, SkillFile, TrustDecision
 from desktop_agent.engine.skills import Skills
 
 
 class SkillCommands:
-    """A part of the Engine. A `root` is a session's folder; empty stands for none."""
+    """A part of the Engine. A `root` is a session's folder; empty stands for none.
 
-    _skills: Skills | None
+    Until `use_skills` there are none, and nothing that a folder brings is used.
+    """
+
+    _skills: Skills | None = None
+    _emit: Callable[[Event], None]
 
     def _check_thread(self) -> None:
         raise NotImplementedError
+
+    def use_skills(self, skills: Skills) -> None:
+        """Take the catalog, before the first session is opened."""
+        self._skills = skills
+        skills.attach(self._emit)
+
+    async def close_skills(self) -> None:
+        """Stop watching the folders."""
+        if self._skills is not None:
+            await self._skills.close()
 
     def watch_skills(self, root: str) -> None:
         """Send out the skills of a folder, and again whenever something about them changes."""

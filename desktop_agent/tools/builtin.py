@@ -9,6 +9,7 @@ from desktop_agent.tools.reading import read
 from desktop_agent.tools.search import glob, grep
 from desktop_agent.tools.shell import shell
 from desktop_agent.tools.shell_jobs import shell_input, shell_job
+from desktop_agent.tools.skills import skill
 from desktop_agent.tools.tasks import task_tools
 from desktop_agent.tools.web import web_fetch
 from desktop_agent.tools.writing import edit, write
@@ -27,6 +28,7 @@ def builtin_tools() -> tuple[Tool, ...]:
         shell_input,
         web_fetch,
         ask_user,
+        skill,
         *task_tools(),
         *agent_tools(),
     )
