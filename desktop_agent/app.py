@@ -12,7 +12,7 @@ from desktop_agent import __version__, paths
 from desktop_agent.core.events import Event
 from desktop_agent.core.settings import Settings
 
-_USAGE = """usage: desktop-agent [FOLDER]
+USAGE = """usage: desktop-agent [FOLDER]
        desktop-agent run "PROMPT" --workspace DIR [options]   (see desktop-agent run --help)
        desktop-agent --demo [FOLDER]
        desktop-agent --self-check
@@ -30,12 +30,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--demo-run": _demo_run,
         "--self-check": _self_check,
         "--version": lambda _: _print(f"desktop-agent {__version__}"),
-        "--help": lambda _: _print(_USAGE),
+        "--help": lambda _: _print(USAGE),
     }
     if first in starts:
         return starts[first](rest)
     if first.startswith("-") or rest:
-        print(_USAGE, file=sys.stderr)
+        print(USAGE, file=sys.stderr)
         return 2
     return _window(first)
 

@@ -41,7 +41,7 @@ class _Parser(argparse.ArgumentParser):
 
 def parse(argv: Sequence[str]) -> Options:
     """Read the arguments behind `run`. Raises UsageError; `--help` prints and exits."""
-    given = _parser().parse_args(argv)
+    given = make_parser().parse_args(argv)
     if not given.prompt.strip():
         raise UsageError("PROMPT is empty: say what to do")
     if given.api_base and not given.model:
@@ -60,7 +60,8 @@ def parse(argv: Sequence[str]) -> Options:
     )
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """Return the options of `run`; the man page is written from them."""
     parser = _Parser(
         prog="desktop-agent run",
         description="Let an agent work in a folder, without a window.",
