@@ -1,19 +1,24 @@
-"""The part of the composer a person types into: text, chips, and the list of files."""
+"""The part of the composer a person types into: text, chips, the lists of files and skills."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QImage
+from PySide6.QtGui import QImage, QKeyEvent
 from PySide6.QtWidgets import QFileDialog, QVBoxLayout, QWidget
 
 from desktop_agent.core.messages import ImagePart, TextPart
+from desktop_agent.core.skills import Skill
 from desktop_agent.gui.attachment_row import AttachmentRow
 from desktop_agent.gui.attachments import image_attachment, text_attachment
 from desktop_agent.gui.composer_text import ComposerText
 from desktop_agent.gui.draft import Draft
 from desktop_agent.gui.file_popup import FilePopup
+from desktop_agent.gui.skills_chips import SkillChips
+from desktop_agent.gui.skills_popup import SkillPopup
+from desktop_agent.gui.skills_words import why_not_usable
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import TextLabel
 
@@ -34,6 +39,8 @@ class ComposerInput(QWidget):
         super().__init__(parent)
         self._root = ""
         self._has_images: bool | None = None
+        self._skills: dict[str, Skill] = {}
+        self._skill_chips = SkillChips(theme, self)
         self._chips = AttachmentRow(theme, self)
         self._warning = TextLabel("", "warn", self)
         self._warning.setObjectName("imageWarning")
@@ -41,13 +48,14 @@ class ComposerInput(QWidget):
         self._warning.hide()
         self._text = ComposerText(theme, self)
         self._popup = FilePopup(theme, self)
+        self._skill_popup = SkillPopup(theme, self)
         self._completion = QTimer(self)
         self._completion.setSingleShot(True)
         self._completion.setInterval(_COMPLETION_DELAY_MS)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(6)
-        for widget in (self._chips, self._warning, self._text):
+        for widget in (self._skill_chips, self._chips, self._warning, self._text):
             layout.addWidget(widget)
         self.setFocusProxy(self._text)
         self._connect()
@@ -64,7 +72,10 @@ class ComposerInput(QWidget):
         text.long_text_given.connect(self._attach_text)
         text.focus_changed.connect(self._on_focus_changed)
         text.mention_changed.connect(self._on_mention_changed)
-        text.key_filter = self._popup.take_key
+        text.slash_changed.connect(self._on_slash_changed)
+        text.key_filter = self._take_key
+        self._skill_popup.chosen.connect(self._on_skill_chosen)
+        self._skill_chips.removed.connect(self.remove_skill)
         self._completion.timeout.connect(self._ask_completions)
         self._popup.chosen.connect(self._insert_path)
         self._chips.removed.connect(lambda number: self._draft.attachments.remove(number))
@@ -80,6 +91,12 @@ class ComposerInput(QWidget):
         return self._draft.attachments.parts
 
     @property
+    def skills(self) -> tuple[str, ...]:
+        """The skills that go along, by name; those that can't be used stay behind."""
+        named = self._draft.skills
+        return tuple(name for name in named if not why_not_usable(self._skills.get(name)))
+
+    @property
     def is_reading(self) -> bool:
         """Whether a file is still on its way from the disk."""
         return self._draft.attachments.is_reading
@@ -87,7 +104,7 @@ class ComposerInput(QWidget):
     @property
     def has_content(self) -> bool:
         """Whether there is anything to send, now or in a moment."""
-        return bool(self.text.strip() or self.parts or self.is_reading)
+        return bool(self.text.strip() or self.parts or self.is_reading or self.skills)
 
     def open_draft(self, draft: Draft, root: str) -> None:
         """Put the present draft away and show this one."""
@@ -98,6 +115,8 @@ class ComposerInput(QWidget):
         if self.text != draft.text:
             self._text.load_text(draft.text)
         self._popup.hide()
+        self._skill_popup.hide()
+        self._show_skills()
         self._show_attachments()
 
     def replace_text(self, text: str) -> None:
@@ -107,7 +126,9 @@ class ComposerInput(QWidget):
     def clear(self) -> None:
         """Empty the box after its content was sent."""
         self._text.replace_text("")
+        self._draft.skills.clear()
         self._draft.attachments.clear()
+        self._show_skills()
 
     def set_keys(self, *, send_with_ctrl_enter: bool) -> None:
         """Follow the person's choice of what Enter does."""
@@ -126,6 +147,26 @@ class ComposerInput(QWidget):
         """Show the files for what stands behind the `@`; late answers are passed over."""
         if self._text.mention == prefix and self._text.hasFocus():
             self._popup.show_paths(tuple(paths))
+
+    def set_skills(self, skills: Iterable[Skill]) -> None:
+        """Know the skills of this folder: they are offered behind a `/`."""
+        self._skills = {one.name: one for one in skills if not one.shadowed_by}
+        self._show_skills()
+        if self._skill_popup.isVisible():
+            self._on_slash_changed(self._text.slash)
+
+    def add_skill(self, name: str) -> None:
+        """Let a skill go along with this message."""
+        if name not in self._draft.skills:
+            self._draft.skills.append(name)
+            self._show_skills()
+
+    def remove_skill(self, name: str) -> None:
+        """Leave a skill behind."""
+        if name in self._draft.skills:
+            self._draft.skills.remove(name)
+            self._show_skills()
+            self._text.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def begin_mention(self) -> None:
         """Type an `@`, which opens the list of files."""
@@ -192,7 +233,28 @@ class ComposerInput(QWidget):
         self._text.replace_mention(f"{shown} ")
         self._popup.hide()
 
+    def _take_key(self, event: QKeyEvent) -> bool:
+        return self._skill_popup.take_key(event) or self._popup.take_key(event)
+
+    def _show_skills(self) -> None:
+        named = self._draft.skills
+        self._skill_chips.show_skills({n: why_not_usable(self._skills.get(n)) for n in named})
+        self.changed.emit()
+
+    def _on_slash_changed(self, text: str | None) -> None:
+        usable = [one for one in self._skills.values() if one.is_usable]
+        if text is None or not usable or not self._text.hasFocus():
+            self._skill_popup.hide()
+        else:
+            self._skill_popup.show_skills(text, usable)
+
+    def _on_skill_chosen(self, name: str) -> None:
+        self._text.remove_slash()
+        self._skill_popup.hide()
+        self.add_skill(name)
+
     def _on_focus_changed(self, has_focus: bool) -> None:
         self.focus_changed.emit(has_focus)
         if not has_focus:
             self._popup.hide()
+            self._skill_popup.hide()

@@ -27,12 +27,15 @@ _MAX_LINES = 10
 LONG_TEXT = 20_000
 _LONG_LINE = 4_000
 _MENTION = re.compile(r"(?:^|[\s(\"'`])@([^\s@]*)$")
+# A skill is asked for at the very beginning: elsewhere a slash is a slash.
+_SLASH = re.compile(r"^/([^\s/]*)$")
 
 
 class ComposerText(QPlainTextEdit):
     """Signals: `sent(bool)` true for the other way of sending, `recalled(int)` -1 for older,
     `files_given(list[Path])`, `image_given(QImage)`, `long_text_given(str)`,
-    `mention_changed(str | None)` the path typed behind an `@`, `focus_changed(bool)`.
+    `mention_changed(str | None)` the path typed behind an `@`, `slash_changed(str | None)` the
+    name typed behind a `/` at the beginning, `focus_changed(bool)`.
     """
 
     sent = Signal(bool)
@@ -41,6 +44,7 @@ class ComposerText(QPlainTextEdit):
     image_given = Signal(object)
     long_text_given = Signal(str)
     mention_changed = Signal(object)
+    slash_changed = Signal(object)
     focus_changed = Signal(bool)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -52,6 +56,7 @@ class ComposerText(QPlainTextEdit):
         # The open list of files takes its keys before the text does.
         self.key_filter: Callable[[QKeyEvent], bool] | None = None
         self._mention: str | None = None
+        self._slash: str | None = None
         self._placeholders: tuple[str, ...] = ()
         self.setObjectName("composerText")
         self.setAccessibleName(self.tr("Message"))
@@ -70,6 +75,11 @@ class ComposerText(QPlainTextEdit):
     def mention(self) -> str | None:
         """What stands between an `@` and the cursor; None without an `@`."""
         return self._mention
+
+    @property
+    def slash(self) -> str | None:
+        """What stands between a `/` at the beginning and the cursor; None without one."""
+        return self._slash
 
     def set_placeholders(self, texts: tuple[str, ...]) -> None:
         """Show the longest of these that fits on one line."""
@@ -103,6 +113,16 @@ class ComposerText(QPlainTextEdit):
         left, keep = QTextCursor.MoveOperation.PreviousCharacter, QTextCursor.MoveMode.KeepAnchor
         cursor.movePosition(left, keep, len(self._mention) + 1)
         cursor.insertText(text)
+        self.setTextCursor(cursor)
+
+    def remove_slash(self) -> None:
+        """Take the `/` and what was typed behind it away: it became a chip."""
+        if self._slash is None:
+            return
+        cursor = self.textCursor()
+        left, keep = QTextCursor.MoveOperation.PreviousCharacter, QTextCursor.MoveMode.KeepAnchor
+        cursor.movePosition(left, keep, len(self._slash) + 1)
+        cursor.removeSelectedText()
         self.setTextCursor(cursor)
 
     def event(self, event: QEvent) -> bool:
@@ -230,14 +250,19 @@ class ComposerText(QPlainTextEdit):
 
     def _look_for_mention(self) -> None:
         cursor = self.textCursor()
-        found = None
+        found = slash = None
         if not cursor.hasSelection():
             before = cursor.block().text()[: cursor.positionInBlock()][-400:]
             match = _MENTION.search(before)
             found = match.group(1) if match else None
+            named = _SLASH.match(before) if cursor.blockNumber() == 0 else None
+            slash = named.group(1) if named else None
         if found != self._mention:
             self._mention = found
             self.mention_changed.emit(found)
+        if slash != self._slash:
+            self._slash = slash
+            self.slash_changed.emit(slash)
 
     def _on_theme_changed(self) -> None:
         self.setFont(self._theme.font("body"))

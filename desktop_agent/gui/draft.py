@@ -10,11 +10,12 @@ _MAX_SENT = 50
 
 
 class Draft:
-    """Text, attachments, and the texts sent before, for Up and Down."""
+    """Text, attachments, skills by name, and the texts sent before, for Up and Down."""
 
     def __init__(self) -> None:
         self.text = ""
         self.attachments = AttachmentList()
+        self.skills: list[str] = []
         self._sent: dict[NoteId, str] = {}
         self._place = 0
 

@@ -1,6 +1,8 @@
-"""The list of files that opens behind an `@`; the text keeps the focus."""
+"""The list that opens behind an `@`; the text keeps the focus."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from PySide6.QtCore import QPoint, QRect, Qt, Signal
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QKeyEvent
@@ -25,36 +27,51 @@ class FilePopup(QFrame):
         self.setObjectName("filePopup")
         self.setProperty("frame", "popover")
         self.setAccessibleName(self.tr("Files that match"))
-        self._list = QListWidget(self)
-        self._list.setObjectName("fileList")
-        self._list.setAccessibleName(self.tr("Files that match"))
-        self._list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._list.setUniformItemSizes(True)
-        self._list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
-        self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list = QListWidget(self)
+        self.list.setObjectName("fileList")
+        self.list.setAccessibleName(self.tr("Files that match"))
+        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.list.setUniformItemSizes(True)
+        self.list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         # Paths read from left to right in every language.
-        self._list.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
-        self._list.itemClicked.connect(lambda item: self.chosen.emit(item.text()))
-        self._list.currentTextChanged.connect(self._announce)
+        self.list.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+        self.list.itemClicked.connect(lambda item: self.chosen.emit(item.text()))
+        self.list.currentTextChanged.connect(self._announce)
         self._empty = TextLabel(self.tr("No file matches"), "subtle")
         self._empty.setContentsMargins(8, 4, 8, 4)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(4, 4, 4, 4)
-        layout.addWidget(self._list)
+        layout.addWidget(self.list)
         layout.addWidget(self._empty)
         self.hide()
 
+    def name_list(self, name: str, empty: str) -> None:
+        """Say what is listed, and what is said when nothing is."""
+        self.setAccessibleName(name)
+        self.list.setAccessibleName(name)
+        self._empty.setText(empty)
+
     def show_paths(self, paths: tuple[str, ...]) -> None:
         """Show the paths above the anchor, the first one current."""
-        self._list.clear()
-        for path in paths:
-            icon = "folder" if path.endswith("/") else "file-text"
-            self._list.addItem(QListWidgetItem(self._theme.icon(icon, "subtle", 14), path))
-        self._list.setVisible(bool(paths))
-        self._empty.setVisible(not paths)
-        if paths:
-            self._list.setCurrentRow(0)
-        self._place(len(paths))
+        icon = self._theme.icon
+        self.show_items(
+            [
+                QListWidgetItem(icon("folder" if p.endswith("/") else "file-text", "subtle", 14), p)
+                for p in paths
+            ]
+        )
+
+    def show_items(self, items: Sequence[QListWidgetItem]) -> None:
+        """Show rows above the anchor, the first one current; a row's text is what is chosen."""
+        self.list.clear()
+        for item in items:
+            self.list.addItem(item)
+        self.list.setVisible(bool(items))
+        self._empty.setVisible(not items)
+        if items:
+            self.list.setCurrentRow(0)
+        self._place(len(items))
 
     def take_key(self, event: QKeyEvent) -> bool:
         """Act on a key that belongs to an open list; True when it did."""
@@ -64,30 +81,30 @@ class FilePopup(QFrame):
         if key == Qt.Key.Key_Escape:
             self.hide()
             return True
-        if not self._list.count() or event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+        if not self.list.count() or event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             return False
         if key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
             step = 1 if key == Qt.Key.Key_Down else -1
-            self._list.setCurrentRow((self._list.currentRow() + step) % self._list.count())
+            self.list.setCurrentRow((self.list.currentRow() + step) % self.list.count())
             return True
         is_enter = key in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
         if key == Qt.Key.Key_Tab or (is_enter and not event.modifiers()):
-            self.chosen.emit(self._list.currentItem().text())
+            self.chosen.emit(self.list.currentItem().text())
             return True
         return False
 
     def _announce(self, path: str) -> None:
         # The focus stays in the text: a screen reader would not hear of the list by itself.
         if path and QAccessible.isActive():
-            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self._list, path))
+            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self.list, path))
 
     def _place(self, count: int) -> None:
         window = self._anchor.window()
         if self.parentWidget() is not window:
             self.setParent(window)
-        row = max(self._list.sizeHintForRow(0), 24) if count else 0
+        row = max(self.list.sizeHintForRow(0), 24) if count else 0
         high = min(count, _ROWS) * row + 8 if count else 0
-        self._list.setFixedHeight(high)
+        self.list.setFixedHeight(high)
         wide = min(_WIDTH, window.width() - 24)
         self.resize(wide, high + 8 if count else self._empty.sizeHint().height() + 10)
         corner = self._anchor.mapTo(window, QPoint(0, 0)) - QPoint(0, self.height() + 14)

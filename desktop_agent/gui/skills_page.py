@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
@@ -11,6 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 from desktop_agent.core.skills import Skill
 from desktop_agent.gui.models.skill_model import SkillRow, Tab, counts, rows_of, shown_rows
 from desktop_agent.gui.skills_detail import SkillDetailPane
+from desktop_agent.gui.skills_drop_zone import dropped_source
 from desktop_agent.gui.skills_list import SkillList
 from desktop_agent.gui.skills_tabs import SkillTabs
 from desktop_agent.gui.theme import Theme
@@ -26,7 +25,6 @@ from desktop_agent.gui.widgets import (
 )
 
 _BOTH_FROM = 820
-_FILES = (".zip", ".skill", ".md")
 
 
 class SkillsPage(QWidget):
@@ -263,14 +261,14 @@ class SkillsPage(QWidget):
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Take a folder, or a file that may hold skills."""
-        if _dropped(event):
+        if dropped_source(event.mimeData()):
             event.acceptProposedAction()
         else:
             event.ignore()
 
     def dropEvent(self, event: QDropEvent) -> None:
         """Look at what was dropped."""
-        path = _dropped(event)
+        path = dropped_source(event.mimeData())
         if path:
             event.acceptProposedAction()
             self.dropped.emit(path)
@@ -287,13 +285,3 @@ class _Search(SearchField):
             self.stepped.emit(event)
         else:
             super().keyPressEvent(event)
-
-
-def _dropped(event: QDragEnterEvent | QDropEvent) -> str:
-    """Return the first thing dragged that may hold skills, or nothing."""
-    for url in event.mimeData().urls():
-        if url.isLocalFile():
-            path = Path(url.toLocalFile())
-            if path.is_dir() or path.suffix.lower() in _FILES:
-                return str(path)
-    return ""

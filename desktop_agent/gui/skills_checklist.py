@@ -1,0 +1,270 @@
+"""What an address held: tick what to install, and look into each file first."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import (
+    QAbstractItemModel,
+    QEvent,
+    QModelIndex,
+    QPersistentModelIndex,
+    QRect,
+    QSize,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QFont, QKeyEvent, QMouseEvent, QPainter
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QListWidget,
+    QListWidgetItem,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop_agent.core.skill_install import FoundSkill
+from desktop_agent.gui.plain_tips import plain_tip
+from desktop_agent.gui.skills_files import SkillFileList
+from desktop_agent.gui.skills_words import content_words
+from desktop_agent.gui.theme import Theme
+from desktop_agent.gui.transcript.characters import terminal_text, with_marks
+from desktop_agent.gui.transcript.output_view import OutputView
+from desktop_agent.gui.widgets import ElidedLabel, TextLabel
+
+_Index = QModelIndex | QPersistentModelIndex
+_SKILL = int(Qt.ItemDataRole.UserRole)
+_FIRST_FILE = "SKILL.md"
+_CHECK = 24
+
+
+class SkillChecklist(QWidget):
+    """`ticked` when the choice changed; `preview_requested(folder, path)`, answered by
+    `show_preview`. What can't be installed can't be ticked, and says why.
+    """
+
+    ticked = Signal()
+    preview_requested = Signal(str, str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._replaces = False
+        self._wanted = ("", "")
+        self.setObjectName("skillChecklist")
+        self.list = QListWidget(self)
+        self.list.setObjectName("foundSkills")
+        self.list.setAccessibleName(self.tr("Skills that were found"))
+        self.list.setItemDelegate(_FoundDelegate(theme, self.list))
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list.setVerticalScrollMode(QListWidget.ScrollMode.ScrollPerPixel)
+        self.list.itemChanged.connect(lambda _: self.ticked.emit())
+        self.list.currentItemChanged.connect(lambda item, _: self._show(item))
+        self._about = TextLabel("", "muted", self)
+        self._about.setObjectName("foundAbout")
+        self._about.setWordWrap(True)
+        self._files = SkillFileList(theme, self)
+        self._files.chosen.connect(self._ask)
+        self._path = ElidedLabel("", Qt.TextElideMode.ElideMiddle, "section", self)
+        self._text = OutputView(theme, self.tr("The file's text"), self)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(theme.space("m"))
+        layout.addWidget(self.list, 4)
+        far = QVBoxLayout()
+        far.setSpacing(theme.space("s"))
+        for widget in (self._about, self._files, self._path):
+            far.addWidget(widget)
+        far.addWidget(self._text, 1)
+        layout.addLayout(far, 5)
+
+    def show_found(self, skills: tuple[FoundSkill, ...]) -> None:
+        """List what was found; all that can be installed without replacing is ticked."""
+        self.list.blockSignals(True)
+        self.list.clear()
+        for skill in skills:
+            self.list.addItem(self._item(skill))
+        self.list.blockSignals(False)
+        self.set_replacing(False)
+        if skills:
+            self.list.setCurrentRow(0)
+            self._show(self.list.currentItem())
+
+    def set_replacing(self, replaces: bool) -> None:
+        """Offer what would replace a skill that is there, or leave it out."""
+        self._replaces = replaces
+        self.list.blockSignals(True)
+        for item in self._items():
+            skill: FoundSkill = item.data(_SKILL)
+            is_free = not skill.problem and (replaces or not skill.clash)
+            flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+            item.setFlags(flags | Qt.ItemFlag.ItemIsUserCheckable if is_free else flags)
+            if not is_free:
+                item.setCheckState(Qt.CheckState.Unchecked)
+            elif skill.clash or not replaces:
+                item.setCheckState(Qt.CheckState.Checked)
+        self.list.blockSignals(False)
+        self.list.viewport().update()
+        self.ticked.emit()
+
+    def has_clash(self) -> bool:
+        """Whether something found is there already."""
+        return any(
+            item.data(_SKILL).clash and not item.data(_SKILL).problem for item in self._items()
+        )
+
+    def chosen(self) -> tuple[str, ...]:
+        """Return the folders of what is ticked."""
+        return tuple(
+            item.data(_SKILL).folder
+            for item in self._items()
+            if item.checkState() == Qt.CheckState.Checked
+        )
+
+    def show_preview(self, folder: str, path: str, text: str) -> None:
+        """Show a file's text, if it is still the one that is looked at."""
+        if (folder, path) == self._wanted:
+            self._path.set_text(path)
+            self._text.set_whole(terminal_text(text))
+
+    def _items(self) -> list[QListWidgetItem]:
+        return [self.list.item(number) for number in range(self.list.count())]
+
+    def _item(self, skill: FoundSkill) -> QListWidgetItem:
+        item = QListWidgetItem(skill.name)
+        item.setData(_SKILL, skill)
+        item.setCheckState(Qt.CheckState.Unchecked)
+        words = (skill.name, *_lines(skill))
+        item.setData(Qt.ItemDataRole.AccessibleTextRole, ", ".join(word for word in words if word))
+        item.setToolTip(plain_tip(skill.description))
+        return item
+
+    def _show(self, item: QListWidgetItem | None) -> None:
+        if item is None:
+            return
+        skill: FoundSkill = item.data(_SKILL)
+        lines = [skill.description, *skill.warnings]
+        if skill.license:
+            lines.append(self.tr("Licence: {words}").format(words=skill.license))
+        if skill.compatibility:
+            lines.append(self.tr("Made for: {words}").format(words=skill.compatibility))
+        self._about.setText(with_marks("\n".join(line for line in lines if line)))
+        self._files.show_files(skill.files)
+        paths = [file.path for file in skill.files]
+        self._path.set_text("")
+        self._text.set_whole("")
+        if paths:
+            self._ask(_FIRST_FILE if _FIRST_FILE in paths else paths[0])
+
+    def _ask(self, path: str) -> None:
+        item = self.list.currentItem()
+        if item is None:
+            return
+        self._wanted = (item.data(_SKILL).folder, path)
+        self._files.mark(path)
+        self.preview_requested.emit(*self._wanted)
+
+
+def _lines(skill: FoundSkill) -> tuple[str, str, str]:
+    """Return what stands below the name: what it is for, what is in it, what is in the way."""
+    about = skill.problem or skill.description
+    return about, content_words(skill.scripts, skill.allowed_tools), skill.clash
+
+
+class _FoundDelegate(QStyledItemDelegate):
+    """The box is Qt's own; below the name stands what the skill is and holds."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+        """Return the height of three lines, or of four."""
+        small = self._theme.text_px("small")
+        lines = 3 if index.data(_SKILL).clash else 2
+        return QSize(120, self._theme.text_px("ui") + round(lines * small * 1.5) + 26)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+        """Draw box and words, mirrored where the window is."""
+        theme = self._theme
+        skill: FoundSkill = index.data(_SKILL)
+        rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
+        state: QStyle.StateFlag = option.state  # pyright: ignore[reportAttributeAccessIssue]
+        is_free = bool(index.flags() & Qt.ItemFlag.ItemIsUserCheckable)
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        is_selected = bool(state & QStyle.StateFlag.State_Selected)
+        if is_selected or state & QStyle.StateFlag.State_MouseOver:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(theme.color("active" if is_selected else "hover"))
+            painter.drawRoundedRect(rect.adjusted(1, 1, -1, -1), 8, 8)
+        faint = "muted" if is_selected else "subtle"
+        about, inside, clash = _lines(skill)
+        lines = [(skill.name, "fg" if is_free else "muted", theme.font("ui", "semibold"))]
+        small = theme.font("small")
+        lines.append((about, "err" if skill.problem else "muted", small))
+        lines.append((inside, "warn" if skill.scripts or skill.allowed_tools else faint, small))
+        if clash:
+            lines.append((clash, "warn", small))
+        if is_free:
+            self._paint_box(painter, option, index)
+        self._paint_lines(painter, option, lines)
+        painter.restore()
+
+    def _paint_box(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+        theme, size = self._theme, self._theme.icon_px(16)
+        box = self._box(option)
+        is_on = index.data(Qt.ItemDataRole.CheckStateRole) == Qt.CheckState.Checked
+        painter.setPen(theme.color("accentFill" if is_on else "line3"))
+        painter.setBrush(theme.color("accentFill" if is_on else "canvas"))
+        painter.drawRoundedRect(box, 4, 4)
+        if is_on:
+            mark = theme.pixmap("check", "onAccent", size - 4, painter.device().devicePixelRatioF())
+            painter.drawPixmap(box.left() + 2, box.top() + 2, mark)
+
+    def _paint_lines(
+        self, painter: QPainter, option: QStyleOptionViewItem, lines: list[tuple[str, str, QFont]]
+    ) -> None:
+        rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
+        direction: Qt.LayoutDirection = option.direction  # pyright: ignore[reportAttributeAccessIssue]
+        top = rect.top() + 8
+        near = QStyle.visualAlignment(direction, Qt.AlignmentFlag.AlignLeft)
+        flags = int(near | Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignAbsolute)
+        edge = 12 + self._theme.icon_px(_CHECK)
+        for text, token, font in lines:
+            painter.setFont(font)
+            painter.setPen(self._theme.color(token))
+            high = round(painter.fontMetrics().height() * 1.15)
+            box = QRect(rect.left() + edge, top, rect.width() - edge - 10, high)
+            line = with_marks(" ".join(text.split()))
+            shown = painter.fontMetrics().elidedText(line, Qt.TextElideMode.ElideRight, box.width())
+            painter.drawText(QStyle.visualRect(direction, rect, box), flags, f"\u2068{shown}\u2069")
+            top += high
+
+    def _box(self, option: QStyleOptionViewItem) -> QRect:
+        rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
+        direction: Qt.LayoutDirection = option.direction  # pyright: ignore[reportAttributeAccessIssue]
+        size = self._theme.icon_px(16)
+        box = QRect(rect.left() + 10, rect.top() + 9, size, size)
+        return QStyle.visualRect(direction, rect, box)
+
+    def editorEvent(
+        self,
+        event: QEvent,
+        model: QAbstractItemModel,
+        option: QStyleOptionViewItem,
+        index: _Index,
+    ) -> bool:
+        """Tick on a click on the box, and on Space."""
+        if not index.flags() & Qt.ItemFlag.ItemIsUserCheckable:
+            return False
+        is_wished = isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Space
+        if isinstance(event, QMouseEvent) and event.type() == QEvent.Type.MouseButtonRelease:
+            near = self._box(option).adjusted(-8, -8, 8, 8)
+            is_wished = near.contains(event.position().toPoint())
+        if not is_wished:
+            return False
+        is_on = index.data(Qt.ItemDataRole.CheckStateRole) == Qt.CheckState.Checked
+        state = Qt.CheckState.Unchecked if is_on else Qt.CheckState.Checked
+        return model.setData(index, state, Qt.ItemDataRole.CheckStateRole)
