@@ -1,0 +1,211 @@
+"""Skills over http: zips and repositories from real servers, with everything that goes wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from desktop_agent.adapters.skill_intake import Limits
+from desktop_agent.core.skill_install import SkillLibraryError
+from tests.adapters.loopback import mute, serve, status
+from tests.adapters.skill_sources import Home, git_over_http, make_repository, skill_text, zipped
+
+TWO = {
+    "two-main/skills/alpha/SKILL.md": skill_text("alpha"),
+    "two-main/skills/beta/SKILL.md": skill_text("beta"),
+    "two-main/LICENSE": "MIT",
+}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "home")
+
+
+def _zip(content: bytes):
+    async def answer(_: web.Request) -> web.Response:
+        return web.Response(body=content, content_type="application/zip")
+
+    return answer
+
+
+def _to(target: str):
+    async def answer(_: web.Request) -> web.Response:
+        return web.Response(status=302, headers={"Location": target})
+
+    return answer
+
+
+async def test_a_zip_on_the_web_is_installed_and_updated(home: Home) -> None:
+    library = home.library()
+    routes = {"/two.zip": _zip(zipped(TWO)), "/latest.zip": _to("/two.zip")}
+    async with serve(routes) as server:
+        fetched = await library.fetch(f"{server.url}/latest.zip")
+        assert [skill.name for skill in fetched.skills] == ["alpha", "beta"]
+        folder = fetched.skills[0].folder
+        assert await library.install(fetched.id, [folder], target="mine") == ("alpha",)
+        assert await library.check_update(str(home.mine / "alpha")) is None
+        newer = {**TWO, "two-main/skills/alpha/SKILL.md": skill_text("alpha", "Newer.")}
+        routes["/two.zip"] = _zip(zipped(newer))
+        update = await library.check_update(str(home.mine / "alpha"))
+        assert update is not None
+        assert "+Newer." in update.diff
+    await library.close()
+
+
+async def test_a_repository_is_fetched_over_http_with_the_commit_pinned(
+    tmp_path: Path, home: Home
+) -> None:
+    files = {name.removeprefix("two-main/"): text for name, text in TWO.items()}
+    repo = make_repository(tmp_path / "served/team/two", files)
+    library = home.library()
+    answer = git_over_http(tmp_path / "served")
+    async with serve({}, otherwise=answer) as server:
+        whole = await library.fetch(f"{server.url}/team/two")
+        one = await library.fetch(f"{server.url}/team/two/tree/main/skills/beta?tab=readme#top")
+        linked = await library.fetch(f"{server.url}/team/two/-/blob/main/skills/beta/SKILL.md")
+        for address, words in {
+            "team/none": "no git repository at that address",
+            "team/two/tree/nothing/skills": "no branch or tag nothing",
+            "team/two/tree/main/nowhere": "no folder nowhere",
+            f"team/two/tree/{'0' * 40}": "no such commit",
+        }.items():
+            with pytest.raises(SkillLibraryError, match=words):
+                await library.fetch(f"{server.url}/{address}")
+    assert [skill.name for skill in whole.skills] == ["alpha", "beta"]
+    assert [skill.folder for skill in one.skills] == ["skills/beta"]
+    assert [skill.folder for skill in linked.skills] == ["skills/beta"]
+    assert whole.commit == one.commit == repo.head
+    await library.close()
+
+
+async def test_a_skill_md_on_the_web_is_a_skill(home: Home) -> None:
+    async def text(_: web.Request) -> web.Response:
+        return web.Response(text=skill_text("alpha"))
+
+    library = home.library()
+    async with serve({"/notes/alpha.md": text}) as server:
+        fetched = await library.fetch(f"{server.url}/notes/alpha.md")
+        assert await library.install(fetched.id, [""], target="mine") == ("alpha",)
+    await library.close()
+
+
+async def test_what_a_server_can_answer_wrongly_is_said_in_words(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def large(_: web.Request) -> web.StreamResponse:
+        return web.Response(body=b"PK\x03\x04" + b"\0" * 300_000)
+
+    async def endless(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        response.enable_chunked_encoding()
+        await response.prepare(request)
+        for _ in range(100):
+            await response.write(b"\0" * 10_000)
+        return response
+
+    async def packed(_: web.Request) -> web.StreamResponse:
+        body = gzip.compress(zipped(TWO))
+        return web.Response(body=body, headers={"Content-Encoding": "gzip"})
+
+    routes = {
+        "/login.zip": lambda _: status(403, {}),
+        "/gone.zip": lambda _: status(404, {}),
+        "/broken.zip": lambda _: status(500, {}),
+        "/page.zip": lambda _: status(200, {"not": "a zip"}),
+        "/large.zip": large,
+        "/endless.zip": endless,
+        "/packed.zip": packed,
+        "/circle.zip": _to("/circle.zip"),
+        "/ftp.zip": _to("ftp://127.0.0.1/x.zip"),
+        "/plain.zip": _to("http://example.org/x.zip"),
+        "/named.zip": _to("https://me:secret@example.org/x.zip"),
+    }
+    library = home.library(Limits(size=200_000))
+    async with serve(routes) as server:
+        for name, words in {
+            "login": "asks for a sign-in",
+            "gone": "nothing at that address",
+            "broken": r"answered with an error \(500\)",
+            "page": "That is not a skill",
+            "large": "larger than 0 MB",
+            "endless": "larger than 0 MB",
+            "packed": "packs its answer",
+            "circle": "without an end",
+            "ftp": "not encrypted",
+            "plain": "not encrypted",
+            "named": "asks for a sign-in",
+        }.items():
+            with pytest.raises(SkillLibraryError, match=words):
+                await library.fetch(f"{server.url}/{name}.zip")
+    with pytest.raises(SkillLibraryError, match="can't be reached"):
+        await library.fetch(f"{server.url}/off.zip")
+    monkeypatch.setattr("desktop_agent.adapters.skill_download._SILENCE_S", 0.2)
+    async with mute() as url:
+        with pytest.raises(SkillLibraryError, match="did not answer in time"):
+            await library.fetch(f"{url}/silent.zip")
+    await library.close()
+
+
+async def test_a_page_on_the_web_can_not_send_the_app_into_a_private_network(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first host counts as public here: no test may depend on the internet."""
+    from desktop_agent.adapters import skill_download
+
+    asked: list[str] = []
+    real = skill_download._is_private
+
+    async def first_is_public(host: str) -> bool:
+        asked.append(host)
+        return host != "127.0.0.1" and await real(host)
+
+    monkeypatch.setattr(skill_download, "_is_private", first_is_public)
+    library = home.library()
+    async with serve({"/a.zip": _to("https://10.0.0.1/a.zip")}) as server:
+        with pytest.raises(SkillLibraryError, match="in a private network"):
+            await library.fetch(f"{server.url}/a.zip")
+    assert asked == ["10.0.0.1", "127.0.0.1"]
+    await library.close()
+
+
+async def test_a_fetch_that_is_given_up_ends_git_and_leaves_nothing(
+    tmp_path: Path, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "tmp"
+    place.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(place))
+    asked, over = asyncio.Event(), asyncio.Event()
+
+    async def wait(_: web.Request) -> web.StreamResponse:
+        asked.set()
+        await over.wait()
+        return web.Response()
+
+    library = home.library()
+    async with serve({}, otherwise=wait) as server:
+        job = asyncio.create_task(library.fetch(f"{server.url}/team/slow"))
+        await asyncio.wait_for(asked.wait(), 10)
+        assert _processes_of(str(place)) != []
+        job.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await job
+        assert list(place.iterdir()) == []
+        assert _processes_of(str(place)) == []
+        over.set()
+    await library.close()
+
+
+def _processes_of(word: str) -> list[str]:
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if word.encode() in (folder / "environ").read_bytes():
+                found.append((folder / "cmdline").read_text().replace("\0", " "))
+        except OSError:
+            continue
+    return found
