@@ -12,7 +12,8 @@ from urllib.request import url2pathname
 from desktop_agent.core.skill_install import SkillLibraryError
 
 _SHORT = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
-_SCP = re.compile(r"(?:[\w.-]+@)?[\w][\w.-]*:(?!//)[^\s]+")
+# `git@host:team/name.git`. With a second colon it would be the name of a transport program.
+_SCP = re.compile(r"(?:\w[\w.-]*@\w[\w.-]*|\w[\w-]*\.[\w.-]+):(?![:/]{2})[\w~/][^\s:]*")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 # Where forges put the branch and the folder: /tree/, /blob/, /raw/, /-/tree/, /src/branch/.
 _GITLAB = re.compile(r"(?P<repository>/.+?)/-/(?:tree|blob|raw)/(?P<rest>.+)")
