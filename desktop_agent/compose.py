@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from desktop_agent import paths
 from desktop_agent.adapters import settings_file
@@ -27,6 +28,7 @@ from desktop_agent.tools.jobs import Jobs
 _log = logging.getLogger(__name__)
 
 SESSIONS_FILE = "sessions.db"
+_OWN_SKILLS = "skills"
 
 _DAMAGED = (
     "The file of your sessions was damaged. What could be read of it is here; the damaged file "
@@ -49,6 +51,25 @@ class SettingsFile:
         settings_file.save(self.path, settings)
 
 
+class LazyLibrary:
+    """The skill library, made when it is first asked for: it brings all of https and archives."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+        self._made: Any = None
+
+    def get(self) -> Any:
+        """Return the SkillLibrary."""
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+    async def close(self) -> None:
+        """Let go of what it holds."""
+        if self._made is not None:
+            await self._made.close()
+
+
 @dataclass(frozen=True, slots=True)
 class Backend:
     """Everything behind the bridge. Made, used and closed on the engine thread."""
@@ -59,13 +80,20 @@ class Backend:
     secrets: Secrets
     catalog: ModelCatalog
     settings: SettingsFile
+    library: LazyLibrary
     warming: asyncio.Task[None] | None = None
+
+    @property
+    def skills(self) -> Any:
+        """What installs, updates and removes skills."""
+        return self.library.get()
 
     async def close(self) -> None:
         """Stop every agent, then let go of the model host and the sessions file."""
         if self.warming is not None:
             self.warming.cancel()
         try:
+            await self.library.close()
             await self.engine.close()
         finally:
             try:
@@ -111,8 +139,9 @@ async def compose(
         store.close()
         raise
     catalog = ModelCatalog(secrets, model)
+    library = LazyLibrary(lambda: _library(data_dir, config_dir, engine.rescan_skills))
     warming = asyncio.create_task(_warm(model)) if is_warmed else None
-    return Backend(engine, model, store, secrets, catalog, file, warming)
+    return Backend(engine, model, store, secrets, catalog, file, library, warming)
 
 
 async def _warm(model: HostedModel) -> None:
@@ -133,12 +162,23 @@ def _tools() -> Sequence[Tool]:
 def _skills(data_dir: Path, config_dir: Path) -> Skills:
     shared = paths.shared_folders()
     places = Places(
-        mine=data_dir / "skills",
+        mine=data_dir / _OWN_SKILLS,
         other_apps=[folder / "skills" for folder in shared],
         bundled=paths.builtin_skills(),
         roles=[config_dir / "agents", *(folder / "agents" for folder in shared)],
     )
     return Skills(places, SkillState(config_dir))
+
+
+def _library(data_dir: Path, config_dir: Path, changed: Callable[[], None]) -> Any:
+    from desktop_agent.adapters.skill_library import SkillLibrary
+
+    return SkillLibrary(
+        mine=data_dir / _OWN_SKILLS,
+        removed=data_dir / "removed",
+        config_dir=config_dir,
+        changed=changed,
+    )
 
 
 def _on_host_died() -> None:

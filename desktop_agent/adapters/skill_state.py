@@ -1,5 +1,4 @@
-"""What is kept about skills between runs: switches, uses, origins; and which
-folders are trusted.
+"""What is kept about skills between runs: switches and uses; and which folders are trusted.
 
 Two files in the settings' folder, `skills.json` and `trust.json`. A folder never says anything
 about itself here: what it brings is trusted by its digests, which only the person adds.
@@ -15,24 +14,12 @@ from typing import TypeVar
 
 import msgspec
 
+from desktop_agent.adapters import skill_origins
 from desktop_agent.adapters.lenient import convert_leniently
 from desktop_agent.adapters.private_file import damaged_name, write_private
 from desktop_agent.engine.trust import TrustRecord
 
 _log = logging.getLogger(__name__)
-
-
-class Origin(msgspec.Struct, frozen=True):
-    """Where an installed skill came from. `source` can be fetched again.
-
-    `commit` is empty unless it is a git repository, `folder` is the skill's place in there.
-    `digest` is over the files as they were installed.
-    """
-
-    source: str = ""
-    commit: str = ""
-    folder: str = ""
-    digest: str = ""
 
 
 class _Kept(msgspec.Struct, frozen=True):
@@ -41,7 +28,6 @@ class _Kept(msgspec.Struct, frozen=True):
     switches: dict[str, bool] = {}
     here: dict[str, dict[str, bool]] = {}
     used: dict[str, int] = {}
-    origins: dict[str, Origin] = {}
 
 
 class _Folder(msgspec.Struct, frozen=True):
@@ -69,6 +55,9 @@ class SkillState:
     def __init__(self, config_dir: Path) -> None:
         self._skills_file = config_dir / "skills.json"
         self._trust_file = config_dir / "trust.json"
+        self._origins_file = config_dir / skill_origins.ORIGINS_FILE
+        self._origins: dict[str, skill_origins.Origin] = {}
+        self._origins_mark = (0, 0)
         self._guard = threading.RLock()
         self._skills: _Kept | None = None
         self._trusted: _Trusted | None = None
@@ -113,24 +102,13 @@ class SkillState:
 
     def source_of(self, directory: str) -> tuple[str, str]:
         """Return where a skill was installed from and its commit; empty when unknown."""
-        origin = self.origin_of(directory) or Origin()
-        return origin.source, origin.commit
-
-    def origin_of(self, directory: str) -> Origin | None:
-        """Return where the skill in a real directory was installed from."""
-        return self._kept().origins.get(directory)
-
-    def set_origin(self, directory: str, origin: Origin | None) -> None:
-        """Keep where a skill was installed from; None forgets."""
-
-        def changed(kept: _Kept) -> _Kept:
-            origins = dict(kept.origins)
-            origins.pop(directory, None)
-            if origin is not None:
-                origins[directory] = origin
-            return msgspec.structs.replace(kept, origins=origins)
-
-        self._change_skills(changed)
+        with self._guard:
+            mark = _mark(self._origins_file)
+            if mark != self._origins_mark:
+                self._origins = skill_origins.origins(self._origins_file.parent)
+                self._origins_mark = mark
+            known = self._origins.get(directory, skill_origins.Origin(""))
+        return known.source, known.commit
 
     def _kept(self) -> _Kept:
         with self._guard:
@@ -162,6 +140,14 @@ class SkillState:
                 folders[root] = _Folder(dict(record.digests), record.is_ignored)
             self._trusted = _Trusted(folders)
             _save(self._trust_file, self._trusted)
+
+
+def _mark(path: Path) -> tuple[int, int]:
+    try:
+        status = path.stat()
+    except OSError:
+        return 0, 0
+    return status.st_mtime_ns, status.st_ino
 
 
 def _load(path: Path, kind: type[_Record]) -> _Record:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
-from xml.sax.saxutils import escape
 
 import msgspec
 
@@ -18,7 +17,7 @@ from desktop_agent.engine.instructions import Instructions
 from desktop_agent.engine.role_files import RoleFile
 from desktop_agent.engine.roles import Role
 from desktop_agent.engine.skill_needs import missing_needs
-from desktop_agent.engine.skill_rules import DESCRIPTION_LENGTH
+from desktop_agent.engine.skill_rules import DESCRIPTION_LENGTH, escaped
 from desktop_agent.engine.skill_scan import Found, Place, Scanner
 from desktop_agent.engine.trust import Brought, TrustRecord
 
@@ -217,4 +216,4 @@ def _judged_skills(
 
 def _one_line(text: str, limit: int = 4096) -> str:
     flat = " ".join(text.split())
-    return escape(flat if len(flat) <= limit else f"{flat[: limit - 1]}…", {'"': "&quot;"})
+    return escaped(flat if len(flat) <= limit else f"{flat[: limit - 1]}…")

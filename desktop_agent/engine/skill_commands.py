@@ -59,6 +59,10 @@ class SkillCommands:
         """Return a skill with its text and files; None when it is gone."""
         return await self._skills.detail(root, directory) if self._skills is not None else None
 
+    async def brought(self, root: str) -> tuple[SkillFile, ...]:
+        """Return the instruction and role files that a folder brings, trusted or not."""
+        return await self._skills.brought(root) if self._skills is not None else ()
+
     async def instructions(self, root: str) -> tuple[SkillFile, ...]:
         """Return the instruction files of a folder that are in use."""
         if self._skills is None:

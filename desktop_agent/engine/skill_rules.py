@@ -45,6 +45,13 @@ def visible(text: str) -> str:
     return _UNSEEN.sub("", text)
 
 
+def escaped(text: str) -> str:
+    """Return the text as it may stand between tags and in their attributes."""
+    for sign, name in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;")):
+        text = text.replace(sign, name)
+    return text
+
+
 def has_unseen(text: str) -> bool:
     """Whether the text holds such characters."""
     return _UNSEEN.search(text) is not None

@@ -7,7 +7,6 @@ import logging
 import time
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from xml.sax.saxutils import quoteattr
 
 from desktop_agent.core.events import EngineFailed, Event, SkillsChanged
 from desktop_agent.core.skills import Skill, SkillDetail, SkillFile, TrustDecision
@@ -16,7 +15,7 @@ from desktop_agent.engine import catalog as catalogs
 from desktop_agent.engine import skill_files, skill_needs, trust
 from desktop_agent.engine.catalog import Catalog, Findings, Places, SkillMemory
 from desktop_agent.engine.front_matter import split
-from desktop_agent.engine.skill_rules import visible
+from desktop_agent.engine.skill_rules import escaped, visible
 from desktop_agent.engine.skill_scan import Scanner
 from desktop_agent.engine.trust import TrustRecord
 
@@ -148,6 +147,16 @@ class Skills:
                 return await asyncio.to_thread(_detail, skill, self._bounds(root, skill))
         return None
 
+    async def brought(self, root: str) -> tuple[SkillFile, ...]:
+        """Return the instruction and role files that a folder brings, trusted or not."""
+        await self.ready(root)
+        found = self._findings.get(root, Findings())
+        roles = [
+            (found.relative(one.path), len(one.role.instructions)) for one in found.folder_roles
+        ]
+        files = [(one.path, one.size) for one in found.instructions]
+        return tuple(SkillFile(path, size) for path, size in (*files, *roles))
+
     def _usable(self, root: str, name: str) -> Skill:
         named = [skill for skill in self.catalog(root).skills if skill.name == name]
         for skill in named:
@@ -251,9 +260,8 @@ def skill_text(skill: Skill, body: str, listed: tuple[skill_files.Entry, ...]) -
     body = visible(body)
     if len(body) > _LONGEST_BODY:
         body = f"{body[:_LONGEST_BODY]}\n\n[It goes on: read the rest of {skill.location}.]"
-    attributes = f"name={quoteattr(skill.name)} location={quoteattr(skill.location)}"
     lines: list[str] = [
-        f"<skill {attributes}>",
+        f'<skill name="{escaped(skill.name)}" location="{escaped(skill.location)}">',
         body,
         "",
         f"Paths in this text are relative to the skill's folder: {skill.directory}",
