@@ -1,6 +1,7 @@
 """Kills the app at random moments of its work and looks at what the next start finds.
 
-`python -m tests.e2e.kill_trial 100` does it 100 times and prints what was found.
+`python -m tests.e2e.kill_trial 100` does it 100 times and prints what was found;
+`python -m tests.e2e.kill_trial 100 window` does it with the window.
 """
 
 from __future__ import annotations
@@ -123,6 +124,7 @@ class Trial:
         self._notes: list[str] = []
         self._ended: dict[str, str] = {}
         self._last_request: Received | None = None
+        self._session = SESSION
         self._folder.mkdir(parents=True)
         mark = self._folder / "mark"
         mark.write_text(MARK)
@@ -189,9 +191,7 @@ class Trial:
 
     def _killed(self, provider: LoopbackProvider) -> Shown:
         note = f"note-{len(self._notes)}-{self.tally.kills}-{self._chance.randrange(10**9)}"
-        command = [sys.executable, "-m", "desktop_agent", "run", note, "--output", "jsonl"]
-        command += ["--workspace", str(self._folder), "--session", SESSION, "--mode", "ask"]
-        command += ["--model", provider.model, "--api-base", provider.api_base]
+        command = self._command(note, provider)
         wanted = self._chance.randint(1, 160)
         late = self._chance.choice([0.0, 0.0, self._chance.random() * 0.08])
         process = subprocess.Popen(
@@ -213,6 +213,11 @@ class Trial:
         if len(lines) < wanted:
             self._fault(f"the run ended by itself: {lines[-1:]}")
         return self._read(lines, died, host)
+
+    def _command(self, note: str, provider: LoopbackProvider) -> list[str]:
+        command = [sys.executable, "-m", "desktop_agent", "run", note, "--output", "jsonl"]
+        command += ["--workspace", str(self._folder), "--session", SESSION, "--mode", "ask"]
+        return [*command, "--model", provider.model, "--api-base", provider.api_base]
 
     def _read(self, lines: list[tuple[float, bytes]], died: float, host: int | None) -> Shown:
         events: list[Event] = []
@@ -238,7 +243,7 @@ class Trial:
         with closing(SqliteStore(self._data / SESSIONS_FILE)) as store:
             if store.set_aside is not None:
                 self._fault("the sessions file was damaged")
-            kept = store.page(SESSION, None, 10**6).events  # type: ignore[arg-type]
+            kept = store.page(self._session, None, 10**6).events  # type: ignore[arg-type]
         counts = Counter(msgspec.json.encode(event) for event in kept)
         for event in shown.events:
             if isinstance(event, PROMISED):
@@ -292,11 +297,11 @@ class Trial:
         with closing(SqliteStore(self._data / SESSIONS_FILE)) as store:
             if not store.sessions():
                 return ()
-            return store.page(SESSION, None, 10**6).events  # type: ignore[arg-type]
+            return store.page(self._session, None, 10**6).events  # type: ignore[arg-type]
 
     def _history(self) -> tuple[Message, ...]:
         with closing(SqliteStore(self._data / SESSIONS_FILE)) as store:
-            agents = store.load_agents(SESSION) if store.sessions() else ()  # type: ignore[arg-type]
+            agents = store.load_agents(self._session) if store.sessions() else ()  # type: ignore[arg-type]
         return agents[0].history if agents else ()
 
     def _check_history(self, history: tuple[Message, ...]) -> None:
@@ -330,7 +335,7 @@ class Trial:
 
     def _waiting_and_said(self) -> Iterator[str]:
         with closing(SqliteStore(self._data / SESSIONS_FILE)) as store:
-            for agent in store.load_agents(SESSION):  # type: ignore[arg-type]
+            for agent in store.load_agents(self._session):  # type: ignore[arg-type]
                 yield from (note.text for note in (*agent.inbox, *agent.unconfirmed))
                 for message in agent.history:
                     # A note that waits again has left its message.
@@ -348,6 +353,26 @@ class Trial:
 
     def _fault(self, words: str) -> None:
         self.tally.faults.append(words)
+
+
+class WindowTrial(Trial):
+    """The same with the real window, which opens its last session by itself."""
+
+    def _command(self, note: str, provider: LoopbackProvider) -> list[str]:
+        folder = "" if self._happenings() else str(self._folder)
+        command = [sys.executable, "-m", "tests.e2e.window_run", note, folder]
+        return [*command, provider.model, provider.api_base]
+
+    def _happenings(self) -> tuple[Event, ...]:
+        with closing(SqliteStore(self._data / SESSIONS_FILE)) as store:
+            sessions = store.sessions()
+        if sessions:
+            self._session = sessions[0].id
+        return super()._happenings()
+
+    def _check_kept(self, shown: Shown) -> None:
+        self._happenings()  # the first kill has made the session
+        super()._check_kept(shown)
 
 
 def _host_of(pid: int) -> int | None:
@@ -374,12 +399,14 @@ def _is_over(pid: int) -> bool:
         os.close(descriptor)
 
 
-def kill_many(place: Path, kills: int, seed: int, lanes: int = 2) -> Tally:
+def kill_many(
+    place: Path, kills: int, seed: int, lanes: int = 2, kind: type[Trial] = Trial
+) -> Tally:
     """Kill so many times in all, in several sessions at once: a start is mostly waiting."""
     shares = [kills // lanes + (lane < kills % lanes) for lane in range(lanes)]
-    trials = [Trial(place / f"lane-{lane}", seed + lane) for lane in range(lanes)]
+    trials = [kind(place / f"lane-{lane}", seed + lane) for lane in range(lanes)]
     with ThreadPoolExecutor(lanes) as pool:
-        tallies = list(pool.map(Trial.run, trials, shares))
+        tallies = list(pool.map(kind.run, trials, shares))
     whole = Tally()
     for tally in tallies:
         whole.kills += tally.kills
@@ -398,6 +425,7 @@ if __name__ == "__main__":
         print(f"seed {seed}", flush=True)
         # Connections that end in the middle are what this is about.
         logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
-        result = kill_many(Path(directory), int(sys.argv[1]), seed, lanes=4)
+        kind = WindowTrial if "window" in sys.argv[2:] else Trial
+        result = kill_many(Path(directory), int(sys.argv[1]), seed, lanes=4, kind=kind)
         print(result)
         sys.exit(bool(result.faults))

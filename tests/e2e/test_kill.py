@@ -7,17 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.kill_trial import kill_many
-
-KILLS = 12
+from tests.e2e.kill_trial import Trial, WindowTrial, kill_many
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux to follow processes")
+@pytest.mark.parametrize(("kind", "kills"), [(Trial, 12), (WindowTrial, 6)])
 def test_after_a_kill_all_that_was_shown_is_there_and_no_command_runs_again(
-    tmp_path: Path,
+    kind: type[Trial], kills: int, tmp_path: Path
 ) -> None:
     seed = random.randrange(10**6)
-    tally = kill_many(tmp_path, KILLS, seed)
+    tally = kill_many(tmp_path, kills, seed, kind=kind)
     assert not tally.faults, (seed, tally.faults)
-    assert tally.kills == KILLS
-    assert tally.shown > KILLS, tally
+    assert tally.kills == kills
+    assert tally.shown > kills, tally

@@ -1,0 +1,89 @@
+"""The real window as a program: sends a note, answers what is asked, prints all it was shown.
+
+`python -m tests.e2e.window_run NOTE FOLDER MODEL API_BASE`; the lines are those of
+`desktop-agent run --output jsonl`, written when the window has taken the events.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import msgspec
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+from PySide6.QtCore import QTimer
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPlainTextEdit
+
+from desktop_agent.app import _compose
+from desktop_agent.core.approvals import AllowOnce, Deny
+from desktop_agent.core.events import (
+    ApprovalRequested,
+    Event,
+    QuestionAsked,
+    SessionOpened,
+    SessionsChanged,
+    SkillsChanged,
+)
+from desktop_agent.core.settings import Settings
+from desktop_agent.gui.bridge import Bridge
+from desktop_agent.gui.main_window import MainWindow
+from desktop_agent.gui.shell import make_application, run_loop, wait_for_paint
+from desktop_agent.gui.theme import Theme
+
+
+class Person:
+    """Types one note when the session is there, and answers whatever is asked."""
+
+    def __init__(self, window: MainWindow, bridge: Bridge, note: str) -> None:
+        self._window, self._bridge, self._note = window, bridge, note
+        self._answers = 0
+
+    def take(self, batch: Sequence[Event]) -> None:
+        """Write the events out, as the window has them now, and react."""
+        lines = [msgspec.json.encode(event) for event in batch if not _is_state(event)]
+        if lines:
+            os.write(sys.stdout.fileno(), b"\n".join(lines) + b"\n")
+        for event in batch:
+            match event:
+                case SessionOpened() if self._note:
+                    QTimer.singleShot(0, self._send)
+                case ApprovalRequested(request=request):
+                    self._answers += 1
+                    answer = AllowOnce() if self._answers % 2 else Deny("Not now.")
+                    self._bridge.post("decide", request.id, answer)
+                case QuestionAsked(question=question):
+                    self._bridge.post("answer", question.id, "The first one.")
+                case _:
+                    pass
+
+    def _send(self) -> None:
+        note, self._note = self._note, ""
+        box = self._window.findChild(QPlainTextEdit, "composerText")
+        if note and box is not None:
+            box.setPlainText(note)
+            QTest.keyClick(box, "\r")
+
+
+def _is_state(event: Event) -> bool:
+    return isinstance(event, SessionOpened | SessionsChanged | SkillsChanged)
+
+
+def main() -> int:
+    note, folder, model, api_base = sys.argv[1:5]
+    app = make_application()
+    bridge = Bridge(app)
+    settings = Settings(model=model, api_base=api_base, mode="ask", reduce_motion=True)
+    window = MainWindow(Theme(app), bridge, settings, folder or None)
+    person = Person(window, bridge, note)
+    bridge.received.connect(person.take)
+    window.show()
+    wait_for_paint(window)
+    return run_loop(app, window, bridge, _compose)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
