@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import stat
 import subprocess
@@ -386,6 +387,41 @@ def test_a_run_ends_only_when_the_last_subagent_has_reported(folder: Path) -> No
     assert ended.text == "Both have reported."
     steps = [e.usage.input_tokens or 0 for e in lines if isinstance(e, StepEnded)]
     assert ended.usage.input_tokens == sum(steps)
+
+
+def test_a_subagents_question_is_its_parents_to_answer(folder: Path) -> None:
+    """Only what no parent answers is answered for the person who is not there."""
+
+    def answers(request: Received) -> Say | Calls:
+        asked = re.search(r"\[Question from beta \((sa_\w+)\)\]", "\n".join(request.user_texts))
+        if asked and "Answered" not in "".join(request.results):
+            return Calls(("answer_child", {"agent_id": asked[1], "answer": "the second"}))
+        return _tree(request)
+
+    with LoopbackProvider("openai", otherwise=answers) as provider:
+        options = ("--model", provider.model, "--api-base", provider.api_base)
+        code, lines, ended = run_lines("Begin", "--workspace", folder, *options)
+    assert (code, ended.reason, ended.text) == (0, "finished", "Both have reported.")
+    main = next(line.info.main_agent for line in lines if isinstance(line, SessionOpened))
+    answered = [e for e in lines if isinstance(e, QuestionAnswered)]
+    assert [(e.text, e.by) for e in answered] == [("the second", main)]
+
+
+def test_each_agents_events_are_in_the_lines_under_its_id(folder: Path) -> None:
+    with LoopbackProvider("openai", otherwise=_tree) as provider:
+        options = ("--model", provider.model, "--api-base", provider.api_base)
+        _, lines, ended = run_lines("Begin", "--workspace", folder, *options)
+    spawned = [e.agent_id for e in lines if isinstance(e, AgentSpawned)]
+    end = lines.index(ended)
+    for agent in spawned:
+        own = [e for e in lines if getattr(e, "agent_id", None) == agent]
+        kinds = [type(event) for event in own]
+        for kind in (TurnStarted, PartDelta, MessageAdded, TurnEnded, AgentEnded):
+            assert kind in kinds, (agent, kind)
+        assert kinds.count(AgentEnded) == 1
+        assert lines.index(own[-1]) < end
+        last_turn = max(i for i, e in enumerate(lines) if isinstance(e, TurnEnded))
+        assert lines.index(own[kinds.index(AgentEnded)]) < last_turn
 
 
 def test_subagents_are_named_in_readable_output(folder: Path) -> None:

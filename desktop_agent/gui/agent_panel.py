@@ -153,6 +153,8 @@ class AgentPanel(QWidget):
         self._drop_held()
         for ledger in self._ledgers.values():
             ledger.follow(opened.agents)
+        for queued in opened.notes:
+            self._ledger(queued.agent_id).apply(queued)
         self.tree.filter.clear()
         self.tree.set_agents(self._agents, self._held)
         self.tree.flush()

@@ -14,13 +14,14 @@ from desktop_agent.core.events import (
     EngineFailed,
     Event,
     MessageAdded,
+    QuestionAnswered,
     QuestionAsked,
     SessionOpened,
     SessionsChanged,
     TurnEnded,
     TurnStarted,
 )
-from desktop_agent.core.ids import AgentId, SessionId
+from desktop_agent.core.ids import AgentId, QuestionId, SessionId
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.usage import Usage
 from desktop_agent.engine.engine import Engine
@@ -30,6 +31,8 @@ Cut = Literal["timeout", "interrupted", "budget"]
 
 # Nothing goes on by itself from here; nobody is there to resume what is paused.
 _RESTS = frozenset({"idle", "paused", *ENDED})
+_READS_SOON = frozenset({"idle", "waiting_children"})
+_WAITS = _RESTS | {"waiting_children", "waiting_answer"}
 _NO_ONE_ALLOWS = "Go on without it, and say what is left to do."
 _NO_ONE_ANSWERS = (
     "Nobody is here to answer. Decide by yourself what is most sensible, and say what you chose."
@@ -52,6 +55,7 @@ class Follower:
         self._cut: Cut | None = None
         self._has_begun = False
         self._turn_is_over = False
+        self._for_parents: dict[QuestionId, QuestionAsked] = {}
 
     @property
     def is_cut(self) -> bool:
@@ -81,6 +85,10 @@ class Follower:
                 self.sessions = {info.id: info for info in sessions}
             case SessionOpened(info=info):
                 self.session = info
+            case QuestionAsked(question=question) if question.is_for_parent:
+                self._for_parents[question.id] = event
+            case QuestionAnswered(question_id=question_id):
+                self._for_parents.pop(question_id, None)
             case ApprovalRequested() | QuestionAsked():
                 # The request waits for its answer only after this event: answer it later.
                 asyncio.get_running_loop().call_soon(self._answer, event)
@@ -101,9 +109,11 @@ class Follower:
                 if self._is_main(agent_id):
                     self._turn_is_over = True
                     self.reason = self._cut or _reason_of(event)
-            case AgentsChanged() if self._turn_is_over:
-                if _rests(event):
+            case AgentsChanged():
+                if self._turn_is_over and _rests(event):
                     self.idle.set()
+                elif self._for_parents and _all_wait(event):
+                    asyncio.get_running_loop().call_soon(self._answer_one)
             case EngineFailed() if not self._has_begun:
                 self.idle.set()
             case _:
@@ -125,6 +135,11 @@ class Follower:
         else:
             self._engine.answer(event.question.id, _NO_ONE_ANSWERS)
 
+    def _answer_one(self) -> None:
+        """Answer what no parent did: each of them waits, or has ended its turn."""
+        if self._for_parents:
+            self._answer(next(iter(self._for_parents.values())))
+
     def _print(self, event: Event) -> None:
         if self.broken is not None:
             return
@@ -141,6 +156,13 @@ def _rests(event: AgentsChanged) -> bool:
     states = {agent.status for agent in event.agents}
     # Whoever waits for a paused subagent rests with it.
     return states <= (_RESTS | {"waiting_children"} if "paused" in states else _RESTS)
+
+
+def _all_wait(event: AgentsChanged) -> bool:
+    """Whether nobody acts, nor is about to read something: a question stays unanswered then."""
+    states = {agent.status for agent in event.agents}
+    has_unread = any(agent.waiting_notes for agent in event.agents if agent.status in _READS_SOON)
+    return states <= _WAITS and not has_unread
 
 
 def _reason_of(ended: TurnEnded) -> EndReason:
