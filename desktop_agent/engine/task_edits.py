@@ -1,13 +1,37 @@
-"""Edits of the task list by the person's hand, and the one note that tells the agent."""
+"""Edits of the task list by the person's hand, and the one note that tells the agent.
+
+The note is short, however many the edits were. Its own text is all that is kept: after a
+restart, edits go on where it ends.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from desktop_agent.core.tasks import Task, TaskChanges, TaskEdit, ids, one_line, render
 from desktop_agent.engine.tasks import TaskList
 
 _HEAD = "[The user edited your task list]"
+_MOST_LINES = 30
+_MOST_TASKS = 60
+_MOST_CHARS = 300
+
+# Every line says what was done and, right after, to which task: `renamed #3 to: …`.
+_LINE = re.compile(r"- (?P<verb>[a-z]+)(?: back #\d+ as)? #(?P<task>\d+)")
+_EARLIER = re.compile(r"\((\d+) earlier edits? ")
+# What an edit says anew, or makes void, for the same task.
+_REPLACED = {
+    "added": set[str](),
+    "brought": set[str](),
+    "renamed": {"renamed"},
+    "marked": {"marked", "skip"},
+    "skip": {"marked", "skip", "do"},
+    "moved": {"moved"},
+    "do": {"moved", "do"},
+    "changed": {"changed"},
+    "deleted": {"added", "renamed", "marked", "skip", "moved", "do", "changed", "deleted"},
+}
 
 
 def apply_edit(edit: TaskEdit, tasks: TaskList) -> str:
@@ -21,16 +45,22 @@ def apply_edit(edit: TaskEdit, tasks: TaskList) -> str:
 
 
 def note_text(earlier: str, line: str, tasks: Sequence[Task]) -> str:
-    """Return the note with one line more; the list as it is now stands at its end."""
-    lines = earlier.split("\n<tasks>")[0].splitlines()[1:] if earlier else []
-    return "\n".join([_HEAD, *lines, f"- {line}", render(tasks)])
+    """Return the note with one edit more; the list as it is now stands at its end.
+
+    `line` begins with one of the verbs and the task's id. An edit of a task that is told of
+    already takes its place.
+    """
+    count, lines = _told(earlier)
+    lines = _merged(lines, f"- {line}")
+    count += max(0, len(lines) - _MOST_LINES)
+    return "\n".join([_HEAD, *_left_out(count), *lines[-_MOST_LINES:], *_shown(tasks)])
 
 
 def _apply(edit: TaskEdit, tasks: TaskList) -> str:
     match edit.kind:
         case "add":
             task = tasks.create(edit.text, blocked_by=edit.blocked_by)
-            return f"added #{task.id}: {one_line(task.subject)}"
+            return f"added #{task.id}: {_quoted(task.subject)}"
         case "restore":
             return _restore(edit, tasks)
         case "move":
@@ -45,11 +75,11 @@ def _apply(edit: TaskEdit, tasks: TaskList) -> str:
 
 def _update(edit: TaskEdit, tasks: TaskList) -> str:
     task = tasks.get(edit.task_id)
-    name = f"#{task.id} ({one_line(task.subject)})"
+    name = f"#{task.id} ({_quoted(task.subject)})"
     match edit.kind:
         case "rename":
             tasks.update(task.id, TaskChanges(subject=edit.text))
-            return f"renamed #{task.id} to: {one_line(edit.text)}"
+            return f"renamed #{task.id} to: {_quoted(edit.text)}"
         case "status":
             tasks.update(task.id, TaskChanges(status=edit.status))
             return f"marked {name} as {edit.status}"
@@ -59,7 +89,7 @@ def _update(edit: TaskEdit, tasks: TaskList) -> str:
         case "blockers":
             _set_blockers(task, edit.blocked_by, tasks)
             waits = ids(edit.blocked_by) or "nothing"
-            return f"{name} now waits for {waits}"
+            return f"changed {name}: it now waits for {waits}"
         case _:
             tasks.update(task.id, TaskChanges(status="deleted"))
             return f"deleted {name}"
@@ -92,7 +122,7 @@ def _restore(edit: TaskEdit, tasks: TaskList) -> str:
         tasks.update(task.id, TaskChanges(status="completed"))
     if edit.before in alive:
         tasks.move(task.id, edit.before)
-    return f"brought back #{deleted.id} as #{task.id}: {one_line(task.subject)}"
+    return f"brought back #{deleted.id} as #{task.id}: {_quoted(task.subject)}"
 
 
 def _next(edit: TaskEdit, tasks: TaskList) -> str:
@@ -100,4 +130,55 @@ def _next(edit: TaskEdit, tasks: TaskList) -> str:
     first = next((t.id for t in tasks.tasks if t.status == "pending" and t.id != task.id), 0)
     if first:
         tasks.move(task.id, first)
-    return f"do #{task.id} ({one_line(task.subject)}) next"
+    return f"do #{task.id} ({_quoted(task.subject)}) next"
+
+
+# -- the note -----------------------------------------------------------------------------
+
+
+def _quoted(subject: str) -> str:
+    """Return a subject as a line of the note has it."""
+    flat = one_line(subject)
+    return flat if len(flat) <= _MOST_CHARS else f"{flat[: _MOST_CHARS - 1]}…"
+
+
+def _told(text: str) -> tuple[int, list[str]]:
+    """Return what a note says: how many edits it leaves out, and those that it lists."""
+    lines = text.split("\n<tasks>")[0].splitlines()[1:]
+    found = _EARLIER.match(lines[0]) if lines else None
+    return int(found[1]) if found else 0, [line for line in lines if _LINE.match(line)]
+
+
+def _merged(lines: list[str], line: str) -> list[str]:
+    verb, task = _parts(line)
+    replaced = _REPLACED.get(verb, set())
+    kept = [one for one in lines if _parts(one)[1] != task or _parts(one)[0] not in replaced]
+    if verb == "renamed":
+        added = next((n for n, one in enumerate(kept) if _parts(one) == ("added", task)), None)
+        if added is not None:
+            # The agent has not heard of the first name.
+            kept[added] = f"- added #{task}: {line.partition(' to: ')[2]}"
+            return kept
+    return [*kept, line]
+
+
+def _parts(line: str) -> tuple[str, str]:
+    found = _LINE.match(line)
+    return (found["verb"], found["task"]) if found else ("", "")
+
+
+def _left_out(count: int) -> list[str]:
+    if not count:
+        return []
+    edits = "edit is" if count == 1 else "edits are"
+    return [f"({count} earlier {edits} not listed: the list below is what they led to)"]
+
+
+def _shown(tasks: Sequence[Task]) -> list[str]:
+    """Return the list; of a very long one the first tasks that are still to be done."""
+    if len(tasks) <= _MOST_TASKS:
+        return [render(tasks)]
+    still_open = [task for task in tasks if task.status != "completed"]
+    shown = still_open[:_MOST_TASKS]
+    more, done = len(still_open) - len(shown), len(tasks) - len(still_open)
+    return [f"(not shown below: {more} more open tasks and {done} completed ones)", render(shown)]
