@@ -36,6 +36,7 @@ class WindowActions(QObject):
         self.rename = self._make(tr("Rename session"), "pencil", None)
         self.delete = self._make(tr("Delete session"), "trash-2", None)
         self.shortcuts = self._make(tr("Keyboard shortcuts"), "keyboard", "Ctrl+/")
+        self.add_skill = self._make(tr("Add skill…"), "download", None)
         self.settings = self._make(tr("Settings…"), "settings", "Ctrl+,")
         self.settings.setMenuRole(QAction.MenuRole.PreferencesRole)
         self.quit = self._make(tr("Quit"), "log-out", "Ctrl+Q")
@@ -44,7 +45,7 @@ class WindowActions(QObject):
         menu.addSeparator()
         menu.addActions([self.rename, self.delete])
         menu.addSeparator()
-        menu.addActions([self.shortcuts, self.settings, self.quit])
+        menu.addActions([self.add_skill, self.shortcuts, self.settings, self.quit])
 
     def _edit_menu(self) -> None:
         tr = self.tr
@@ -68,6 +69,8 @@ class WindowActions(QObject):
         self.sidebar = self._make(tr("Sidebar"), "panel-left", "Ctrl+B")
         self.side = self._make(tr("Tasks and subagents"), "panel-right", "Ctrl+J")
         self.task = self._make(tr("Add a task…"), "list-checks", None)
+        self.skills = self._make(tr("Skills"), "book-open", "Ctrl+Shift+K")
+        self.trust = self._make(tr("What this folder brings…"), "shield", None)
         self.model = self._make(tr("Choose the model…"), "sparkles", None)
         self.larger = self._make(tr("Larger text"), "plus", _KEY.ZoomIn, "Ctrl+=")
         self.smaller = self._make(tr("Smaller text"), "minus", _KEY.ZoomOut)
@@ -76,7 +79,8 @@ class WindowActions(QObject):
         self.previous_region = self._make(
             tr("Previous part of the window"), "arrow-right", "Shift+F6"
         )
-        menu.addActions([self.composer, self.sidebar, self.side, self.task, self.model])
+        menu.addActions([self.composer, self.sidebar, self.side, self.task])
+        menu.addActions([self.skills, self.trust, self.model])
         menu.addSeparator()
         menu.addActions([self.larger, self.smaller, self.normal])
         menu.addSeparator()

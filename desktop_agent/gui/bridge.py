@@ -55,7 +55,7 @@ class Bridge(QObject):
         if self._thread is not None:
             self._thread.call(target, name, args, kwargs)
 
-    async def ask(self, target: str, name: str, *args: Any, **kwargs: Any) -> Any:
+    async def ask(self, target: str, name: str, /, *args: Any, **kwargs: Any) -> Any:
         """Await a query of `engine`, `catalog`, `secrets` or `settings` on the window's loop."""
         if self._thread is None or not self._thread.is_alive():
             raise BridgeClosed(name)

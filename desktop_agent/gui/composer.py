@@ -168,7 +168,7 @@ class Composer(QWidget):
         theme = self._theme
         self._strip = NoteStrip(theme, self._ledger, self)
         self._frame = ComposerFrame(theme, self)
-        self._input = ComposerInput(theme, self._frame)
+        self.box = self._input = ComposerInput(theme, self._frame)
         self._bar = ComposerBar(theme, self._frame)
 
     def _lay_out(self) -> None:
@@ -267,8 +267,8 @@ class Composer(QWidget):
     def _note(self, delivery: Delivery) -> Note | None:
         """Take what is in the box as a note; None when there is nothing to send yet."""
         text = self.draft().strip("\n").rstrip()
-        parts = self._input.parts
-        if self._input.is_reading or not (text or parts):
+        parts, skills = self._input.parts, self._input.skills
+        if self._input.is_reading or not (text or parts or skills):
             return None
         if self._info is not None and not self._info.model:
             self.model_picker_requested.emit()
@@ -279,6 +279,7 @@ class Composer(QWidget):
             delivery=delivery,
             attachments=parts,
             created_at=time.time(),
+            skills=skills,
         )
         self._draft.remember(note)
         self._unconfirmed[note.id] = (self._ledger.agent_id, self._draft, note)
@@ -371,7 +372,7 @@ class Composer(QWidget):
         """What Enter will do, in words; the longest that fits is shown."""
         if not state.is_running:
             return (
-                self.tr("Ask for something to be done in this folder…   @ for files"),
+                self.tr("Ask for something to be done…   / for skills, @ for files"),
                 self.tr("Ask for something…"),
             )
         keys = self._keys()

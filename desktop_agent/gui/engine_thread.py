@@ -10,7 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from desktop_agent.core.events import AgentsChanged, EngineFailed, Event, SessionsChanged
+from desktop_agent.core.events import (
+    AgentsChanged,
+    EngineFailed,
+    Event,
+    SessionsChanged,
+    SkillsChanged,
+)
 from desktop_agent.gui.backend import Backend, BridgeClosed, Compose
 
 _FLUSH_S = 1 / 30
@@ -245,6 +251,8 @@ def newest_snapshots(batch: list[Event]) -> tuple[Event, ...]:
             key: object = SessionsChanged
         elif isinstance(event, AgentsChanged):
             key = event.session_id
+        elif isinstance(event, SkillsChanged):
+            key = (SkillsChanged, event.root)
         else:
             kept.append(event)
             continue

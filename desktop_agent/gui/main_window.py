@@ -37,6 +37,7 @@ from desktop_agent.gui.session_flow import SessionFlow
 from desktop_agent.gui.session_pages import SessionPages, is_untouched
 from desktop_agent.gui.settings_window import SettingsWindow
 from desktop_agent.gui.side_flow import SideFlow
+from desktop_agent.gui.skills_flow import SkillsFlow
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.window_frame import WindowFrame
 from desktop_agent.gui.window_keys import connect_keys
@@ -81,6 +82,7 @@ class MainWindow(QMainWindow):
         frame.stack.addWidget(self._empty)
         self.tools = PageTools(frame, self.pages, self.flow, self.queries)
         self.side = SideFlow(theme, frame, bridge, self.pages, self.flow, self.queries, self._state)
+        self.skills = SkillsFlow(theme, frame, bridge, self.popups, self.flow, self.queries)
         self.attention = Attention(theme, self)
         self._connection = Connection(frame.sidebar)
         self.menuBar().setVisible(self.menuBar().isNativeMenuBar())
@@ -108,8 +110,8 @@ class MainWindow(QMainWindow):
         self.flow.setup_needed.connect(self._on_setup_needed)
         self.flow.settings_changed.connect(self._on_settings_changed)
         self.flow.workspace_changed.connect(self.frame.sidebar.workspace.set_workspace)
-        self.flow.failed.connect(lambda text: self._say("folder", text))
-        self.queries.failed.connect(lambda text: self._say("query", text))
+        self.flow.failed.connect(lambda text: self.frame.notices.put("folder", Notice(text)))
+        self.queries.failed.connect(lambda text: self.frame.notices.put("query", Notice(text)))
         self.pages.page_made.connect(self._connect_page)
         self.attention.opened.connect(lambda: self.come_back())
         self.attention.quit_requested.connect(self.quit_now)
@@ -153,7 +155,6 @@ class MainWindow(QMainWindow):
         frame.find_bar.searched.connect(self.tools.find)
         frame.find_bar.closed.connect(frame.composer.focus_text)
         frame.approvals.review_requested.connect(self.side.review)
-        frame.notices.acted.connect(self._act)
 
     def _connect_popups(self) -> None:
         popups, flow, post = self.popups, self.flow, self._bridge.post
@@ -315,9 +316,6 @@ class MainWindow(QMainWindow):
             self.settings_window.open()
         else:
             self.flow.tell("resume")
-
-    def _say(self, key: str, text: str) -> None:
-        self.frame.notices.put(key, Notice(text))
 
     # -- the window itself -------------------------------------------------------------------
 

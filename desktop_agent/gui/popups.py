@@ -23,7 +23,8 @@ from desktop_agent.gui.theme import Theme
 class Popups(QObject):
     """Owns folder picker, model picker and command palette; each is loaded when first opened.
 
-    `folder_found` gives what came out of a dialog; `folder_chosen` one that is settled.
+    `folder_found` gives what came out of a dialog; `folder_chosen` one that is settled;
+    `picker_made` the folder picker, once.
     """
 
     folder_chosen = Signal(str)
@@ -33,6 +34,7 @@ class Popups(QObject):
     model_chosen = Signal(str, str)
     model_titled = Signal(str, object)
     session_chosen = Signal(str)
+    picker_made = Signal(object)
 
     def __init__(
         self,
@@ -83,6 +85,7 @@ class Popups(QObject):
             self._picker.recent_removed.connect(self.recent_removed)
             self._picker.browse_requested.connect(self.browse)
             self._picker.add_folder_requested.connect(self._browse_extra)
+            self.picker_made.emit(self._picker)
         return self._picker
 
     def _browse_extra(self) -> None:

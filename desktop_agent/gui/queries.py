@@ -35,17 +35,21 @@ class Queries(QObject):
 
         self.run(run(), name)
 
-    async def answer(self, target: str, name: str, *args: object) -> Any:
+    async def answer(self, target: str, name: str, /, *args: object, **kwargs: object) -> Any:
         """Ask within some work that is run."""
-        return await self._bridge.ask(target, name, *args)
+        return await self._bridge.ask(target, name, *args, **kwargs)
 
-    def run(self, work: Coroutine[Any, Any, None], name: str) -> None:
-        """Run some work on the window's loop; its failure is logged and told."""
+    def run(self, work: Coroutine[Any, Any, None], name: str) -> Any:
+        """Run some work on the window's loop; its failure is logged and told.
+
+        What is returned has a `cancel`.
+        """
         import asyncio  # loaded long before the first question; not before the first paint
 
         job = asyncio.ensure_future(self._guard(work, name))
         self._jobs.add(job)
         job.add_done_callback(self._jobs.discard)
+        return job
 
     @property
     def is_busy(self) -> bool:

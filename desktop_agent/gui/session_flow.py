@@ -49,7 +49,7 @@ class SessionFlow(QObject):
     ) -> None:
         super().__init__(pages)
         self._bridge = bridge
-        self._pages = pages
+        self.pages = self._pages = pages
         self._state = state
         self._asked_folder = folder
         self._folder = _first_folder(folder, *settings.recent_folders)

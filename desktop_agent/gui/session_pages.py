@@ -43,6 +43,8 @@ class SessionPages(QObject):
         self._owners: dict[AgentId, SessionId] = {}
         self._agents: dict[SessionId, tuple[AgentInfo, ...]] = {}
         self.sessions: dict[SessionId, SessionInfo] = {}
+        # Set while the person looks at something else: what happens there brings no page.
+        self.is_held = False
 
     def follow(self, event: Event) -> None:
         """Keep the maps of sessions and agents; call it before routing the event."""
@@ -146,7 +148,7 @@ class SessionPages(QObject):
     def bring(self, agent_id: AgentId | None) -> None:
         """Put an agent's transcript in front of another page of the stack."""
         view = self.page(agent_id)
-        if view is not None:
+        if view is not None and not self.is_held:
             self._stack.setCurrentWidget(view)
 
     def page(self, agent_id: AgentId | None) -> Any:

@@ -42,6 +42,7 @@ class Sidebar(QFrame):
         foot.setStretch(2, 1)
         layout.addSpacing(6)
         layout.addLayout(foot)
+        self._column = layout
         theme.changed.connect(self._resize)
         self._resize()
 
@@ -49,6 +50,12 @@ class Sidebar(QFrame):
         """Say which model answers, and whether it can."""
         self._state.set_text(text)
         self._state_icon.set_icon(icon, token)
+
+    def add_foot(self, part: QWidget) -> None:
+        """Take a part that stands between the sessions and the last line; Tab goes so as well."""
+        self._column.insertWidget(self._column.count() - 2, part)
+        self.setTabOrder(self.sessions, part)
+        self.setTabOrder(part, self.settings)
 
     def _resize(self) -> None:
         self.setFixedWidth(self._theme.size("sidebar"))

@@ -44,6 +44,8 @@ class WindowFrame(QWidget):
         self._is_drawer_open = False
         self._is_side_open = False
         self._has_side = False
+        self._is_full = False
+        self._is_conversing = True
         self._side: QWidget | None = None
         # The order in which they are made is the order of Tab.
         self.sidebar = Sidebar(theme, self)
@@ -129,7 +131,19 @@ class WindowFrame(QWidget):
 
     def set_conversing(self, is_conversing: bool) -> None:
         """Show the composer, or not: the first-run page has none."""
-        self._bottom.setVisible(is_conversing)
+        self._is_conversing = is_conversing
+        self._bottom.setVisible(is_conversing and not self._is_full)
+
+    def set_full(self, is_full: bool) -> None:
+        """Give a page that is no conversation the room of header, composer and far panel."""
+        if is_full == self._is_full:
+            return
+        self._is_full = is_full
+        if is_full:
+            self.find_bar.hide()
+        self.header.setVisible(not is_full)
+        self.set_conversing(self._is_conversing)
+        self._place()
 
     def regions(self) -> tuple[QWidget, ...]:
         """Return the parts that F6 goes through."""
@@ -175,9 +189,8 @@ class WindowFrame(QWidget):
         """Give the far panel its place; return the room it takes from the middle."""
         if self._side is None:
             return 0
-        is_shown = self._has_side and (
-            self._is_side_open if self.has_side_drawer else self._wants_side
-        )
+        is_wanted = self._is_side_open if self.has_side_drawer else self._wants_side
+        is_shown = self._has_side and is_wanted and not self._is_full
         width = min(self._theme.size("right"), whole.width())
         box = QRect(whole.width() - width, 0, width, whole.height())
         self._side.setGeometry(QStyle.visualRect(self.layoutDirection(), whole, box))

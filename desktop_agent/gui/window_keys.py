@@ -10,6 +10,9 @@ from desktop_agent.gui.regions import focus_neighbour
 def connect_keys(window: Any) -> None:
     """Connect the actions of a MainWindow; called once, by itself."""
     keys, frame, popups = window.commands, window.frame, window.popups
+    for leaving in (keys.new, keys.find, keys.composer):
+        # Before what they do: that is about the conversation.
+        leaving.triggered.connect(window.skills.leave)
     keys.new.triggered.connect(window.begin_session)
     keys.folder.triggered.connect(window.open_picker)
     keys.switch.triggered.connect(lambda: popups.open_palette((), window.pages.sessions))
@@ -34,4 +37,7 @@ def connect_keys(window: Any) -> None:
     keys.next_region.triggered.connect(lambda: focus_neighbour(frame.regions(), 1))
     keys.previous_region.triggered.connect(lambda: focus_neighbour(frame.regions(), -1))
     keys.side.triggered.connect(window.side.toggle)
+    keys.skills.triggered.connect(lambda: window.skills.open())
+    keys.add_skill.triggered.connect(lambda: window.skills.add())
+    keys.trust.triggered.connect(window.skills.trust.look)
     keys.task.triggered.connect(window.side.add_task)

@@ -27,6 +27,7 @@ from desktop_agent.gui.folders import (
 from desktop_agent.gui.models.snapshot_list import ROW_ROLE, SnapshotListModel
 from desktop_agent.gui.plain_tips import plain_tip
 from desktop_agent.gui.theme import Theme
+from desktop_agent.gui.trust_line import TrustLine
 from desktop_agent.gui.two_line_delegate import TwoLineDelegate
 from desktop_agent.gui.widgets import (
     GhostButton,
@@ -147,11 +148,13 @@ class WorkspacePicker(Popover):
         self.extra = ExtraFolders(theme, self)
         self.extra.workspace_changed.connect(self.workspace_changed)
         self.extra.add_requested.connect(self.add_folder_requested)
+        self.trust = TrustLine(theme, self)
         self._ask = self._question()
         for part in (self.search, self._ask, self._title, self.list, Separator(self)):
             self.body.addWidget(part)
         self.body.addLayout(row(self._browse, None))
         self.body.addWidget(self.extra)
+        self.body.addWidget(self.trust)
         self.setMinimumWidth(360)
 
     def _question(self) -> QWidget:

@@ -1,0 +1,188 @@
+"""Adding, updating and removing skills: the sheets, and what is asked of the library for them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QWidget
+
+from desktop_agent.core.skill_install import Fetched, SkillLibraryError, SkillUpdate
+from desktop_agent.core.skills import Skill
+from desktop_agent.gui.queries import Queries
+from desktop_agent.gui.theme import Theme
+from desktop_agent.gui.trust_words import folder_name
+
+_log = logging.getLogger(__name__)
+
+
+class SkillShop(QObject):
+    """`installed(names)`. `say` tells the person; empty words take back what was told."""
+
+    installed = Signal(object)
+
+    def __init__(
+        self,
+        theme: Theme,
+        window: QWidget,
+        queries: Queries,
+        say: Callable[..., None],
+        root: Callable[[], str],
+    ) -> None:
+        super().__init__(window)
+        self._theme = theme
+        self._window = window
+        self._queries = queries
+        self._say = say
+        self._root = root
+        self._sheet: Any = None
+        self._fetched: Fetched | None = None
+        self._job: Any = None
+
+    # -- adding ------------------------------------------------------------------------------
+
+    def add(self, address: str = "") -> None:
+        """Open the sheet, or bring it to the front, and look at an address if it is given."""
+        if self._sheet is None:
+            self._make_sheet()
+        sheet: Any = self._sheet
+        sheet.open()
+        if address:
+            sheet.begin(address)
+
+    def _make_sheet(self) -> None:
+        # Rarely wanted, and it brings the looks of the transcript.
+        from desktop_agent.gui.skills_add_sheet import AddSkillSheet
+
+        root = self._root()
+        name = folder_name(root) if root else ""
+        self._sheet = sheet = AddSkillSheet(self._theme, self._window.window(), folder_name=name)
+        sheet.fetch_requested.connect(self._fetch)
+        sheet.cancelled.connect(self._cancel)
+        sheet.preview_requested.connect(self._preview)
+        sheet.install_requested.connect(self._install)
+        sheet.finished.connect(self._on_closed)
+
+    def _on_closed(self) -> None:
+        self._sheet = None
+        self._discard()
+
+    def _fetch(self, address: str) -> None:
+        self._discard()
+        self._job = self._run(self._fetch_all(address), "fetching skills")
+
+    async def _fetch_all(self, address: str) -> None:
+        fetched: Fetched = await self._queries.answer("skills", "fetch", address)
+        self._fetched = fetched
+        if self._sheet is None:
+            self._discard()
+        elif not fetched.skills:
+            words = " ".join((self.tr("There is no skill in it."), *fetched.skipped))
+            self._discard()
+            self._sheet.show_error(words)
+        else:
+            self._sheet.show_fetched(fetched)
+
+    def _cancel(self) -> None:
+        if self._job is not None:
+            self._job.cancel()
+            self._job = None
+        self._discard()
+
+    def _discard(self) -> None:
+        fetched, self._fetched = self._fetched, None
+        if fetched is not None:
+            self._queries.ask(lambda _: None, "skills", "discard", fetched.id)
+
+    def _preview(self, folder: str, path: str) -> None:
+        fetched = self._fetched
+        if fetched is not None:
+            self._run(self._show_preview(fetched.id, folder, path), "reading a skill's file")
+
+    async def _show_preview(self, fetched_id: str, folder: str, path: str) -> None:
+        text = await self._queries.answer("skills", "preview", fetched_id, folder, path)
+        if self._sheet is not None:
+            self._sheet.checklist.show_preview(folder, path, text)
+
+    def _install(self, folders: Sequence[str], target: str, replaces: bool) -> None:
+        if self._fetched is not None:
+            work = self._install_all(self._fetched.id, folders, target, replaces)
+            self._run(work, "installing skills")
+
+    async def _install_all(
+        self, fetched_id: str, folders: Sequence[str], target: str, replaces: bool
+    ) -> None:
+        names: tuple[str, ...] = await self._queries.answer(
+            "skills",
+            "install",
+            fetched_id,
+            tuple(folders),
+            target=target,
+            root=self._root(),
+            replace=replaces,
+        )
+        if self._sheet is not None:
+            self._sheet.accept()
+        self.installed.emit(names)
+
+    # -- what is there -----------------------------------------------------------------------
+
+    def update(self, skill: Skill) -> None:
+        """Look for a newer version, and show what it changes."""
+        self._say(self.tr("Looking for a newer {name}…").format(name=skill.name))
+        self._run(self._look_for_update(skill), "looking for an update")
+
+    async def _look_for_update(self, skill: Skill) -> None:
+        found = await self._queries.answer("skills", "check_update", skill.directory)
+        if found is None:
+            self._say(self.tr("{name} is up to date.").format(name=skill.name))
+            return
+        self._say("")
+        from desktop_agent.gui.skills_update_sheet import UpdateSheet  # as the sheet above
+
+        sheet = UpdateSheet(self._theme, skill, found, self._window.window())
+        sheet.agreed.connect(lambda update: self._run(self._take(update), "updating a skill"))
+        sheet.rejected.connect(
+            lambda: self._queries.ask(lambda _: None, "skills", "discard", found.id)
+        )
+        sheet.open()
+
+    async def _take(self, update: SkillUpdate) -> None:
+        await self._queries.answer("skills", "update", update.id)
+        self._say(self.tr("{name} was updated.").format(name=update.name))
+
+    def ask_remove(self, skill: Skill) -> None:
+        """Ask, then remove."""
+        from desktop_agent.gui.skills_update_sheet import ask_before_removing  # as above
+
+        box = ask_before_removing(skill, self._window.window())
+        box.accepted.connect(lambda: self._run(self._remove(skill), "removing a skill"))
+        box.open()
+
+    async def _remove(self, skill: Skill) -> None:
+        await self._queries.answer("skills", "remove", skill.directory)
+        self._say(self.tr("{name} was removed.").format(name=skill.name))
+
+    # -- inside ------------------------------------------------------------------------------
+
+    def _run(self, work: Coroutine[Any, Any, None], name: str) -> Any:
+        return self._queries.run(self._told(work), name)
+
+    async def _told(self, work: Coroutine[Any, Any, None]) -> None:
+        """Say in words what could not be done, where the person looks."""
+        try:
+            await work
+        except SkillLibraryError as error:
+            _log.info("the skill library refused: %s", error)
+            self._tell(str(error))
+        except Exception:
+            self._tell(self.tr("That did not work. The log says more."))
+            raise
+
+    def _tell(self, words: str) -> None:
+        if self._sheet is not None:
+            self._sheet.show_error(words)
+        else:
+            self._say(words, "error")
