@@ -47,7 +47,7 @@ from desktop_agent.engine.scope import Scope, scope_of
 from desktop_agent.engine.session import Session
 from desktop_agent.engine.skill_use import SkillUse
 from desktop_agent.engine.stream import AnswerStream, is_cut_off, raise_for_finish
-from desktop_agent.engine.task_edits import apply_edit
+from desktop_agent.engine.task_edits import apply_edit, with_list
 from desktop_agent.engine.tasks import TaskList
 
 _log = logging.getLogger(__name__)
@@ -187,7 +187,7 @@ class Agent:
         """
         line = apply_edit(edit, self.tasks)
         if line and self.end is None:
-            self.inbox.put_edit(line, self.tasks.tasks)
+            self.inbox.put_edit(line)
 
     # -- turns ---------------------------------------------------------------------------
 
@@ -319,7 +319,8 @@ class Agent:
         self._step += 1
         self.session.emit(StepStarted(self.id, self._step))
         # The only drain of the inbox.
-        said = self.inbox.take(in_turn=in_turn, more_parts=self.skills.parts_for)
+        more_parts = with_list(self.tasks, self.skills.parts_for)
+        said = self.inbox.take(in_turn=in_turn, more_parts=more_parts)
         if said is not None:
             self._append(said)
         stream = AnswerStream(

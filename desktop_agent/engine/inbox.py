@@ -18,11 +18,8 @@ from desktop_agent.core.events import (
 from desktop_agent.core.ids import AgentId, NoteId, new_message_id, new_note_id
 from desktop_agent.core.messages import ImagePart, Message, TextPart
 from desktop_agent.core.notes import QUIET_KINDS, Note, ReturnReason, framed
-from desktop_agent.core.tasks import Task
 from desktop_agent.engine.ports import AgentRecord
-from desktop_agent.engine.task_edits import note_text
-
-MoreParts = Callable[[Note], Sequence[TextPart]]
+from desktop_agent.engine.task_edits import MoreParts, note_text
 
 
 def _no_more(_: Note) -> Sequence[TextPart]:
@@ -87,10 +84,10 @@ class Inbox:
             self._notes.append(note)
         self._show_waking()
 
-    def put_edit(self, line: str, tasks: Sequence[Task]) -> None:
+    def put_edit(self, line: str) -> None:
         """Tell of an edit of the task list, in the one note of edits that waits."""
         waiting = next((note for note in self._notes if note.kind == "task_edit"), None)
-        text = note_text(waiting.text if waiting is not None else "", line, tasks)
+        text = note_text(waiting.text if waiting is not None else "", line)
         note_id = waiting.id if waiting is not None else new_note_id()
         self.put(Note(note_id, text, kind="task_edit", created_at=time.time()))
 

@@ -7,10 +7,14 @@ restart, edits go on where it ends.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from desktop_agent.core.messages import TextPart
+from desktop_agent.core.notes import Note
 from desktop_agent.core.tasks import Task, TaskChanges, TaskEdit, ids, one_line, render
 from desktop_agent.engine.tasks import TaskList
+
+MoreParts = Callable[[Note], Sequence[TextPart]]
 
 _HEAD = "[The user edited your task list]"
 _MOST_LINES = 30
@@ -44,16 +48,26 @@ def apply_edit(edit: TaskEdit, tasks: TaskList) -> str:
     return line if tasks.state.revision != before or edit.kind == "next" else ""
 
 
-def note_text(earlier: str, line: str, tasks: Sequence[Task]) -> str:
-    """Return the note with one edit more; the list as it is now stands at its end.
+def note_text(earlier: str, line: str) -> str:
+    """Return the note with one edit more; an edit of the same task takes its place there.
 
-    `line` begins with one of the verbs and the task's id. An edit of a task that is told of
-    already takes its place.
+    `line` begins with one of the verbs and the task's id.
     """
     count, lines = _told(earlier)
     lines = _merged(lines, f"- {line}")
     count += max(0, len(lines) - _MOST_LINES)
-    return "\n".join([_HEAD, *_left_out(count), *lines[-_MOST_LINES:], *_shown(tasks)])
+    return "\n".join([_HEAD, *_left_out(count), *lines[-_MOST_LINES:]])
+
+
+def with_list(tasks: TaskList, parts_for: MoreParts) -> MoreParts:
+    """Return `parts_for` so that a note of edits ends with the list as it is when it is read."""
+
+    def more_parts(note: Note) -> Sequence[TextPart]:
+        if note.kind != "task_edit":
+            return parts_for(note)
+        return (TextPart("\n" + "\n".join(_shown(tasks.tasks))),)
+
+    return more_parts
 
 
 def _apply(edit: TaskEdit, tasks: TaskList) -> str:
@@ -144,7 +158,7 @@ def _quoted(subject: str) -> str:
 
 def _told(text: str) -> tuple[int, list[str]]:
     """Return what a note says: how many edits it leaves out, and those that it lists."""
-    lines = text.split("\n<tasks>")[0].splitlines()[1:]
+    lines = text.splitlines()[1:]
     found = _EARLIER.match(lines[0]) if lines else None
     return int(found[1]) if found else 0, [line for line in lines if _LINE.match(line)]
 
