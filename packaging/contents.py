@@ -18,12 +18,10 @@ EXCLUDED_MODULES = [
     "pip", "pkg_resources", "pytest", "scipy", "setuptools", "tkinter", "_tkinter", "unittest",
     "test", "pydoc", "doctest", "lib2to3", "idlelib", "ensurepip", "venv", "turtle", "curses",
     "readline", "torch", "transformers",
-    # litellm's own server: routes, database, guardrails. The app calls providers itself.
-    "fastapi", "uvicorn", "gunicorn", "prisma", "apscheduler", "starlette.testclient", "boto3",
-    "s3transfer", "litellm.proxy.proxy_server", "litellm.proxy.proxy_cli",
-    "litellm.proxy.guardrails", "litellm.proxy.management_endpoints", "litellm.proxy.hooks",
-    "litellm.proxy.client", "litellm.proxy._experimental", "litellm.proxy.spend_tracking",
-    "litellm.proxy.health_endpoints", "litellm.proxy.ui_crud_endpoints",
+    # litellm's own server. Much of what stands beside it is imported by what calls providers.
+    "fastapi", "uvicorn", "gunicorn", "prisma", "apscheduler", "starlette.testclient",
+    "litellm.proxy.proxy_server", "litellm.proxy.proxy_cli",
+    "litellm.proxy.client",
     # Counts of tokens by other families' tokenizers: the app takes the providers' own counts.
     "huggingface_hub", "hf_xet", "tokenizers", "fsspec",
     # 37 MB for reading of scanned pages and transcription of sound by Amazon: not offered.
@@ -85,7 +83,8 @@ _OF_THE_SYSTEM = re.compile(
     r"^lib(X[a-zA-Z0-9-]+|xcb|xcb-(?!cursor|icccm|image|keysyms|render-util|util)[a-z0-9-]+|"
     r"GL[a-zA-Z0-9]*|EGL|OpenGL|drm|gbm|fontconfig|freetype|glib-2\.0|gio-2\.0|gobject-2\.0|"
     r"gmodule-2\.0|gthread-2\.0|stdc\+\+|gcc_s|dbus-1|systemd|gcrypt|gpg-error|blkid|mount|"
-    r"selinux|cap|lz4|zstd|pcre2?-8|harfbuzz|graphite2|png16|brotlidec|brotlicommon|expat|"
+    r"selinux|cap|gssapi_krb5|krb5|k5crypto|krb5support|com_err|keyutils|jpeg|lz4|zstd|"
+    r"pcre2?-8|harfbuzz|graphite2|png16|brotlidec|brotlicommon|expat|"
     r"wayland-[a-z]+|cairo[a-z0-9-]*|pango[a-z0-9.-]*|gtk-3|gdk-3|gdk_pixbuf-2\.0|atk[a-z0-9.-]*|"
     r"atspi|epoxy|fribidi|thai|datrie|pixman-1|readline|tinfo|ncursesw?|md|bsd|Xau|Xdmcp)\.so"
 )
@@ -116,7 +115,9 @@ def is_kept(name: str) -> bool:
         return _is_qt_kept(path)
     if len(path.parts) == 1 and _QT_LIBRARIES.match(path.name):
         return False  # a link to one in PySide6
-    if sys.platform == "linux" and _OF_THE_SYSTEM.match(path.name):
+    # What a wheel brought for itself, such as pillow.libs, has names of its own.
+    is_wheels = any(part.endswith(".libs") for part in path.parts)
+    if sys.platform == "linux" and not is_wheels and _OF_THE_SYSTEM.match(path.name):
         return False
     if path.parts[:2] == ("litellm", "proxy"):
         return False

@@ -62,9 +62,14 @@ def build_lock() -> str:
     return "".join((tools | chosen).values())
 
 
+def python_of(place: Path) -> Path:
+    """Return the interpreter of an environment."""
+    return place / _SCRIPTS / ("python.exe" if sys.platform == "win32" else "python")
+
+
 def make_environment(place: Path) -> Path:
     """Make the build's environment, or keep the one that was made of the same lock."""
-    python = place / _SCRIPTS / ("python.exe" if sys.platform == "win32" else "python")
+    python = python_of(place)
     lock, stamp = build_lock(), place / "made-from.lock"
     if python.exists() and stamp.exists() and stamp.read_text("utf-8") == lock:
         return python

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
+from desktop_agent.adapters.hosted_model import HostedModel
+from desktop_agent.adapters.providers import PROVIDERS
 from desktop_agent.compose import Backend, compose
 from desktop_agent.core.events import (
     EngineFailed,
@@ -15,11 +18,14 @@ from desktop_agent.core.events import (
     ToolEnded,
     TurnEnded,
 )
-from desktop_agent.core.ids import new_note_id, new_session_id
+from desktop_agent.core.faults import ModelError
+from desktop_agent.core.ids import new_agent_id, new_message_id, new_note_id, new_session_id
+from desktop_agent.core.messages import Message, TextPart
 from desktop_agent.core.notes import Note
+from desktop_agent.core.requests import Limits, ModelRequest
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import Workspace
-from desktop_agent.self_check.dialects import Dialect
+from desktop_agent.self_check.dialects import DIALECTS, Dialect
 from desktop_agent.self_check.loopback import LoopbackProvider
 from desktop_agent.self_check.parts import CheckFailed
 
@@ -74,6 +80,19 @@ class EngineCheck:
             raise CheckFailed("the answer did not arrive")
         return "a tool was called, and its result answered"
 
+    async def providers(self) -> str:
+        """Make a request to each provider that the app offers, by its own name."""
+        if self._backend is None:
+            raise CheckFailed("the model host is missing")
+        model = self._backend.model
+        names = [provider.name for provider in PROVIDERS]
+        async with asyncio.timeout(_SECONDS):
+            words = await asyncio.gather(*(_ask_provider(model, name) for name in names))
+        failed = [f"{name}: {why}" for name, why in zip(names, words, strict=True) if why]
+        if failed:
+            raise CheckFailed("; ".join(failed))
+        return f"the requests of all {len(names)} arrived"
+
     async def close(self) -> None:
         """End the engine and the host."""
         if self._backend is not None:
@@ -108,3 +127,28 @@ class EngineCheck:
     def _hear(self, event: Event) -> None:
         self._events.append(event)
         self._heard.set()
+
+
+async def _ask_provider(model: HostedModel, name: str) -> str:
+    """Return why no request of this provider's arrived, or nothing.
+
+    What is answered is of one dialect only, so how it is read proves nothing here.
+    """
+    own = next((each for each in DIALECTS if each.name == name), DIALECTS[0])
+    anywhere = dataclasses.replace(own, path="")
+    with LoopbackProvider(anywhere, "read", {}, "") as provider:
+        request = ModelRequest(
+            new_agent_id(),
+            f"{name}/check",
+            "",
+            (Message(new_message_id(), "user", (TextPart("Hello"),)),),
+            api_base=provider.api_base,
+            limits=Limits(max_retries=0),
+        )
+        try:
+            async for _ in model.stream(request):
+                pass
+        except ModelError as error:
+            if not provider.arrived:
+                return f"{error.fault.message} {error.fault.details}"
+        return "" if provider.arrived else "nothing arrived"

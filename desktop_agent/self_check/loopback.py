@@ -25,6 +25,7 @@ class LoopbackProvider:
         self._answer = dialects.say(dialect.name, f"The note says {word}.")
         self._word = word.encode()
         self.other_paths: list[str] = []
+        self.arrived = 0
         owner = self
 
         class Request(BaseHTTPRequestHandler):
@@ -62,6 +63,7 @@ class LoopbackProvider:
     def _take(self, request: BaseHTTPRequestHandler) -> None:
         length = min(int(request.headers.get("content-length", 0)), _LONGEST_BODY)
         body = request.rfile.read(length)
+        self.arrived += 1
         if self._dialect.path not in request.path:
             self.other_paths.append(request.path)
             _reply(request, 404, "application/json", b"{}")
