@@ -290,7 +290,7 @@ class Agents:
         if parent.id in self._ending:
             self._end_if_last(parent)
             return
-        mine = [note.text for note in returned if note.sender == parent.id]
+        mine = [note.text for note in returned if note.kind == "steer" and note.sender == parent.id]
         text = reports.report(agent, status, text, mine, remark)
         self.tell(parent, text, kind="report", sender=agent.id)
 
