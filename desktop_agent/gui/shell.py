@@ -22,6 +22,7 @@ from PySide6.QtCore import (
     Signal,
     qInstallMessageHandler,
 )
+from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QApplication
 
 from desktop_agent import paths
@@ -36,6 +37,7 @@ from desktop_agent.gui.theme import Theme
 
 _log = logging.getLogger(__name__)
 _PAINT_MS = 500
+_ICON_SIZES = (16, 24, 32, 48, 64, 128)
 _LEVELS = {
     QtMsgType.QtWarningMsg: logging.WARNING,
     QtMsgType.QtCriticalMsg: logging.ERROR,
@@ -69,7 +71,7 @@ def run_window(
     app = make_application()
     theme = Theme(app)
     theme.configure(settings.theme, settings.text_scale, settings.reduce_motion)
-    app.setWindowIcon(theme.icon("bot", "accent", 64))
+    app.setWindowIcon(app_icon())
     bridge = Bridge(app)
     window = MainWindow(theme, bridge, settings, folder or None)
     show_defects(window)
@@ -82,6 +84,14 @@ def run_window(
         return run_loop(app, window, bridge, compose)
     finally:
         others.close()
+
+
+def app_icon() -> QIcon:
+    """Return the icon of the window: the drawings that suit title bars and task lists."""
+    icon, place = QIcon(), paths.resource("app-icon")
+    for size in _ICON_SIZES:
+        icon.addFile(str(place / f"{size}.png"))
+    return icon
 
 
 def wait_for_paint(window: MainWindow) -> None:
