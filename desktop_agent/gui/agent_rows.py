@@ -234,6 +234,20 @@ def path_of(agents: Sequence[AgentInfo], agent_id: AgentId) -> tuple[AgentInfo, 
     return tuple(reversed(path))
 
 
+def live_below(agents: Sequence[AgentInfo], agent_id: AgentId) -> int:
+    """Return how many live agents there are below this one."""
+    children: dict[AgentId, list[AgentInfo]] = {}
+    for info in agents:
+        if info.parent_id is not None:
+            children.setdefault(info.parent_id, []).append(info)
+    count, above = 0, [agent_id]
+    while above:
+        for info in children.pop(above.pop(), ()):
+            above.append(info.id)
+            count += not info.is_ended
+    return count
+
+
 def plain(text: str) -> str:
     """Return text from a model on one line, without marks that turn its direction."""
     flat = " ".join(text.split())

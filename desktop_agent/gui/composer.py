@@ -30,6 +30,7 @@ from desktop_agent.gui.composer_bar import ComposerBar, SendState
 from desktop_agent.gui.composer_frame import ComposerFrame
 from desktop_agent.gui.composer_input import ComposerInput
 from desktop_agent.gui.draft import Draft
+from desktop_agent.gui.model_words import own_name
 from desktop_agent.gui.note_ledger import NoteLedger, NoteRow
 from desktop_agent.gui.note_strip import NoteStrip
 from desktop_agent.gui.theme import Theme
@@ -230,7 +231,7 @@ class Composer(QWidget):
         self._input.open_draft(self._draft, opened.info.workspace.root)
         self._bar.mode.set_folder(opened.info.workspace.root)
         self.set_mode(opened.info.mode)
-        self._bar.set_model(_short_name(opened.info.model))
+        self._bar.set_model(own_name(opened.info.model))
         self._show_numbers()
 
     def _draft_of(self, whose: tuple[SessionId, AgentId] | None) -> Draft:
@@ -364,6 +365,8 @@ class Composer(QWidget):
             is_reading=self._input.is_reading,
             steers_first=self._settings.steer_on_enter,
             cuts=self._strip.cuts(),
+            scope=self._ledger.scope,
+            others=self._ledger.below,
         )
         self._bar.show_state(state)
         self._input.set_placeholders(self._placeholders(state))
@@ -388,8 +391,3 @@ class Composer(QWidget):
         limit = self._info.context_limit if self._info else None
         self._bar.show_context(self._tokens, limit)
         self._bar.show_cost(self._dollars)
-
-
-def _short_name(model: str) -> str:
-    """Return a model's own name without its provider."""
-    return model.rpartition("/")[2]

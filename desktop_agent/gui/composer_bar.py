@@ -18,13 +18,18 @@ from desktop_agent.gui.widgets import IconButton, PrimaryButton, TextButton, Tex
 
 _MIN_WIDTH = 240
 _GAP = 4
+_NAME = 16
 # What is given up first when there is little room: cost, model's name, mode's name, …
 _MODEL_WIDTHS = (220, 220, 130, 130, 90, 90, 60)
 
 
 @dataclass(frozen=True, slots=True)
 class SendState:
-    """What the send slot depends on. `cuts` names what a stop would cut."""
+    """What the send slot depends on. `cuts` names what a stop would cut.
+
+    `scope` names who would be stopped, and `others` counts the live ones below; it is empty
+    where there is only one.
+    """
 
     is_running: bool = False
     is_stopping: bool = False
@@ -32,6 +37,8 @@ class SendState:
     is_reading: bool = False
     steers_first: bool = False
     cuts: str = ""
+    scope: str = ""
+    others: int = 0
 
 
 class ComposerBar(QWidget):
@@ -153,17 +160,29 @@ class ComposerBar(QWidget):
         self._fit()
 
     def _name_stop(self, state: SendState) -> None:
-        self.stop.set_text(self.tr("Stopping…") if state.is_stopping else self.tr("Stop"))
+        self.stop.set_text(self._stop_words(state))
         self.stop.setEnabled(not state.is_stopping)
         self.halt.setEnabled(not state.is_stopping)
         tip = self.tr("Stop (Ctrl+.)")
-        if state.cuts:
+        if state.others:
+            tip = self.tr("Stops it and %n subagent(s) (Ctrl+.)", "", state.others)
+        elif state.cuts:
             tip = self.tr("Stop (Ctrl+.) – cuts {what}").format(what=state.cuts)
         self.stop.setToolTip(plain_tip(tip))
         words = self.tr("Stop and send now")
         if state.cuts:
             words = self.tr("Stop and send now – cuts {what}").format(what=_short(state.cuts))
         self.cut.setText(words.replace("&", "&&"))
+
+    def _stop_words(self, state: SendState) -> str:
+        if state.is_stopping:
+            return self.tr("Stopping…")
+        if not state.scope:
+            return self.tr("Stop")
+        name = _short(state.scope, _NAME).replace("&", "&&")
+        if not state.others:
+            return self.tr("Stop {name}").format(name=name)
+        return self.tr("Stop {name} + {count}").format(name=name, count=state.others)
 
     def _name_ways(self, state: SendState) -> None:
         queue = (self.tr("Queue"), self.tr("Read after this turn"))
@@ -259,5 +278,5 @@ class ComposerBar(QWidget):
         self.halt.setIcon(self._theme.icon("square", "muted"))
 
 
-def _short(words: str) -> str:
-    return words if len(words) <= 60 else f"{words[:59]}…"
+def _short(words: str, limit: int = 60) -> str:
+    return words if len(words) <= limit else f"{words[: limit - 1]}…"

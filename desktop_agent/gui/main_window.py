@@ -240,6 +240,7 @@ class MainWindow(QMainWindow):
         """The composer talks to the agent that is shown."""
         if not self.flow.is_at_main:
             self.frame.composer.apply(opened)
+            self.popups.name_model(opened.info.model, opened.info.api_base)
         self.side.show_agent(opened)
         self.tools.look()
 
@@ -275,7 +276,8 @@ class MainWindow(QMainWindow):
         place = " / ".join(part for part in (info.workspace.name, self._branch) if part)
         self.frame.header.set_session(info.title, place)
         self.frame.composer.set_mode(info.mode)
-        self.popups.name_model(info.model, info.api_base)
+        if self.flow.is_at_main:
+            self.popups.name_model(info.model, info.api_base)
         title = self.tr("{title} – {folder} – Desktop Agent")
         self.setWindowTitle(title.format(title=info.title, folder=info.workspace.name))
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from PySide6.QtCore import QCoreApplication
 
-from desktop_agent.core.models import ModelInfo
+from desktop_agent.core.models import DEMO_MODEL, ModelInfo
 from desktop_agent.gui.provider_choices import provider_title
 
 translate = QCoreApplication.translate
@@ -23,7 +23,12 @@ _DEAR = 6.0
 
 def model_title(model: ModelInfo) -> str:
     """Return the model's name for people."""
-    return model.title or model.name.rpartition("/")[2]
+    return model.title or own_name(model.name)
+
+
+def own_name(name: str) -> str:
+    """Return what a model of this name is called, while no more is known of it."""
+    return translate("Models", "Demo") if name == DEMO_MODEL else name.rpartition("/")[2]
 
 
 def model_group(model: ModelInfo) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from desktop_agent.core.agents import ENDED, AgentStatus
+from desktop_agent.core.agents import ENDED, AgentInfo, AgentStatus
 from desktop_agent.core.events import (
     AgentsChanged,
     Event,
@@ -23,6 +23,7 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.ids import AgentId, NoteId
 from desktop_agent.core.notes import Note
+from desktop_agent.gui.agent_rows import live_below, plain
 
 NoteState = Literal["queued", "taken", "delivered", "finished", "stopped", "failed"]
 
@@ -72,6 +73,10 @@ class NoteLedger:
         self.agent_id = agent_id
         self.status: AgentStatus = "idle"
         self.step: int = 0
+        # Who a stop would stop: the agent by its name, and how many live ones below it.
+        self.name: str = ""
+        self.below: int = 0
+        self._is_child = False
         self._rows: dict[NoteId, NoteRow] = {}
         self._tools: dict[str, RunningTool] = {}
         self._fault_words: str = ""
@@ -92,6 +97,11 @@ class NoteLedger:
     def is_running(self) -> bool:
         """Whether a turn is under way, waiting for the person included."""
         return self._in_turn
+
+    @property
+    def scope(self) -> str:
+        """The name of who would be stopped; empty for a main agent that works alone."""
+        return plain(self.name) if self.below or self._is_child else ""
 
     def row(self, note_id: NoteId) -> NoteRow | None:
         """Return one note, quiet or not."""
@@ -120,6 +130,7 @@ class NoteLedger:
     def _open(self, opened: SessionOpened) -> None:
         self._reset(opened.info.main_agent)
         self._replay(opened.events)
+        self._follow_tree(opened.agents)
         # Agents in the snapshot are the truth; a crash leaves a turn without an end.
         agents = [agent for agent in opened.agents if agent.id == self.agent_id]
         self.status = agents[0].status if agents else "idle"
@@ -142,7 +153,14 @@ class NoteLedger:
             if row.state in ("finished", "stopped", "failed"):
                 del self._rows[note_id]
 
+    def _follow_tree(self, agents: tuple[AgentInfo, ...]) -> None:
+        for agent in agents:
+            if agent.id == self.agent_id:
+                self.name, self._is_child = agent.name, agent.parent_id is not None
+        self.below = live_below(agents, self.agent_id) if self.agent_id is not None else 0
+
     def _follow(self, event: AgentsChanged) -> None:
+        self._follow_tree(event.agents)
         for agent in event.agents:
             if agent.id == self.agent_id:
                 self.status = agent.status

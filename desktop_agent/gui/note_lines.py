@@ -99,13 +99,14 @@ class NoteLines(QWidget):
     def tool_words(self, tools: tuple[RunningTool, ...]) -> str:
         """Return what a note waits for; just sent, that it is queued."""
         is_new = time.time() - self._row.note.created_at < QUEUED_S
-        if not tools or is_new:
+        oldest = next(iter(tools), None)
+        if oldest is None or is_new:
             return self.tr("Queued – reads it at the next step")
         words = self.tr("Waiting – reads it after {tool} ({seconds} s)")
         if len(tools) > 1:
             words = self.tr("Waiting – reads it after {tool} and others ({seconds} s)")
-        seconds = max(0, round(time.time() - tools[0].at)) if tools[0].at else 0
-        return words.format(tool=tools[0].doing, seconds=seconds)
+        seconds = max(0, round(time.time() - oldest.at)) if oldest.at else 0
+        return words.format(tool=oldest.doing, seconds=seconds)
 
     def edit_in(self, place: QBoxLayout) -> None:
         """Have the editor stand at the beginning of this layout, in place of the words."""

@@ -11,9 +11,10 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.ids import SessionId
-from desktop_agent.core.models import DEMO_MODEL, ModelInfo
+from desktop_agent.core.models import ModelInfo
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.settings import Settings
+from desktop_agent.gui.model_words import model_title, own_name
 from desktop_agent.gui.queries import Queries
 from desktop_agent.gui.session_flow import SessionFlow
 from desktop_agent.gui.settings_window import SettingsWindow
@@ -131,10 +132,9 @@ class Popups(QObject):
         """Tell the composer what the model is called, and whether it takes pictures."""
         for model in self._models:
             if (model.name, model.api_base) == (name, api_base):
-                self.model_titled.emit(model.title or short_name(name), model.has_images)
+                self.model_titled.emit(model_title(model), model.has_images)
                 return
-        title = self.tr("Demo") if name == DEMO_MODEL else short_name(name)
-        self.model_titled.emit(title, None)
+        self.model_titled.emit(own_name(name), None)
 
     def _models_picker(self) -> Any:
         if self._model_picker is None:
@@ -186,8 +186,3 @@ class Popups(QObject):
 
         extra = ((self.tr("Stop the agent"), self.tr("Esc, twice")),)
         ShortcutsDialog(self._theme, actions, extra, self._window).open()
-
-
-def short_name(model: str) -> str:
-    """Return a model's own name without its provider."""
-    return model.rpartition("/")[2]

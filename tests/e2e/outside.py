@@ -142,6 +142,23 @@ class Outside:
         # A press takes a tenth of a second; another one meanwhile would put it off.
         return bool(nodes and until(lambda: self.was_pressed(nodes[0]), every=0.5))
 
+    def push(self, name):
+        """Press what has this name, once."""
+
+        def push():
+            for node in self.named(name):
+                try:
+                    kinds = actions(node)
+                    kind = next(kind for kind in kinds if kind in PRESSES)
+                    if node.getState().contains(pyatspi.STATE_ENABLED):
+                        node.queryAction().doAction(kinds[kind])
+                        return True
+                except (GLib.Error, LookupError, RuntimeError, StopIteration):
+                    continue  # it has gone, or can't be pressed
+            return False
+
+        return bool(until(push))
+
     def was_pressed(self, node):
         try:
             node.clear_cache()

@@ -78,14 +78,19 @@ class Person:
             pytest.fail(f"nothing is called {words}; there are {shown}")
         return name
 
-    def click(self, name: str, *, button: int = 1) -> None:
+    def click(self, name: str, *, times: int = 1) -> None:
         x, y = self.app.ask("place", name)
-        self.app._xdotool("mousemove", str(x), str(y), "click", str(button))
+        pair = ["click", "--repeat", str(times), "--delay", "60", "1"]
+        self.app._xdotool("mousemove", str(x), str(y), *pair)
 
     def press(self, name: str) -> None:
         if not self.app.ask("press", name):
             shown = [node["name"] for node in self.app.ask("look") if node["name"]]
             pytest.fail(f"{name} cannot be pressed; there are {shown}")
+
+    def push(self, name: str) -> None:
+        """Press a button once: one that changes its words would be pressed back again."""
+        assert self.app.ask("push", name), f"{name} cannot be pressed"
 
     def say(self, text: str) -> None:
         assert self.app.ask("wait", "Message"), self.app.ask("look")
@@ -203,62 +208,89 @@ def test_three_subagents_are_seen_into_steered_answered_held_and_stopped(
 ) -> None:
     folder = make_folder(tmp_path, *ALLOWED)
     team = Team(
-        main=[spawns("anna", "bert", "carl", "dora"), *[WAIT] * 6],
-        anna=[Calls(("shell", {"command": "sleep 5"})), Say("anna is done")],
+        main=[spawns("anna", "bert", "carl"), *[WAIT] * 9],
+        anna=[Calls(("shell", {"command": "sleep 5"})), hold("anna"), Say("never")],
         bert=[ASK, Say("bert is done")],
-        carl=[hold("carl"), Calls(("glob", {"pattern": "*"})), Say("carl is done")],
-        dora=[hold("dora"), Say("never")],
+        carl=[
+            hold("carl"),
+            Calls(("glob", {"pattern": "*"})),
+            hold("carl2"),
+            Say("carl wraps up"),
+        ],
     )
     with LoopbackProvider("openai", [team.answer] * 60) as provider:
         settings = Settings(model=provider.model, api_base=provider.api_base, theme="light")
         me = Person(start_app(folder, settings))
         me.say("Go")
         steer(me, team)
-        me.click("Answer")
-        me.app.type("euros")
-        me.app.keys("Return")
-        assert team.asked("bert", 2).results[-1] == "euros"
+        answer(me, team)
         hold_and_step(me, team, folder)
+        stop_with_work_kept(me, team, folder)
         stop_all(me, team, folder)
 
 
 def steer(me: Person, team: Team) -> None:
-    """Open one by a click, and tell it something while its command runs."""
+    """Open one by two quick clicks, and tell it something while its command runs."""
     team.asked("anna", 1)
     me.sees("anna, running", "sleep 5")
-    me.click("anna, running…")
+    me.click("anna, running…", times=2)
     me.sees("Steer anna")
+    me.sees("Go to Main")
     me.click("Steer anna")
     me.app.type("use euros")
     me.app.keys("Return")
+    me.sees("use euros. Queued – reads it at the next step")
     me.sees("use euros. Waiting – reads it after", "sleep 5")
     told = team.asked("anna", 2)
     assert sum(text.count("use euros") for text in told.user_texts) == 1
     me.sees("use euros. Delivered at step 2")
 
 
+def answer(me: Person, team: Team) -> None:
+    """Answer another's question from the one list of what waits, by pressing."""
+    me.sees("Main ▸ bert asks: Which currency?")
+    me.click("Answer")
+    me.app.type("euros")
+    me.app.keys("Return")
+    assert team.asked("bert", 2).results[-1] == "euros"
+    me.sees("bert, done")
+
+
 def hold_and_step(me: Person, team: Team, folder: Path) -> None:
     """Pause one in the middle of its command, let it take one step, and go on."""
     me.click("carl, running…")
     me.sees("Steer carl")
-    me.click("Pause")
+    me.push("Pause")
     (folder / "carl.go").touch()
     me.sees("carl, paused")
     assert len(team.requests["carl"]) == 1
-    me.click("Step")
+    me.push("Step")
     team.asked("carl", 2)
     me.sees("carl, paused")
-    me.click("Resume")
+    me.push("Resume")
     team.asked("carl", 3)
+
+
+def stop_with_work_kept(me: Person, team: Team, folder: Path) -> None:
+    """End one with a last step: it reports, without tools, what it has."""
+    me.sees("carl, running", "carl2")
+    me.push("Stop, keep its work")
+    (folder / "carl2.go").touch()
+    last = team.asked("carl", 4)
+    assert "carl2 was let go" in last.results[-1]
+    me.sees("carl, done")
+    report = next(r for r in team.requests["main"][::-1] if any("carl" in t for t in r.user_texts))
+    assert any("carl wraps up" in text for text in report.user_texts)
 
 
 def stop_all(me: Person, team: Team, folder: Path) -> None:
     """Stop everybody: what still runs ends with its process."""
-    me.sees("carl, done")
-    pid = pid_of(folder, "dora")
+    me.sees("anna, running", "anna")
+    pid = pid_of(folder, "anna")
     assert is_alive(pid)
-    me.click("Go to Main")
-    me.click("Stop")
-    me.sees("dora, stopped")
+    me.push("Go to Main")
+    me.sees("Stop Main + 1")
+    me.push("Stop Main + 1")
+    me.sees("anna, stopped")
     assert not is_alive(pid)
-    assert len(team.requests["dora"]) == 1
+    assert len(team.requests["anna"]) == 2

@@ -6,9 +6,18 @@ import threading
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QPushButton
 
-from desktop_agent.core.events import AgentEnded, NoteDelivered, QuestionAsked
-from desktop_agent.core.ids import new_note_id
+from desktop_agent.core.agents import AgentInfo
+from desktop_agent.core.events import (
+    AgentEnded,
+    AgentOpened,
+    AgentsChanged,
+    NoteDelivered,
+    QuestionAsked,
+)
+from desktop_agent.core.ids import AgentId, new_note_id
 from desktop_agent.core.notes import Note
 from tests.gui.test_window import WAIT, shown, wait_idle, wait_shown, write
 from tests.helpers.providers import Calls, LoopbackProvider, Say
@@ -197,3 +206,49 @@ def test_what_waits_is_counted_where_the_panel_is_opened(window, team, qtbot):
     wait_agent(qtbot, window, "alpha", "waiting_answer")
     button = window.frame.header.side_button
     qtbot.waitUntil(lambda: "1 waiting for you" in button.accessibleName(), timeout=WAIT)
+
+
+def test_a_long_result_is_copied_whole(window, team, heard, qtbot):
+    long = "line of the result\n" * 400
+    team.scripts["main"] = [spawns("alpha"), Calls(("wait", {})), Say("All done.")]
+    team.scripts["alpha"] = [Say(long)]
+    write(qtbot, window, "Go")
+    alpha = wait_agent(qtbot, window, "alpha", "completed")
+    QGuiApplication.clipboard().setText("")
+    panel_of(window).result_requested.emit(alpha.id)
+    qtbot.waitUntil(lambda: QGuiApplication.clipboard().text() == long.strip(), timeout=WAIT)
+
+
+def test_the_stop_button_names_whom_it_stops(window, team, heard, qtbot):
+    team.scripts["main"] = [spawns("alpha", "beta"), Calls(("wait", {}))]
+    ask = Calls(("ask_parent", {"question": "?"}))
+    team.scripts |= {"alpha": [ask], "beta": [ask]}
+    write(qtbot, window, "Go")
+    wait_agent(qtbot, window, "alpha", "waiting_answer")
+    stop = window.frame.composer.findChild(QPushButton, "stopButton")
+    qtbot.waitUntil(lambda: stop.accessibleName() == "Stop Main + 2", timeout=WAIT)
+    window.flow.show_agent(agents_of(window)["alpha"].id)
+    qtbot.waitUntil(lambda: stop.accessibleName() == "Stop alpha", timeout=WAIT)
+
+
+def test_a_subagents_model_is_called_as_everywhere_else(open_window, project, qtbot):
+    window = open_window(project, model="demo")
+    qtbot.waitUntil(lambda: window.flow.info is not None, timeout=WAIT)
+    info = window.flow.info
+    child = AgentInfo(AgentId("sa_1"), info.id, "alpha", parent_id=info.main_agent, model="demo")
+    window._on_received(
+        (AgentsChanged(info.id, (AgentInfo(info.main_agent, info.id, "Main"), child)),)
+    )
+    window.flow._wanted_agent = child.id
+    window._on_received((AgentOpened(child),))
+    assert window.flow.agent == child.id
+    assert window.frame.composer.model_button.accessibleName() == "Model: Demo"
+
+
+def test_the_list_of_commands_does_not_list_itself(window, qtbot):
+    window.commands.palette.trigger()
+    palette = window.popups._palette
+    qtbot.waitUntil(palette.isVisible)
+    titles = [row.title for row in palette.list.rows()]
+    assert "Settings" in titles
+    assert "All commands" not in titles

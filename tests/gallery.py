@@ -1,0 +1,250 @@
+"""Pictures of every screen for a look over them: the real window, fed with a made-up session.
+
+python -m tests.gallery FOLDER [--theme light|dark] [--width N] [--text PERCENT] [--only NAME…]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import qasync
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtWidgets import QApplication, QWidget
+
+from desktop_agent.core.events import Event, SessionOpened, SessionsChanged
+from desktop_agent.core.settings import Settings
+from desktop_agent.gui.agent_panel import AgentPanel
+from desktop_agent.gui.bridge import Bridge
+from desktop_agent.gui.main_window import MainWindow
+from desktop_agent.gui.shell import make_application
+from desktop_agent.gui.theme import Theme
+from tests import gallery_story as story
+from tests.bench.stage import pause
+
+_HIGH = 900
+_SETTLE_S = 0.45
+
+
+class Gallery:
+    """The window, and a picture of it whenever one is asked for."""
+
+    def __init__(self, app: QApplication, given: argparse.Namespace) -> None:
+        self.given = given
+        self.theme = Theme(app)
+        self.theme.configure(given.theme, given.text, True)
+        self.window = self._make(Settings(theme=given.theme, text_scale=given.text, model="demo"))
+
+    def _make(self, settings: Settings) -> MainWindow:
+        window = MainWindow(self.theme, Bridge(), settings, "")
+        window.resize(self.given.width, _HIGH)
+        window.show()
+        window.activateWindow()
+        return window
+
+    @property
+    def agents(self) -> AgentPanel:
+        panel = self.window.side._panel
+        assert panel is not None
+        return panel.agents
+
+    def hear(self, *events: Event) -> None:
+        """Let the window hear events as the bridge gives them."""
+        self.window._on_received(events)
+
+    def show(self, opened: SessionOpened) -> None:
+        """Open a session on screen."""
+        self.hear(SessionsChanged(story.SESSIONS))
+        self.window.pages.drop(opened.info.main_agent)
+        self.window.flow._wanted = opened.info.id
+        self.hear(opened)
+
+    async def take(self, name: str, widget: QWidget | None = None) -> None:
+        """Save a picture, unless others were asked for."""
+        await pause(_SETTLE_S)
+        given = self.given
+        if given.only and not any(name.startswith(one) for one in given.only):
+            return
+        path = given.folder / f"{name}-{given.theme}-{given.width}-{given.text}.png"
+        (widget or self.window).grab().save(str(path))
+        sys.stdout.write(f"{path}\n")
+
+    def point(self, widget: QWidget, where: QPoint) -> None:
+        """Move the mouse over a widget."""
+        at = QPointF(where)
+        none = Qt.MouseButton.NoButton
+        over = widget.mapToGlobal(at)
+        move = QMouseEvent(
+            QEvent.Type.MouseMove, at, over, none, none, Qt.KeyboardModifier.NoModifier
+        )
+        QApplication.sendEvent(widget, move)
+
+
+async def _first_run(gallery: Gallery) -> None:
+    window = gallery.window
+    gallery.window = gallery._make(Settings(theme=gallery.given.theme))
+    gallery.hear(SessionsChanged(()))
+    page = gallery.window.first_run._page
+    page.set_servers(story.SERVERS)
+    page.set_keys(())
+    page.set_places(True, False)
+    page.set_models(story.MODELS)
+    await gallery.take("01-welcome")
+    page.set_progress("Demo model")
+    await gallery.take("02-welcome-folder")
+    gallery.window.hide()
+    gallery.window = window
+    window.activateWindow()
+
+
+async def _session(gallery: Gallery) -> None:
+    gallery.show(story.empty())
+    await gallery.take("03-empty")
+    gallery.window.open_picker()
+    await gallery.take("04-folders")
+    gallery.window.popups._picker.close()
+    gallery.show(story.working())
+    await gallery.take("05-working")
+    gallery.window.side.toggle()
+    await gallery.take("05b-panel-toggled")
+    gallery.window.side.toggle()
+    gallery.show(story.edited())
+    await gallery.take("06-diff")
+    gallery.show(story.failed())
+    await gallery.take("07-error")
+    gallery.show(story.asked())
+    await gallery.take("08-question")
+    gallery.show(story.stopped())
+    await gallery.take("09-stopped")
+    gallery.window.popups.open_palette(gallery.window.commands.all, gallery.window.pages.sessions)
+    await gallery.take("10-palette")
+    gallery.window.popups._palette.close()
+    gallery.window.open_models()
+    gallery.window.popups._model_picker.set_models(story.MODELS)
+    await gallery.take("11-models")
+    gallery.window.popups._model_picker.close()
+
+
+async def _settings(gallery: Gallery) -> None:
+    gallery.window.settings_window.open()
+    dialog = gallery.window.settings_window._dialog
+    dialog.set_rules(story.RULES)
+    dialog.set_keys(story.KEYS)
+    dialog.set_models(story.MODELS)
+    dialog.set_has_keyring(True)
+    for page in ("appearance", "models", "behaviour", "rules", "about"):
+        dialog.open_page(page)
+        await gallery.take(f"20-settings-{page}", dialog)
+    dialog.close()
+
+
+def _open_side(gallery: Gallery) -> None:
+    frame = gallery.window.frame
+    if frame.has_side_drawer and not frame._is_side_open:
+        frame.toggle_side()
+
+
+async def _team(gallery: Gallery) -> None:
+    gallery.show(story.team())
+    _open_side(gallery)
+    panel = gallery.agents
+    await gallery.take("30-team")
+    panel.select(story.EXPLORER)
+    gallery.hear(*story.notes())
+    await gallery.take("31-strip")
+    view = panel.tree.view
+    box = view.wish_box(panel.tree.model.index_of(story.EXPLORER), "probe")
+    gallery.point(view.viewport(), box.center())
+    await gallery.take("32-row-buttons")
+    menu = view.actions_of_row.make_menu(view)
+    menu.popup(view.viewport().mapToGlobal(box.center()))
+    await gallery.take("33-menu", menu)
+    menu.close()
+    panel._probes[story.EXPLORER] = ("", "probe sa_2 · explore · running · 9 tools")
+    panel.set_probe_result(story.EXPLORER, story.PROBE)
+    await gallery.take("34-probe")
+    panel._edit_budget(story.EXPLORER)
+    await gallery.take("35-budget")
+    assert panel._budget is not None
+    panel._budget.close()
+    panel.select(story.TESTER)
+    await gallery.take("36-answer")
+    panel.select(story.HELD)
+    await gallery.take("37-held")
+    gallery.hear(*story.asks())
+    _open_side(gallery)
+    await gallery.take("38-asks")
+    for row in panel.asks._views.values():
+        row.mark.setChecked(row.ask.is_approval)
+    await gallery.take("39-asks-marked")
+    gallery.window.flow._wanted_agent = story.EXPLORER
+    gallery.hear(story.explorer())
+    await gallery.take("40-subagent")
+    gallery.window.frame.close_drawer()
+    await gallery.take("41-subagent-no-drawer")
+
+
+async def _many(gallery: Gallery) -> None:
+    gallery.show(story.crowd())
+    _open_side(gallery)
+    await gallery.take("50-crowd")
+    gallery.agents.select(story.crowd().agents[500].id)
+    await gallery.take("51-crowd-selected")
+    gallery.show(story.odd())
+    gallery.agents.select(story.ODD[0])
+    _open_side(gallery)
+    await gallery.take("52-odd-names")
+    gallery.window.flow._wanted_agent = story.ODD[0]
+    gallery.hear(story.odd_one())
+    await gallery.take("53-odd-subagent")
+
+
+_PARTS: dict[str, Callable] = {
+    "first": _first_run,
+    "session": _session,
+    "settings": _settings,
+    "team": _team,
+    "many": _many,
+}
+
+
+def _given() -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--theme", default="light")
+    parser.add_argument("--width", type=int, default=1440)
+    parser.add_argument("--text", type=int, default=100)
+    parser.add_argument("--part", nargs="*", default=list(_PARTS))
+    parser.add_argument("--only", nargs="*", default=[])
+    return parser.parse_args()
+
+
+def main() -> int:
+    given = _given()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    logging.getLogger("desktop_agent.gui.shell").setLevel(logging.ERROR)
+    with tempfile.TemporaryDirectory() as home:
+        os.environ["DESKTOP_AGENT_HOME"] = os.environ["HOME"] = home
+        app = make_application()
+        loop = qasync.QEventLoop(app)
+        asyncio.set_event_loop(loop)
+
+        async def play() -> None:
+            gallery = Gallery(app, given)
+            for part in given.part:
+                await _PARTS[part](gallery)
+
+        with loop:
+            loop.run_until_complete(play())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
