@@ -14,6 +14,8 @@ from desktop_agent.core.events import (
     AgentsChanged,
     EngineFailed,
     Event,
+    ListChanged,
+    NoteQueued,
     SessionsChanged,
     SkillsChanged,
 )
@@ -247,17 +249,28 @@ def newest_snapshots(batch: list[Event]) -> tuple[Event, ...]:
     seen: set[object] = set()
     kept: list[Event] = []
     for event in reversed(batch):
-        if isinstance(event, SessionsChanged):
-            key: object = SessionsChanged
-        elif isinstance(event, AgentsChanged):
-            key = event.session_id
-        elif isinstance(event, SkillsChanged):
-            key = (SkillsChanged, event.root)
-        else:
+        key = _snapshot_of(event)
+        if key is None:
             kept.append(event)
-            continue
-        if key not in seen:
+        elif key not in seen:
             seen.add(key)
             kept.append(event)
     kept.reverse()
     return tuple(kept)
+
+
+def _snapshot_of(event: Event) -> object:
+    """Return what the event is a snapshot of; None when it is none."""
+    match event:
+        case SessionsChanged():
+            return SessionsChanged
+        case AgentsChanged(session_id=session_id):
+            return session_id
+        case SkillsChanged(root=root):
+            return SkillsChanged, root
+        case ListChanged(agent_id=agent_id):
+            return ListChanged, agent_id
+        case NoteQueued(note=note) if note.kind == "task_edit":
+            return NoteQueued, note.id
+        case _:
+            return None

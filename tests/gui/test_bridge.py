@@ -9,10 +9,13 @@ from PySide6.QtCore import QThread
 from desktop_agent.core.events import (
     AgentsChanged,
     EngineFailed,
+    ListChanged,
+    NoteQueued,
     PartDelta,
     SessionsChanged,
 )
-from desktop_agent.core.ids import AgentId, MessageId, SessionId
+from desktop_agent.core.ids import AgentId, MessageId, NoteId, SessionId
+from desktop_agent.core.notes import Note
 from desktop_agent.gui.backend import BridgeClosed
 from desktop_agent.gui.bridge import Bridge
 from desktop_agent.gui.engine_thread import newest_snapshots
@@ -214,3 +217,12 @@ def test_only_the_newest_snapshot_of_a_batch_is_kept_and_no_happening_is_dropped
     ]
     assert kept[1] is there
     assert kept[3] is new
+
+
+def test_of_many_changes_of_a_task_list_the_window_gets_the_newest_of_each_agent():
+    mine = [ListChanged(AGENT, revision, ()) for revision in range(1, 40)]
+    other = ListChanged(AgentId("ag_2"), 7, ())
+    edits = [NoteQueued(AGENT, Note(NoteId("n"), text, kind="task_edit")) for text in "abc"]
+    said = [NoteQueued(AGENT, Note(NoteId(text), text)) for text in "xy"]
+    batch = [other, *mine, *edits, *said]
+    assert newest_snapshots(batch) == (other, mine[-1], edits[-1], *said)
