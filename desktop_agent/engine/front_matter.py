@@ -91,7 +91,7 @@ def _plain_fields(head: str) -> dict[str, object] | None:
         key, raw = found[1], found[2] or ""
         if key in target:
             return None
-        if not raw:
+        if not raw and target is fields:
             target[key] = nested = {}
             continue
         value = _plain_value(raw)
@@ -102,7 +102,7 @@ def _plain_fields(head: str) -> dict[str, object] | None:
 
 
 def _plain_value(raw: str) -> str | None:
-    if not raw.isprintable():
+    if not raw or not raw.isprintable():
         return None
     quote = raw[0]
     if quote in "'\"":

@@ -15,6 +15,7 @@ _MOST_EVENTS = 10_000
 # What aliases may blow a head up to, in values.
 _MOST_VALUES = 10_000
 
+_TAB = re.compile(r"^[ ]*[A-Za-z][A-Za-z0-9_-]*:[ ]*\t", re.MULTILINE)
 _LINE = re.compile(r"([A-Za-z][A-Za-z0-9_-]*):[ \t]*(.*)")
 _parse: Any = getattr(yaml, "parse")  # noqa: B009 - it has no types
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -83,6 +84,8 @@ class _Reading:
                 raise yaml.YAMLError("it holds more than one document")
         if not isinstance(value, dict):
             return YamlFields(problem="Its front matter is not a list of fields.")
+        if _TAB.search(self.head):
+            self._odd["a tab behind a field's colon"] = None
         warnings = tuple(f"The standard's validator refuses {what}." for what in self._odd)
         return YamlFields(cast(dict[str, object], value), warnings)
 

@@ -128,6 +128,9 @@ async def _work(
     options: Options, session_id: SessionId, backend: Backend, follower: Follower
 ) -> None:
     """Send the message and wait for the end; what runs too long is stopped."""
+    if options.is_trusted:
+        # Before anything is sent: it holds for what the first look at the folder finds.
+        backend.engine.trust_folder(str(options.workspace), "trust", is_kept=False)
     _open_session(options, session_id, backend, follower)
     if follower.session is None or follower.is_cut:
         return

@@ -12,6 +12,7 @@ from pydantic import Field
 from desktop_agent.core.tool import Access, Tool, ToolContext, ToolError, ToolOutput
 from desktop_agent.engine.agent import Agent
 from desktop_agent.engine.agents import SpawnRequest
+from desktop_agent.engine.roles import role_named
 from desktop_agent.engine.steering import Steering
 from desktop_agent.tools.define import Arguments, tool
 
@@ -29,7 +30,7 @@ class SpawnArguments(Arguments):
 
     description: str = Field(description="A name for it of two to five words.")
     prompt: str = Field(description="All it is to know: the goal, the files, the answer's form.")
-    agent: str = Field(default="general", description="Its role: general, explore or review.")
+    agent: str = Field(default="general", description="Its role: general, explore, review, or another.")
     model: str = Field(default="", description="Another model; empty is yours.")
     read: list[str] = Field(default=[], description="Folders it may read; empty: yours.")
     write: list[str] = Field(default=[], description="Folders it may write; empty: yours.")
@@ -58,7 +59,11 @@ async def spawn(args: SpawnArguments, ctx: ToolContext) -> ToolOutput:
         task_id=args.task_id,
     )
     child = steering.agents.spawn(caller, request)
-    return ToolOutput(f"Started {child.name} as {child.id}. Its report will come to you.")
+    text = f"Started {child.name} as {child.id}. Its report will come to you."
+    role = role_named(args.agent, caller.skills.catalog.roles)
+    if unknown := role.unknown_tools(caller.known_tools):
+        text += f" Its role names tools that do not exist here: {', '.join(unknown)}."
+    return ToolOutput(text)
 
 
 class WaitArguments(Arguments):

@@ -17,6 +17,7 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.core.tool import Access, Preview, Tool, ToolContext, ToolError, ToolOutput
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.engine import Engine
+from desktop_agent.engine.skills import Skills
 from tests.helpers.scripted import MemoryStore, ScriptedModel
 
 E = TypeVar("E")
@@ -82,6 +83,7 @@ class Rig:
         mode: Mode = "ask",
         store: MemoryStore | None = None,
         settings: Settings | None = None,
+        skills: Skills | None = None,
     ) -> None:
         self.model = ScriptedModel(*script)
         self.store = store or MemoryStore()
@@ -97,6 +99,8 @@ class Rig:
             emit=self._on_event,
             spill_dir=tmp_path,
         )
+        if skills is not None:
+            self.engine.use_skills(skills)
         self.engine.start()
         tmp_path.mkdir(exist_ok=True)
         self.workspace = Workspace(str(tmp_path.resolve()))
