@@ -82,7 +82,7 @@ class NoteRowView(NoteLines):
             words = self.tr("Your changes to the task list")
         elif note.kind == "notice":
             words = self.tr("What you told a subagent")
-        return " · ".join(filter(None, (words, extra)))
+        return " · ".join(filter(None, (words, ", ".join(note.skills), extra)))
 
     def _show_buttons(self, status: AgentStatus, cuts: str) -> None:
         row, is_back = self._row, self._row.state in ("finished", "stopped")

@@ -26,7 +26,7 @@ from PySide6.QtWidgets import (
 
 from desktop_agent.core.skill_install import FoundSkill
 from desktop_agent.gui.plain_tips import plain_tip
-from desktop_agent.gui.skills_files import SkillFileList
+from desktop_agent.gui.skills_files import SkillFileList, framed
 from desktop_agent.gui.skills_words import content_words
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.transcript.characters import terminal_text, with_marks
@@ -76,7 +76,7 @@ class SkillChecklist(QWidget):
         far.setSpacing(theme.space("s"))
         for widget in (self._about, self._files, self._path):
             far.addWidget(widget)
-        far.addWidget(self._text, 1)
+        far.addWidget(framed(self._text), 1)
         layout.addLayout(far, 5)
 
     def show_found(self, skills: tuple[FoundSkill, ...]) -> None:

@@ -81,6 +81,10 @@ class SkillDetailPane(QFrame):
         """Know whether there is a folder that could have its own switches."""
         self._has_folder = has_folder
 
+    def focus_first(self) -> None:
+        """Take the focus where there is no list beside."""
+        self._back.setFocus(Qt.FocusReason.OtherFocusReason)
+
     def show_skill(self, skill: Skill | None) -> None:
         """Show what is known without its file; `show_detail` brings the rest."""
         is_other = skill is None or self._skill is None or skill.directory != self._skill.directory
@@ -155,7 +159,7 @@ class SkillDetailPane(QFrame):
     def _make_foot(self) -> QWidget:
         theme = self._theme
         self._foot = foot = QFrame(self)
-        self._use = PrimaryButton(theme, self.tr("Use in chat"), "message-square", foot)
+        self._use = PrimaryButton(theme, self.tr("Use in chat"), "", foot)
         self._use.setObjectName("useSkill")
         self._open = GhostButton(theme, self.tr("Open folder"), "folder-open", foot)
         self._open.setObjectName("openSkillFolder")

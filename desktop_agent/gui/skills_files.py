@@ -19,11 +19,13 @@ from PySide6.QtCore import (
 )
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter
 from PySide6.QtWidgets import (
+    QFrame,
     QListView,
     QSizePolicy,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
+    QVBoxLayout,
     QWidget,
 )
 
@@ -153,6 +155,16 @@ class _FileDelegate(QStyledItemDelegate):
             QStyle.visualRect(direction, rect, box), int(flags), f"\u2066{shown}\u2069"
         )
         painter.restore()
+
+
+def framed(view: QWidget) -> QFrame:
+    """Return a frame around a text, on a ground of its own."""
+    frame = QFrame()
+    frame.setProperty("frame", "sunken")
+    layout = QVBoxLayout(frame)
+    layout.setContentsMargins(2, 2, 2, 2)
+    layout.addWidget(view)
+    return frame
 
 
 def _spoken(one: SkillFile) -> str:

@@ -46,6 +46,7 @@ class SkillsPage(QWidget):
         self._rows: tuple[SkillRow, ...] = ()
         self._skills: tuple[Skill, ...] | None = None
         self._shows_detail = False
+        self._asked: Skill | None = None
         self.setObjectName("skillsPage")
         self.setAccessibleName(self.tr("Skills"))
         self.setAcceptDrops(True)
@@ -86,8 +87,9 @@ class SkillsPage(QWidget):
             self._place()
 
     def enter(self) -> None:
-        """Take the focus."""
+        """Take the focus; what is shown in detail is read anew."""
         self._shows_detail = False
+        self._asked = None
         self._place()
         target = self.search if self._rows else self._add
         target.setFocus(Qt.FocusReason.ShortcutFocusReason)
@@ -211,20 +213,16 @@ class SkillsPage(QWidget):
         self._show_rows()
 
     def _on_pointed(self, skill: Skill | None) -> None:
-        is_news = skill is not None and skill is not self.detail.skill
         self.detail.show_skill(skill)
         if skill is None:
             self._shows_detail = False
         self._place()
-        if is_news and (not self.is_narrow or self._shows_detail):
-            self.pointed.emit(skill)
 
     def _on_opened(self, skill: Skill) -> None:
         self._shows_detail = True
         self._place()
         if self.is_narrow:
-            self.pointed.emit(skill)
-            self.detail.setFocus()
+            self.detail.focus_first()
 
     def _leave_detail(self) -> None:
         self._shows_detail = False
@@ -241,7 +239,11 @@ class SkillsPage(QWidget):
         has_skill = self.detail.skill is not None
         self.detail.set_narrow(is_narrow)
         self._near.setVisible(not (is_narrow and self._shows_detail))
-        self.detail.setVisible(has_skill and (not is_narrow or self._shows_detail))
+        is_shown = has_skill and (not is_narrow or self._shows_detail)
+        self.detail.setVisible(is_shown)
+        if is_shown and self.isVisible() and self.detail.skill is not self._asked:
+            self._asked = self.detail.skill
+            self.pointed.emit(self._asked)
 
     # -- events ------------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
 from desktop_agent.core.skills import Skill
 from desktop_agent.gui.models.snapshot_list import ROW_ROLE, SnapshotListModel
 from desktop_agent.gui.plain_tips import plain_tip
-from desktop_agent.gui.skills_words import origin_word, state_badge, state_icon
+from desktop_agent.gui.skills_words import ORIGINS, origin_word, state_badge, state_icon
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import IconButton, TextLabel, row
 
@@ -86,7 +86,7 @@ class SkillsSection(QWidget):
         """Show the first of these: those in use, the ones used most before the others."""
         self._skills = skills
         real = [one for one in skills if not one.shadowed_by]
-        real.sort(key=lambda one: (not one.is_usable, -one.times_used, one.name))
+        real.sort(key=_rank)
         on = sum(1 for one in real if one.is_usable)
         words = self.tr("{n} of {all}").format(n=on, all=len(real)) if real else ""
         self._count.setText(words)
@@ -202,6 +202,10 @@ class _ShortDelegate(QStyledItemDelegate):
         direction: Qt.LayoutDirection = option.direction  # pyright: ignore[reportAttributeAccessIssue]
         rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
         return QStyle.visualRect(direction, rect, box)
+
+
+def _rank(one: Skill) -> tuple[bool, int, int, str]:
+    return (not one.is_usable, -one.times_used, ORIGINS.index(one.origin), one.name)
 
 
 def _word(one: Skill) -> str:

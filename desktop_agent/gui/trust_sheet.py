@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
 from desktop_agent.core.skills import FolderTrust, Skill, SkillFile
 from desktop_agent.gui.pick_delegate import PickRow
 from desktop_agent.gui.pick_list import PickList
-from desktop_agent.gui.skills_files import SkillFileList
+from desktop_agent.gui.skills_files import SkillFileList, framed
 from desktop_agent.gui.skills_words import content_words
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.transcript.characters import terminal_text, with_marks
@@ -132,7 +132,7 @@ class TrustSheet(QDialog):
         far.setSpacing(theme.space("s"))
         for widget in (self._about, self._files, self._path):
             far.addWidget(widget)
-        far.addWidget(self._text, 1)
+        far.addWidget(framed(self._text), 1)
         middle = QHBoxLayout()
         middle.setSpacing(theme.space("m"))
         middle.addWidget(self._list, 4)

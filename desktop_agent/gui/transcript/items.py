@@ -31,7 +31,9 @@ OUTCOMES: dict[str, ToolState] = {
 
 @dataclass(frozen=True, slots=True)
 class UserItem:
-    """A message to the agent. `attachments` are names; `state` is empty when nothing is known."""
+    """A message to the agent. `attachments` are names, `skills` those that were picked for it;
+    `state` is empty when nothing is known.
+    """
 
     key: str
     text: str
@@ -41,6 +43,7 @@ class UserItem:
     step: int = 0
     at: float = 0.0
     sender: str = ""
+    skills: tuple[str, ...] = ()
 
     @property
     def is_from_person(self) -> bool:

@@ -11,6 +11,15 @@ from desktop_agent.core.notes import unframed
 from desktop_agent.gui.transcript.items import AnswerItem, Item, ThinkingItem, UserItem
 
 _ATTACHED = re.compile(r'\s*<file path="([^"]*)">\n')
+# What the engine adds for a skill that was picked: its text, or why there is none.
+_SKILL = re.compile(
+    r"""\n\n(?:<skill\ name=(?:"([^"]*)"|'([^']*)')\ location="""
+    r"""|The\ skill\ '([^']*)'\ is\ loaded\ already;)""",
+    re.VERBOSE,
+)
+_UNLOADED = re.compile(
+    r"\n\n\[The person picked the skill '([^']*)' for this, but (.*)\]", re.DOTALL
+)
 
 
 def segment_key(message_id: str, number: int, kind: str) -> str:
@@ -19,13 +28,16 @@ def segment_key(message_id: str, number: int, kind: str) -> str:
 
 
 def user_item(message: Message, old: Item | None) -> UserItem:
-    """Return a user's message; attached files are named, their contents are not shown."""
+    """Return a user's message; files and skills are named, their contents are not shown."""
     texts: list[str] = []
     attachments: list[str] = []
+    skills: list[str] = []
     for part in message.parts:
         match part:
             case TextPart(text=text) if (attached := _ATTACHED.match(text)) is not None:
                 attachments.append(_unescaped(attached[1]))
+            case TextPart(text=text) if name := _skill_name(text):
+                skills.append(name)
             case TextPart(text=text):
                 # Who speaks stands above it; of several the frames tell them apart.
                 texts.append(unframed(text) if len(message.note_ids) == 1 else text)
@@ -43,7 +55,17 @@ def user_item(message: Message, old: Item | None) -> UserItem:
         known.step if known else 0,
         known.at if known else message.created_at,
         message.sender,
+        tuple(skills),
     )
+
+
+def _skill_name(text: str) -> str:
+    """Return the skill that a part was added for; empty for any other text."""
+    if (found := _SKILL.match(text)) is not None:
+        return _unescaped(found[1] or found[2] or found[3] or "")
+    if (missed := _UNLOADED.fullmatch(text)) is not None:
+        return f"{missed[1]}: {missed[2]}"
+    return ""
 
 
 def segments(message: Message, *, is_partial: bool) -> Iterator[AnswerItem | ThinkingItem]:

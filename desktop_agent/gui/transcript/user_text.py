@@ -17,12 +17,15 @@ from desktop_agent.gui.transcript.writer import MarkdownWriter
 translate = QCoreApplication.translate
 
 _SHOWN_LIMIT = 20_000
+_SKILL_GAP = "  "
 
 
 def write_user_text(item: UserItem, writer: MarkdownWriter, styles: Styles) -> None:
     """Write the message into its bubble."""
     text = item.text[:_SHOWN_LIMIT]
-    if text or not item.attachments:
+    if item.skills:
+        _write_skills(item, writer, styles, bottom=6 if text else 0)
+    if text or not (item.attachments or item.skills):
         writer.plain(text, styles.text(), styles.block(bottom=0))
     if len(item.text) > _SHOWN_LIMIT:
         link = styles.text("small", token="accent")
@@ -49,6 +52,8 @@ def text_width(item: UserItem, styles: Styles) -> int:
     shown = [(line, "body") for line in item.text[:2_000].split("\n")]
     if item.attachments:
         shown.append((_attachment_words(item), "small"))
+    if item.skills:
+        shown.append((_SKILL_GAP.join(f"  {name}  " for name in item.skills), "small"))
     shown.append((delivery_words(item), "caption"))
     return (
         max(
@@ -57,6 +62,18 @@ def text_width(item: UserItem, styles: Styles) -> int:
         )
         + 1
     )
+
+
+def _write_skills(item: UserItem, writer: MarkdownWriter, styles: Styles, *, bottom: float) -> None:
+    """Name the skills that were picked, each on a ground of its own."""
+    plain = styles.text("small", "medium", "accent")
+    chip = styles.text("small", "medium", "accent")
+    chip.setBackground(styles.color("canvas"))
+    writer.new_block(styles.block("body", bottom=bottom), plain)
+    for number, name in enumerate(item.skills):
+        if number:
+            writer.cursor.insertText(_SKILL_GAP, plain)
+        writer.cursor.insertText(f"\u00a0\u00a0{with_marks(name)}\u00a0\u00a0", chip)
 
 
 def _attachment_words(item: UserItem) -> str:
