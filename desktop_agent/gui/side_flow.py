@@ -11,6 +11,7 @@ from PySide6.QtGui import QGuiApplication
 from desktop_agent.core.events import AgentsChanged, Event, ListChanged, SessionOpened
 from desktop_agent.core.ids import AgentId
 from desktop_agent.gui.bridge import Bridge
+from desktop_agent.gui.preload import Preload
 from desktop_agent.gui.queries import Queries
 from desktop_agent.gui.session_flow import SessionFlow
 from desktop_agent.gui.session_pages import SessionPages
@@ -45,6 +46,7 @@ class SideFlow(QObject):
         self._panel: Any = None
         self._is_asked_for = False
         self._lists: dict[AgentId, ListChanged] = {}
+        self._preload = Preload(self)
         frame.set_side(has_content=False, is_wanted=state.has_side)
         frame.side_toggled.connect(state.remember_side)
 
@@ -57,6 +59,7 @@ class SideFlow(QObject):
         """Follow the session that is shown."""
         if isinstance(event, SessionOpened):
             self._opened = event
+            self._preload.start()
             self._is_asked_for = False
             self._lists = {one.agent_id: one for one in event.lists}
         elif isinstance(event, ListChanged):
