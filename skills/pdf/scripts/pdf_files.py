@@ -1,0 +1,138 @@
+"""What both scripts need: opening, naming pages, writing safely, and failing in a sentence."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+PAGES = "pages such as 3, 1-4, 6- (to the end), last, or several: 1-3,7"
+EXIT_CODES = (
+    "Exit codes: 0 done, 1 not possible (the reason is on standard error), 2 wrong arguments,\n"
+    "3 a Python package is missing."
+)
+
+
+class Trouble(Exception):
+    """What could not be done, in a sentence."""
+
+    def __init__(self, words: str, code: int = 1) -> None:
+        super().__init__(words)
+        self.code = code
+
+
+def pypdf() -> Any:
+    """Return the library, asked for late: --help works without it."""
+    try:
+        import pypdf as library
+    except ImportError:
+        words = f"This needs the Python package pypdf: {sys.executable} -m pip install pypdf"
+        raise Trouble(words, 3) from None
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)
+    return library
+
+
+def open_pdf(path: str, password: str) -> Any:
+    """Return a reader of a file that is there, whole and unlocked."""
+    file = Path(path)
+    if not file.is_file():
+        raise Trouble(f"There is no file {path}.")
+    with file.open("rb") as opened:
+        if b"%PDF-" not in opened.read(1024):
+            raise Trouble(f"{path} is not a PDF.")
+    reader = pypdf().PdfReader(file)
+    if reader.is_encrypted and not reader.decrypt(password):
+        if password:
+            raise Trouble(f"The password does not open {path}.")
+        raise Trouble(f"{path} needs a password: ask for it and give it with --password.")
+    return reader
+
+
+def numbers(text: str, count: int) -> list[int]:
+    """Return the indexes (from 0) that a text names, in its order."""
+    found: list[int] = []
+    for part in text.replace(" ", "").split(","):
+        match = re.fullmatch(r"(\d+|last)?(-)?(\d+|last)?", part)
+        if not match or not part or part == "-":
+            raise Trouble(f"{part!r} names no page. Give {PAGES}.")
+        first = _number(match[1] or "1", count)
+        end = _number(match[3] or "last", count) if match[2] else first
+        found += range(first - 1, end) if first <= end else range(first - 1, end - 2, -1)
+    return found
+
+
+def _number(word: str, count: int) -> int:
+    number = count if word == "last" else int(word)
+    if not 1 <= number <= count:
+        raise Trouble(f"There is no page {number}: the file has {count}.")
+    return number
+
+
+def save(name: str, is_forced: bool, write: Callable[[Any], Any]) -> None:
+    """Write a file whole or not at all; one that is there is only replaced with --force."""
+    target = Path(name)
+    if target.exists() and not is_forced:
+        raise Trouble(f"{name} is there already. Choose another name, or add --force.")
+    if not target.parent.is_dir():
+        raise Trouble(f"There is no folder {target.parent}.")
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    os.close(handle)
+    try:
+        write(Path(temporary))
+        Path(temporary).replace(target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def tell(words: str) -> None:
+    """Say something beside the result."""
+    print(words, file=sys.stderr)
+
+
+def add_options(command: argparse.ArgumentParser, names: list[str]) -> None:
+    """Add options that several commands share; `!` behind a name makes it required."""
+    for name in names:
+        plain = name.rstrip("!")
+        options = dict(_OPTIONS[plain])
+        if name.endswith("!"):
+            options["required"] = True
+        command.add_argument(plain, **options)
+
+
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "file": {"help": "the PDF"},
+    "out": {"help": "the PDF to write"},
+    "--pages": {"default": "", "help": PAGES},
+    "--password": {"default": "", "help": "of an encrypted PDF"},
+    "--force": {"action": "store_true", "help": "replace a file that is there"},
+}
+
+
+def run(parser: argparse.ArgumentParser) -> int:
+    """Run the command that was asked for; return the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        # A pipe on Windows has an old code page.
+        getattr(stream, "reconfigure")(encoding="utf-8", errors="replace")  # noqa: B009
+    args = parser.parse_args()
+    try:
+        errors = pypdf().errors
+        try:
+            args.run(args)
+        except errors.DependencyError:
+            words = f"This file needs more: {sys.executable} -m pip install pypdf[crypto]"
+            raise Trouble(words, 3) from None
+        except (errors.PyPdfError, RecursionError) as error:
+            raise Trouble(f"The PDF is damaged, or of an unknown kind: {error}") from None
+        except OSError as error:
+            raise Trouble(f"{error.filename or 'A file'}: {error.strerror or error}") from None
+    except Trouble as trouble:
+        tell(str(trouble))
+        return trouble.code
+    return 0
