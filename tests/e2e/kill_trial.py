@@ -44,6 +44,7 @@ from desktop_agent.core.events import (
     QuestionAsked,
     SessionOpened,
     SessionsChanged,
+    SkillsChanged,
     ToolEnded,
     ToolOutput,
     ToolStarted,
@@ -64,6 +65,7 @@ PASSING = (
     RunEnded,
     SessionOpened,
     SessionsChanged,
+    SkillsChanged,
     ToolOutput,
 )
 PROMISED = (

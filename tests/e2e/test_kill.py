@@ -11,7 +11,7 @@ from tests.e2e.kill_trial import Trial, WindowTrial, kill_many
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux to follow processes")
-@pytest.mark.parametrize(("kind", "kills"), [(Trial, 12), (WindowTrial, 6)])
+@pytest.mark.parametrize(("kind", "kills"), [(Trial, 8), (WindowTrial, 3)])
 def test_after_a_kill_all_that_was_shown_is_there_and_no_command_runs_again(
     kind: type[Trial], kills: int, tmp_path: Path
 ) -> None:

@@ -14,7 +14,7 @@ import msgspec
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPlainTextEdit
 
@@ -65,7 +65,7 @@ class Person:
         box = self._window.findChild(QPlainTextEdit, "composerText")
         if note and box is not None:
             box.setPlainText(note)
-            QTest.keyClick(box, "\r")
+            QTest.keyClick(box, Qt.Key.Key_Return)
 
 
 def _is_state(event: Event) -> bool:
