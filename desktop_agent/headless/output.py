@@ -19,6 +19,7 @@ from desktop_agent.core.events import (
     PartDelta,
     RetryScheduled,
     SessionOpened,
+    SkillsChanged,
     ToolEnded,
     ToolStarted,
     TurnEnded,
@@ -26,6 +27,7 @@ from desktop_agent.core.events import (
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import FilesDisplay, Message, OutputDisplay, ToolCall, Value
+from desktop_agent.core.skills import FolderTrust
 from desktop_agent.core.usage import Usage
 
 EndReason = Literal["finished", "error", "step_limit", "budget", "timeout", "interrupted"]
@@ -96,6 +98,7 @@ class Text:
         self._calls: dict[str, ToolCall] = {}
         self._doing: dict[str, str] = {}
         self._names: dict[AgentId, str] = {}
+        self._unused: tuple[str, ...] = ()
         self._streamed = ""
         self._is_mid_line = False
 
@@ -160,10 +163,19 @@ class Text:
             case AgentEnded(status="stopped" | "over_budget" as status):
                 whose = self._whose(event.agent_id)
                 self._line(self._errors, f"{whose}Ended: {status.replace('_', ' ')}.")
+            case SkillsChanged(trust=trust):
+                self._on_trust(trust)
             case EngineFailed(message=message):
                 self._line(self._errors, f"Error: {message}")
             case _:
                 pass
+
+    def _on_trust(self, trust: FolderTrust) -> None:
+        unused = trust.changed if trust.is_trusted else trust.brings
+        if unused and unused != self._unused:
+            why = "since it changed" if trust.is_trusted else "since the folder is not trusted"
+            self._line(self._errors, f"Not used, {why} (see --trust): {', '.join(unused)}.")
+        self._unused = unused
 
     def _line(self, stream: TextIO, text: str) -> None:
         self._new_line()

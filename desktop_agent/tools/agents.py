@@ -30,7 +30,7 @@ class SpawnArguments(Arguments):
 
     description: str = Field(description="A name for it of two to five words.")
     prompt: str = Field(description="All it is to know: the goal, the files, the answer's form.")
-    agent: str = Field(default="general", description="Its role: general, explore, review, or another.")
+    agent: str = Field(default="general", description="Its role, by name.")
     model: str = Field(default="", description="Another model; empty is yours.")
     read: list[str] = Field(default=[], description="Folders it may read; empty: yours.")
     write: list[str] = Field(default=[], description="Folders it may write; empty: yours.")
