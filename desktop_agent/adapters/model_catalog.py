@@ -12,14 +12,15 @@ from typing import Any, Protocol
 
 import msgspec
 
-from desktop_agent.adapters import local_servers, providers
+from desktop_agent.adapters import local_servers
 from desktop_agent.adapters.local_servers import Address
 from desktop_agent.adapters.provider_models import check_provider, list_models, list_server
-from desktop_agent.adapters.providers import Provider
+from desktop_agent.core import providers
 from desktop_agent.core.faults import Fault, ModelError
 from desktop_agent.core.ids import new_agent_id, new_message_id
 from desktop_agent.core.messages import Message, TextPart, ToolCall
 from desktop_agent.core.models import DEMO_MODEL, KeyInfo, ModelInfo, ServerInfo
+from desktop_agent.core.providers import Provider
 from desktop_agent.core.requests import Answer, Limits, ModelRequest, StreamItem, ToolSpec
 from desktop_agent.core.settings import CustomServer, Settings
 

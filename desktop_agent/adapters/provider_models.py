@@ -18,9 +18,9 @@ from desktop_agent.adapters.json_fields import (
     truth,
 )
 from desktop_agent.adapters.log_file import redact
-from desktop_agent.adapters.providers import Provider, host_of
 from desktop_agent.core.faults import Fault, FaultAction, FaultKind, ModelError
 from desktop_agent.core.models import ModelInfo
+from desktop_agent.core.providers import Provider, host_of
 
 _MILLION = 1_000_000
 _MAX_BYTES = 16_000_000

@@ -14,8 +14,8 @@ from typing import Any, Literal
 import msgspec
 
 from desktop_agent.adapters.private_file import damaged_name, write_private
-from desktop_agent.adapters.providers import PROVIDERS, find_provider, key_owner
 from desktop_agent.core.models import KeyInfo
+from desktop_agent.core.providers import PROVIDERS, find_provider, key_owner
 
 _log = logging.getLogger(__name__)
 

@@ -9,8 +9,8 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QVBoxLayout, QWidget
 
 from desktop_agent.core.faults import Fault
+from desktop_agent.core.providers import PROVIDER_CHOICES, guess_provider
 from desktop_agent.gui.check_line import CheckLine
-from desktop_agent.gui.provider_choices import PROVIDER_CHOICES, guess_provider
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import GhostButton, TextButton, TextLabel, row
 

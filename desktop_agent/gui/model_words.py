@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.models import DEMO_MODEL, ModelInfo
-from desktop_agent.gui.provider_choices import provider_title
+from desktop_agent.core.providers import provider_title
 
 translate = QCoreApplication.translate
 

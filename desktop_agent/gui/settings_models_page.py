@@ -8,12 +8,12 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.models import KeyInfo, ModelInfo
+from desktop_agent.core.providers import provider_title
 from desktop_agent.core.settings import CustomServer, Settings
 from desktop_agent.gui.key_form import KeyForm
 from desktop_agent.gui.model_picker import ModelPicker
 from desktop_agent.gui.model_words import model_group, model_title
 from desktop_agent.gui.pick_button import PickButton
-from desktop_agent.gui.provider_choices import provider_title
 from desktop_agent.gui.server_form import ServerForm
 from desktop_agent.gui.setting_rows import SettingGroup, Switch
 from desktop_agent.gui.settings_pages import SettingsPage

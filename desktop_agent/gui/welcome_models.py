@@ -7,10 +7,10 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.models import DEMO_MODEL, KeyInfo, ModelInfo, ServerInfo
+from desktop_agent.core.providers import is_host, provider_title
 from desktop_agent.core.settings import CustomServer
 from desktop_agent.gui.key_form import KeyForm
 from desktop_agent.gui.model_words import can_work, count_words, model_hints
-from desktop_agent.gui.provider_choices import is_host, provider_title
 from desktop_agent.gui.server_form import ServerForm
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.welcome_card import Card, ModelCombo

@@ -15,13 +15,13 @@ from desktop_agent import paths
 from desktop_agent.adapters import settings_file
 from desktop_agent.adapters.file_lock import StoreLocked
 from desktop_agent.adapters.log_file import start_logging
-from desktop_agent.adapters.providers import key_owner
 from desktop_agent.adapters.secrets import Secrets
 from desktop_agent.compose import Backend, compose
 from desktop_agent.core.approvals import Mode
 from desktop_agent.core.events import EngineFailed
 from desktop_agent.core.ids import SessionId, new_note_id, new_session_id
 from desktop_agent.core.notes import Note
+from desktop_agent.core.providers import key_owner
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.usage import Usage

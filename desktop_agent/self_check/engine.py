@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from desktop_agent.adapters.hosted_model import HostedModel
-from desktop_agent.adapters.providers import PROVIDERS
 from desktop_agent.compose import Backend, compose
 from desktop_agent.core.events import (
     EngineFailed,
@@ -22,6 +21,7 @@ from desktop_agent.core.faults import ModelError
 from desktop_agent.core.ids import new_agent_id, new_message_id, new_note_id, new_session_id
 from desktop_agent.core.messages import Message, TextPart
 from desktop_agent.core.notes import Note
+from desktop_agent.core.providers import PROVIDERS
 from desktop_agent.core.requests import Limits, ModelRequest
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import Workspace

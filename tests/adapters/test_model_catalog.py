@@ -12,10 +12,10 @@ from aiohttp import web
 from desktop_agent.adapters.hosted_model import HostedModel
 from desktop_agent.adapters.local_servers import Address
 from desktop_agent.adapters.model_catalog import ModelCatalog
-from desktop_agent.adapters.providers import PROVIDERS, Provider
 from desktop_agent.adapters.secrets import Secrets
 from desktop_agent.core.faults import Fault, ModelError
 from desktop_agent.core.models import ModelInfo
+from desktop_agent.core.providers import PROVIDERS, Provider
 from desktop_agent.core.requests import Answer
 from desktop_agent.core.settings import CustomServer, Settings
 from tests.adapters import loopback

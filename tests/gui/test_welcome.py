@@ -6,10 +6,10 @@ from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit, QWi
 
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.models import KeyInfo, ModelInfo, ServerInfo
+from desktop_agent.core.providers import guess_provider
 from desktop_agent.core.settings import CustomServer
 from desktop_agent.gui.empty_session import EmptySession, PromptButton
 from desktop_agent.gui.example_prompts import example_prompts, first_folder, folder_names
-from desktop_agent.gui.provider_choices import guess_provider
 from desktop_agent.gui.server_form import tidy_address
 from desktop_agent.gui.welcome import Welcome
 

@@ -1,4 +1,4 @@
-"""Model providers by litellm's names: where their keys are found and their models are asked."""
+"""Model providers by litellm's names: their keys, and where their models are asked. One table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ class Provider:
     """One provider. `variables` are the environment's names for its key, first one first.
 
     `models_url` lists what a key may use; `check_url` needs a valid key where the list does
-    not. `prefixes` are beginnings of keys that no other provider gives out.
+    not. `prefixes` are beginnings of keys that no other provider gives out. `key_page` is where
+    a person gets a key; without one it is not offered as a choice.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Provider:
     dialect: ModelDialect = "openai"
     check_url: str = ""
     aliases: tuple[str, ...] = ()
+    key_page: str = ""
 
 
 PROVIDERS: tuple[Provider, ...] = (
@@ -35,6 +37,7 @@ PROVIDERS: tuple[Provider, ...] = (
         "https://api.anthropic.com/v1/models?limit=1000",
         ("sk-ant-",),
         dialect="anthropic",
+        key_page="https://console.anthropic.com/settings/keys",
     ),
     Provider(
         "openai",
@@ -43,6 +46,7 @@ PROVIDERS: tuple[Provider, ...] = (
         "https://api.openai.com/v1/models",
         ("sk-proj-", "sk-svcacct-", "sk-admin-"),
         aliases=("text-completion-openai", "chatgpt"),
+        key_page="https://platform.openai.com/api-keys",
     ),
     Provider(
         "gemini",
@@ -51,6 +55,7 @@ PROVIDERS: tuple[Provider, ...] = (
         "https://generativelanguage.googleapis.com/v1beta/models?pageSize=1000",
         ("AIza",),
         dialect="gemini",
+        key_page="https://aistudio.google.com/apikey",
     ),
     Provider(
         "openrouter",
@@ -59,17 +64,45 @@ PROVIDERS: tuple[Provider, ...] = (
         "https://openrouter.ai/api/v1/models",
         ("sk-or-",),
         check_url="https://openrouter.ai/api/v1/key",
+        key_page="https://openrouter.ai/keys",
     ),
-    Provider("groq", "Groq", ("GROQ_API_KEY",), "https://api.groq.com/openai/v1/models", ("gsk_",)),
-    Provider("mistral", "Mistral", ("MISTRAL_API_KEY",), "https://api.mistral.ai/v1/models"),
-    Provider("deepseek", "DeepSeek", ("DEEPSEEK_API_KEY",), "https://api.deepseek.com/models"),
-    Provider("xai", "xAI", ("XAI_API_KEY",), "https://api.x.ai/v1/models", ("xai-",)),
+    Provider(
+        "groq",
+        "Groq",
+        ("GROQ_API_KEY",),
+        "https://api.groq.com/openai/v1/models",
+        ("gsk_",),
+        key_page="https://console.groq.com/keys",
+    ),
+    Provider(
+        "mistral",
+        "Mistral",
+        ("MISTRAL_API_KEY",),
+        "https://api.mistral.ai/v1/models",
+        key_page="https://console.mistral.ai/api-keys",
+    ),
+    Provider(
+        "deepseek",
+        "DeepSeek",
+        ("DEEPSEEK_API_KEY",),
+        "https://api.deepseek.com/models",
+        key_page="https://platform.deepseek.com/api_keys",
+    ),
+    Provider(
+        "xai",
+        "xAI",
+        ("XAI_API_KEY",),
+        "https://api.x.ai/v1/models",
+        ("xai-",),
+        key_page="https://console.x.ai",
+    ),
     Provider(
         "together_ai",
         "Together AI",
         ("TOGETHERAI_API_KEY", "TOGETHER_API_KEY", "TOGETHER_AI_API_KEY", "TOGETHER_AI_TOKEN"),
         "https://api.together.xyz/v1/models",
         ("tgp_",),
+        key_page="https://api.together.ai/settings",
     ),
     Provider(
         "fireworks_ai",
@@ -77,6 +110,7 @@ PROVIDERS: tuple[Provider, ...] = (
         ("FIREWORKS_AI_API_KEY", "FIREWORKS_API_KEY", "FIREWORKSAI_API_KEY", "FIREWORKS_AI_TOKEN"),
         "https://api.fireworks.ai/inference/v1/models",
         ("fw_",),
+        key_page="https://fireworks.ai/account",
     ),
     Provider(
         "cohere",
@@ -84,6 +118,7 @@ PROVIDERS: tuple[Provider, ...] = (
         ("COHERE_API_KEY", "CO_API_KEY"),
         "https://api.cohere.ai/compatibility/v1/models",
         aliases=("cohere_chat",),
+        key_page="https://dashboard.cohere.com/api-keys",
     ),
     Provider(
         "cerebras",
@@ -91,6 +126,7 @@ PROVIDERS: tuple[Provider, ...] = (
         ("CEREBRAS_API_KEY",),
         "https://api.cerebras.ai/v1/models",
         ("csk-",),
+        key_page="https://cloud.cerebras.ai",
     ),
     Provider(
         "nvidia_nim",
@@ -98,6 +134,7 @@ PROVIDERS: tuple[Provider, ...] = (
         ("NVIDIA_NIM_API_KEY", "NVIDIA_API_KEY"),
         "https://integrate.api.nvidia.com/v1/models",
         ("nvapi-",),
+        key_page="https://build.nvidia.com",
     ),
     Provider(
         "huggingface",
@@ -106,8 +143,15 @@ PROVIDERS: tuple[Provider, ...] = (
         "https://router.huggingface.co/v1/models",
         ("hf_",),
         check_url="https://huggingface.co/api/whoami-v2",
+        key_page="https://huggingface.co/settings/tokens",
     ),
-    Provider("moonshot", "Moonshot", ("MOONSHOT_API_KEY",), "https://api.moonshot.ai/v1/models"),
+    Provider(
+        "moonshot",
+        "Moonshot",
+        ("MOONSHOT_API_KEY",),
+        "https://api.moonshot.ai/v1/models",
+        key_page="https://platform.moonshot.ai/console",
+    ),
     Provider("zai", "Z.ai", ("ZAI_API_KEY",)),
     Provider("minimax", "MiniMax", ("MINIMAX_API_KEY",)),
     Provider("dashscope", "Alibaba Cloud", ("DASHSCOPE_API_KEY",)),
@@ -125,6 +169,7 @@ PROVIDERS: tuple[Provider, ...] = (
         "Perplexity",
         ("PERPLEXITYAI_API_KEY", "PERPLEXITY_API_KEY"),
         prefixes=("pplx-",),
+        key_page="https://www.perplexity.ai/settings",
     ),
     Provider(
         "vercel_ai_gateway",
@@ -139,6 +184,8 @@ PROVIDERS: tuple[Provider, ...] = (
     Provider("azure", "Azure OpenAI", ("AZURE_API_KEY", "AZURE_OPENAI_API_KEY")),
 )
 
+# What a person can paste a key for; the others are found by their names in the environment.
+PROVIDER_CHOICES = tuple(each for each in PROVIDERS if each.key_page)
 _BY_NAME = {name: each for each in PROVIDERS for name in (each.name, *each.aliases)}
 _BY_HOST = {urlsplit(each.models_url).hostname: each for each in PROVIDERS if each.models_url}
 # litellm takes these without a provider's name in front.
@@ -151,6 +198,21 @@ _BARE_NAMES = (
     ("o4", "openai"),
     ("gemini", "gemini"),
 )
+
+
+def provider_title(name: str) -> str:
+    """Return a provider's name for people."""
+    known = _BY_NAME.get(name)
+    if known is not None:
+        return known.title
+    if is_host(name) or not name.islower():
+        return name
+    return name.replace("_", " ").capitalize()
+
+
+def is_host(name: str) -> bool:
+    """Whether a key's owner is a server's host, not a provider."""
+    return "." in name or ":" in name
 
 
 def find_provider(name: str) -> Provider | None:
