@@ -46,7 +46,7 @@ class OwnCommands:
         """Begin to end them all; `ended` is called when that is over."""
         if self._jobs is None or self._jobs.is_clear or self.is_ending:
             return
-        self._killed, self.alive = self._jobs.running(), ()
+        self._killed = self._jobs.running()
         self._job = asyncio.get_running_loop().create_task(self._end(self._jobs))
         self._job.add_done_callback(lambda _: ended())
 

@@ -12,6 +12,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,9 +24,14 @@ MARK = "DESKTOP_AGENT_COMMAND"
 _GRACE_S = 2.0
 _KILL_S = 1.5
 _POLL_S = 0.03
+# How long only those that were told are watched; then all processes are looked through again.
+_WATCH_S = 0.4
 _QUIET_S = 0.005
 _QUIET_LOOKS = 2
 _FREEZE_ROUNDS = 20
+_DEAD = frozenset({b"Z", b"X"})
+# Many commands may be ended at a time; threads that all look would only get in each other's way.
+_LOOKING = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +153,19 @@ async def _signalled(alive: Callable[[], tuple[int, ...]], number: int, seconds:
         told |= set(living)
         if time.monotonic() > deadline:
             return False
-        await asyncio.sleep(_POLL_S if living else _QUIET_S)
+        if living:
+            await _watch(living, min(deadline, time.monotonic() + _WATCH_S))
+        else:
+            await asyncio.sleep(_QUIET_S)
     return True
+
+
+async def _watch(pids: tuple[int, ...], until: float) -> None:
+    """Wait until all of them are gone, or for a time: a look at these alone costs little."""
+    while time.monotonic() < until:
+        await asyncio.sleep(_POLL_S)
+        if not any(_is_alive(pid) for pid in pids):
+            return
 
 
 def _send(pid: int, number: int) -> None:
@@ -173,7 +190,8 @@ def _group_alive(leader: int | None) -> tuple[int, ...]:
 
 def _is_alive(pid: int) -> bool:
     if sys.platform == "linux":
-        return _entry(pid, b"\0") is not None
+        fields = _fields(pid)
+        return bool(fields) and fields[0] not in _DEAD
     try:
         os.killpg(pid, 0)
     except (ProcessLookupError, PermissionError):
@@ -184,25 +202,31 @@ def _is_alive(pid: int) -> bool:
 def _entries(mark: bytes, since: Moment | None) -> list[_Entry]:
     # In this order: who comes while the names are read is newer than `now`, and is listed or
     # is found at the next look.
-    names = os.listdir("/proc")  # noqa: PTH208 - names only, hundreds of times a minute
-    now = moment() if since is not None else None
-    found: list[_Entry] = []
-    for name in names:
-        if not name.isdigit() or not may_be_newer(int(name), since, now):
-            continue
-        if entry := _entry(int(name), mark):
-            found.append(entry)
-    return found
+    with _LOOKING:
+        names = os.listdir("/proc")  # noqa: PTH208 - names only, hundreds of times a minute
+        now = moment() if since is not None else None
+        found: list[_Entry] = []
+        for name in names:
+            if not name.isdigit() or not may_be_newer(int(name), since, now):
+                continue
+            if entry := _entry(int(name), mark):
+                found.append(entry)
+        return found
 
 
-def _entry(pid: int, mark: bytes) -> _Entry | None:
+def _fields(pid: int) -> list[bytes]:
+    """Return what /proc tells of a process, from its state on; nothing when there is none."""
     try:
         status = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
-        return None
+        return []
     # The name, in brackets, may hold anything; the fields stand behind the last bracket.
-    fields = status[status.rindex(b")") + 2 :].split()
-    if fields[0] in {b"Z", b"X"}:
+    return status[status.rindex(b")") + 2 :].split()
+
+
+def _entry(pid: int, mark: bytes) -> _Entry | None:
+    fields = _fields(pid)
+    if not fields or fields[0] in _DEAD:
         return None
     try:
         environment = Path(f"/proc/{pid}/environ").read_bytes()

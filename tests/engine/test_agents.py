@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import time
 from pathlib import Path
 
 import pytest
 
 from desktop_agent.core.agents import Budget
-from desktop_agent.core.approvals import AllowOnce, Rule
+from desktop_agent.core.approvals import AllowOnce
 from desktop_agent.core.events import (
     AgentEnded,
     AgentSpawned,
@@ -27,8 +25,6 @@ from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.settings import Settings
 from desktop_agent.engine.steering import NO_ANSWER
-from desktop_agent.tools.jobs import Jobs
-from desktop_agent.tools.shell import shell
 from tests.engine.tree_rig import TreeRig, spawns
 from tests.helpers.scripted import Breaks, MemoryStore, Waits, calls, says
 
@@ -624,51 +620,3 @@ async def test_an_approval_of_a_child_runs_in_the_child(tmp_path: Path) -> None:
     rig.engine.decide(asked.request.id, AllowOnce())
     await rig.ended(AgentId(asked.agent_id))
     assert rig.gates.ran == ["x"]
-
-
-# -- what is left behind -------------------------------------------------------------------
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
-class ShellRig(TreeRig):
-    """Agents that run real commands, without being asked."""
-
-    def _tools(self):
-        return [*super()._tools(), shell]
-
-
-@pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks processes up in /proc")
-@pytest.mark.parametrize("who", ["child", "main"])
-async def test_stop_ends_commands_in_the_background_too(tmp_path: Path, who: str) -> None:
-    store = MemoryStore()
-    store.save_rules([Rule("shell", "", scope="everywhere")])
-    command = "sh -c 'echo $$ > pid; exec sleep 300'"
-    runs = calls(("shell", {"command": command, "run_in_background": True}))
-    look = calls(("slow", {}))
-    if who == "child":
-        rig = ShellRig(tmp_path, [spawns("a"), gate()], {"a": [runs, look]}, store=store)
-    else:
-        rig = ShellRig(tmp_path, [runs, look], {}, store=store)
-    rig.engine._new_jobs = Jobs
-    rig.send("go")
-    await rig.gates.reached.wait()
-    await asyncio.to_thread(_wait_for_file, tmp_path / "pid")
-    pid = int((tmp_path / "pid").read_text())
-    assert _is_alive(pid)
-    rig.engine.stop(rig.agent_id)
-    await rig.status(rig.agent_id, "idle")
-    await rig.engine._agents.cleared()
-    assert not _is_alive(pid)
-    await rig.engine.close()
-
-
-def _wait_for_file(path: Path) -> None:
-    deadline = time.monotonic() + 10
-    while not (path.exists() and path.read_text().strip()) and time.monotonic() < deadline:
-        os.sched_yield()

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import time
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Any
 
 from desktop_agent.core.agents import AgentInfo
+from desktop_agent.core.approvals import Rule
 from desktop_agent.core.events import AgentEnded, AgentsChanged, AgentSpawned, NoteQueued
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.requests import ModelRequest, StreamItem
 from desktop_agent.tools.agents import agent_tools
+from desktop_agent.tools.jobs import Jobs
+from desktop_agent.tools.shell import shell
 from desktop_agent.tools.tasks import task_tools
 from tests.engine.rig import Rig
-from tests.helpers.scripted import Answer, ScriptedModel, calls
+from tests.helpers.scripted import Answer, MemoryStore, ScriptedModel, calls
 
 
 class TreeModel:
@@ -98,3 +103,45 @@ class TreeRig(Rig):
 def spawns(prompt: str, **arguments: Any) -> Answer:
     """Return an answer that starts one subagent."""
     return calls(("spawn", {"description": f"the {prompt}", "prompt": prompt, **arguments}))
+
+
+class ShellRig(TreeRig):
+    """Agents that run real commands, without being asked; `jobs` keeps those in the background."""
+
+    def __init__(self, tmp_path: Path, main: list[Any], children: dict[str, list[Any]]) -> None:
+        store = MemoryStore()
+        store.save_rules([Rule("shell", "", scope="everywhere")])
+        super().__init__(tmp_path, main, children, store=store)
+        self.engine._new_jobs = Jobs
+
+    def _tools(self):
+        return [*super()._tools(), shell]
+
+
+def runs(command: str, *, in_background: bool = False) -> Answer:
+    """Return an answer that runs one command."""
+    return calls(("shell", {"command": command, "run_in_background": in_background}))
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs; one that waits to be buried does not."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return status.rpartition(")")[2].split()[0] not in "ZX"
+
+
+async def pids_in(file: Path, count: int = 1) -> list[int]:
+    """Wait until commands have written so many process ids into a file."""
+
+    def wait() -> list[int]:
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline:
+            words = file.read_text().split() if file.exists() else []
+            if len(words) >= count:
+                return [int(word) for word in words]
+            os.sched_yield()
+        raise TimeoutError(f"{file.name} does not hold {count} process ids")
+
+    return await asyncio.to_thread(wait)
