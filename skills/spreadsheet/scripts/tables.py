@@ -1,0 +1,246 @@
+"""What the scripts share: opening files, finding the table in a sheet, failing in a sentence."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import datetime
+import os
+import re
+import sys
+import tempfile
+import warnings
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+EXIT_CODES = (
+    "Exit codes: 0 done, 1 not possible (the reason is on standard error), 2 wrong arguments,\n"
+    "3 a Python package is missing."
+)
+_TEXTS = {".csv": ",", ".tsv": "\t", ".txt": None}
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+class Trouble(Exception):
+    """What could not be done, in a sentence."""
+
+    def __init__(self, words: str, code: int = 1) -> None:
+        super().__init__(words)
+        self.code = code
+
+
+@dataclass
+class Sheet:
+    """The cells of a sheet from `row` and `column` on (both from 1), rectangular."""
+
+    name: str
+    cells: list[list[Any]]
+    row: int = 1
+    column: int = 1
+
+    @property
+    def header(self) -> list[str]:
+        """The first row as names; columns without one are called by their letter."""
+        first = self.cells[0] if self.cells else []
+        return [
+            str(name).strip() if name not in (None, "") else letter(self.column + at)
+            for at, name in enumerate(first)
+        ]
+
+    @property
+    def rows(self) -> list[list[Any]]:
+        """Everything below the header."""
+        return self.cells[1:]
+
+    def index_of(self, name: str) -> int:
+        """Return the column of a name, or of a letter that is no name."""
+        header = self.header
+        folded = [entry.casefold() for entry in header]
+        if name.casefold() in folded:
+            return folded.index(name.casefold())
+        letters = [letter(self.column + at) for at in range(len(header))]
+        if name.upper() in letters:
+            return letters.index(name.upper())
+        raise Trouble(f"There is no column {name!r}. There are: {', '.join(header)}.")
+
+
+def openpyxl() -> Any:
+    """Return the library, asked for late: --help works without it."""
+    try:
+        import openpyxl as library
+    except ImportError:
+        words = f"This needs the Python package openpyxl: {sys.executable} -m pip install openpyxl"
+        raise Trouble(words, 3) from None
+    return library
+
+
+def open_book(path: str, *, formulas: bool = False) -> Any:
+    """Return an Excel workbook, with results of formulas or with the formulas themselves."""
+    file = Path(path)
+    if not file.is_file():
+        raise Trouble(f"There is no file {path}.")
+    if file.suffix.lower() == ".xls":
+        raise Trouble(f"{path} is of the old .xls kind. Save it as .xlsx first.")
+    if file.suffix.lower() == ".ods":
+        raise Trouble(f"{path} is an OpenDocument sheet. Save it as .xlsx first.")
+    if not zipfile.is_zipfile(file):
+        raise Trouble(f"{path} is not an Excel file, or it is encrypted with a password.")
+    library = openpyxl()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return library.load_workbook(
+                file, data_only=not formulas, keep_vba=file.suffix.lower() == ".xlsm"
+            )
+    except (KeyError, ValueError, TypeError, zipfile.BadZipFile) as error:
+        raise Trouble(f"{path} is damaged, or not an Excel file: {error}") from None
+
+
+def is_text(path: str) -> bool:
+    """Whether a file is comma- or tab-separated text."""
+    return Path(path).suffix.lower() in _TEXTS
+
+
+def read_sheet(path: str, name: str = "", area: str = "", *, formulas: bool = False) -> Sheet:
+    """Return a sheet's cells without empty rows and columns around; the first sheet by default."""
+    if is_text(path):
+        if area:
+            raise Trouble("--range works with Excel files only.")
+        return _trimmed(Sheet(Path(path).stem, read_text(path)))
+    book = open_book(path, formulas=formulas)
+    names = [sheet.title for sheet in book.worksheets]
+    if name and name not in names:
+        raise Trouble(f"There is no sheet {name!r}. There are: {', '.join(names)}.")
+    sheet = book[name] if name else book.worksheets[0]
+    if not area:
+        cells = [list(row) for row in sheet.iter_rows(values_only=True)]
+        return _trimmed(Sheet(sheet.title, cells))
+    try:
+        left, top, right, bottom = openpyxl().utils.range_boundaries(area.upper())
+    except (ValueError, TypeError):
+        raise Trouble(f"{area!r} is not a range such as A1:D20.") from None
+    bounds = {"min_row": top, "max_row": bottom, "min_col": left, "max_col": right}
+    cells = [list(row) for row in sheet.iter_rows(**bounds, values_only=True)]
+    return Sheet(sheet.title, cells, top or 1, left or 1)
+
+
+def read_text(path: str) -> list[list[Any]]:
+    """Return the rows of a CSV or TSV file, numbers and dates as such."""
+    file = Path(path)
+    if not file.is_file():
+        raise Trouble(f"There is no file {path}.")
+    raw = file.read_bytes()
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = raw.decode("cp1252", "replace")
+    rows = list(csv.reader(text.splitlines(keepends=True), delimiter=_delimiter(file, text)))
+    width = max((len(row) for row in rows), default=0)
+    return [[typed(cell) for cell in row] + [None] * (width - len(row)) for row in rows]
+
+
+def _delimiter(file: Path, text: str) -> str:
+    usual = _TEXTS[file.suffix.lower()] or "\t"
+    first = text.partition("\n")[0]
+    counts = {mark: first.count(mark) for mark in (usual, ";", "\t", ",", "|")}
+    return usual if counts[usual] else max(counts, key=lambda mark: counts[mark])
+
+
+def typed(text: str) -> Any:
+    """Return a number or a date where the text is one; `007` and long numbers stay texts."""
+    plain = text.strip()
+    if not plain:
+        return None
+    is_code = re.fullmatch(r"[+-]?0\d+.*|[+-]?\d{16,}", plain)
+    if _NUMBER.fullmatch(plain) and not is_code:
+        return int(plain) if re.fullmatch(r"[+-]?\d+", plain) else float(plain)
+    if _DATE.fullmatch(plain):
+        try:
+            return datetime.date.fromisoformat(plain)
+        except ValueError:
+            return text
+    return text
+
+
+def _trimmed(sheet: Sheet) -> Sheet:
+    cells = sheet.cells
+    full = [at for at, row in enumerate(cells) if any(cell not in (None, "") for cell in row)]
+    if not full:
+        return Sheet(sheet.name, [])
+    cells = cells[full[0] : full[-1] + 1]
+    used = [at for at in range(len(cells[0])) if any(row[at] not in (None, "") for row in cells)]
+    left, right = used[0], used[-1] + 1
+    return Sheet(sheet.name, [row[left:right] for row in cells], full[0] + 1, left + 1)
+
+
+def letter(column: int) -> str:
+    """Return `A` for 1, `AB` for 28."""
+    letters = ""
+    while column:
+        column, rest = divmod(column - 1, 26)
+        letters = chr(65 + rest) + letters
+    return letters
+
+
+def shown(value: Any) -> str:
+    """Return a cell as text for people."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.10g}"
+    if isinstance(value, datetime.datetime):
+        is_day = value.time() == datetime.time()
+        return value.date().isoformat() if is_day else value.isoformat(" ")
+    return str(value)
+
+
+def markdown(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Return a Markdown table."""
+    lines = [header, ["---"] * len(header), *([shown(cell) for cell in row] for row in rows)]
+    plain = ([str(c).replace("|", "\\|").replace("\n", " ") for c in line] for line in lines)
+    return "\n".join(f"| {' | '.join(line)} |" for line in plain)
+
+
+def save(name: str, is_forced: bool, write: Callable[[str], Any]) -> None:
+    """Write a file whole or not at all; one that is there is only replaced with --force."""
+    target = Path(name)
+    if target.exists() and not is_forced:
+        raise Trouble(f"{name} is there already. Choose another name, or add --force.")
+    if not target.parent.is_dir():
+        raise Trouble(f"There is no folder {target.parent}.")
+    # Same ending: the library goes by it.
+    ending = target.suffix
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".part-", suffix=ending)
+    os.close(handle)
+    try:
+        write(temporary)
+        Path(temporary).replace(target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def tell(words: str) -> None:
+    """Say something beside the result."""
+    print(words, file=sys.stderr)
+
+
+def run(parser: argparse.ArgumentParser) -> int:
+    """Run the command that was asked for; return the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        # A pipe on Windows has an old code page.
+        getattr(stream, "reconfigure")(encoding="utf-8", errors="replace")  # noqa: B009
+    args = parser.parse_args()
+    try:
+        args.run(args)
+    except Trouble as trouble:
+        tell(str(trouble))
+        return trouble.code
+    except OSError as error:
+        tell(f"{error.filename or 'A file'}: {error.strerror or error}")
+        return 1
+    return 0

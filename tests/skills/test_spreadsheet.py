@@ -1,0 +1,200 @@
+"""The `spreadsheet` skill's scripts on real workbooks: formulas, dates, charts, hidden sheets."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from pathlib import Path
+
+import pytest
+from openpyxl import Workbook, load_workbook
+from openpyxl.chart import BarChart, Reference
+
+from tests.skills.scripts import Done, run, run_without
+
+MONTHS = ["January", "February", "March", "April"]
+
+
+def sheet(*words: str | Path) -> Done:
+    return run("spreadsheet", "sheet.py", *words)
+
+
+def make(*words: str | Path) -> Done:
+    return run("spreadsheet", "make.py", *words)
+
+
+def make_book(path: Path) -> Path:
+    """A table that begins at B3, with dates, a formula nobody calculated, and a chart."""
+    book = Workbook()
+    sales = book.active
+    sales.title = "Sales"
+    sales["B1"] = "Sales of the year"
+    sales.append([])
+    sales.append([None, "Day", "Region", "Amount", "Paid"])
+    for day, region, amount in [
+        (1, "North", 10.5),
+        (2, "South", 20),
+        (3, "North", 30),
+        (4, "", "?"),
+    ]:
+        sales.append([None, datetime.date(2026, 3, day), region or None, amount, day % 2 == 0])
+    sales["D8"] = "=SUM(D4:D7)"
+    chart = BarChart()
+    chart.add_data(Reference(sales, 4, 3, 4, 6), titles_from_data=True)
+    sales.add_chart(chart, "H3")
+    notes = book.create_sheet("Notes")
+    notes.sheet_state = "hidden"
+    book.save(path)
+    return path
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    return make_book(tmp_path / "sales.xlsx")
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "months.csv"
+    lines = [f"{m},{n * 10},{n},00{n}" for n, m in enumerate(MONTHS, 1)]
+    path.write_text("\n".join(["Month,Sales,Costs,Code", *lines]) + "\n", encoding="utf-8")
+    return path
+
+
+def test_it_tells_what_is_in_a_workbook(book: Path) -> None:
+    out = sheet("info", book).out
+    assert "Sales: B1:E8, 1 formulas, 1 of them without a stored result, 1 charts" in out
+    assert "Notes: empty, hidden" in out
+
+
+def test_cells_are_read_as_a_table_csv_and_json(book: Path) -> None:
+    done = sheet("read", book, "--range", "B3:E5")
+    assert done.out.split("\n")[:3] == [
+        "| Day | Region | Amount | Paid |",
+        "| --- | --- | --- | --- |",
+        "| 2026-03-01 | North | 10.5 | False |",
+    ]
+    assert "1 formulas have no stored result and count as empty" in done.err
+    rows = json.loads(sheet("read", book, "--range", "B3:E7", "--format", "json").out)
+    assert rows[3] == {"Day": "2026-03-04", "Region": None, "Amount": "?", "Paid": True}
+    assert (
+        "2026-03-02,South,20,True" in sheet("read", book, "--range", "B3:E7", "--format", "csv").out
+    )
+    assert "=SUM(D4:D7)" in sheet("read", book, "--formulas").out
+
+
+def test_a_long_sheet_is_read_in_parts(tmp_path: Path) -> None:
+    path = tmp_path / "long.csv"
+    path.write_text("n\n" + "\n".join(map(str, range(1000))), encoding="utf-8")
+    done = sheet("read", path, "--limit", "3", "--skip", "500", "--format", "csv")
+    assert done.out == "n\n500\n501\n502\n"
+    assert done.err == "497 more rows: go on with --skip 503.\n"
+
+
+def test_every_column_is_described(book: Path) -> None:
+    lines = sheet("summary", book, "--range", "B3:E7").out.split("\n")
+    assert lines[2] == "| Day | date | 4 | 0 | 4 | 2026-03-01 | 2026-03-04 |  |  |"
+    assert lines[3] == "| Region | text | 3 | 1 | 2 |  |  |  | North (2), South (1) |"
+    assert lines[4].startswith("| Amount | mixed | 4 | 0 | 4 |")
+    assert lines[5].startswith("| Paid | yes/no | 4 | 0 | 2 |")
+
+
+def test_sums_by_group_name_what_was_left_out(book: Path) -> None:
+    done = sheet("summary", book, "--range", "B3:E7", "--by", "region", "--of", "Amount")
+    assert done.out.split("\n")[2:5] == ["|  |  |", "| North | 40.5 |", "| South | 20 |"]
+    assert "Amount: 1 cells are not numbers and were left out." in done.err
+    counted = sheet("summary", book, "--range", "B3:E7", "--by", "C", "--how", "count").out
+    assert "| North | 2 |" in counted
+
+
+def test_text_files_of_several_kinds_are_read(tmp_path: Path) -> None:
+    german = tmp_path / "german.csv"
+    german.write_bytes("Stra\u00dfe;Wert\nM\u00fcnchen;1,5\n".encode("cp1252"))
+    assert sheet("read", german).out.split("\n")[2] == "| M\u00fcnchen | 1,5 |"
+    tabs = tmp_path / "tabs.tsv"
+    tabs.write_text('a\tb\n1\t"two\nlines"\n', encoding="utf-8-sig")
+    assert "| 1 | two lines |" in sheet("read", tabs).out
+    codes = tmp_path / "codes.csv"
+    codes.write_text("code,n,long\n007,7,12345678901234567890\n", encoding="utf-8")
+    read = json.loads(sheet("read", codes, "--format", "json").out)
+    assert read == [{"code": "007", "n": 7, "long": "12345678901234567890"}]
+
+
+def test_a_chart_of_a_csv_stands_in_a_workbook_of_its_own(table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "chart.xlsx"
+    words = ("--x", "Month", "--y", "Sales,Costs", "--kind", "line", "--title", "A year")
+    assert make("chart", table, out, *words).code == 0
+    made = load_workbook(out).active
+    (chart,) = made._charts
+    series = [entry.val.numRef.f for entry in chart.series]
+    assert series == ["'months'!$B$2:$B$5", "'months'!$C$2:$C$5"]
+    assert chart.series[0].cat.numRef.f == "'months'!$A$2:$A$5"
+    assert made["D2"].value == "001"
+
+
+@pytest.mark.parametrize("kind", ["column", "bar", "area", "pie", "scatter"])
+def test_a_chart_is_added_to_a_copy_and_all_else_stays(
+    book: Path, tmp_path: Path, kind: str
+) -> None:
+    before, out = book.read_bytes(), tmp_path / "out.xlsx"
+    words = ("--range", "B3:E6", "--x", "Day", "--y", "Amount", "--kind", kind)
+    done = make("chart", book, out, *words)
+    assert (done.code, book.read_bytes()) == (0, before), done.err
+    made = load_workbook(out)
+    assert len(made["Sales"]._charts) == 2
+    assert made["Sales"]["D8"].value == "=SUM(D4:D7)"
+    assert made["Sales"]["B4"].value == datetime.datetime(2026, 3, 1)
+    assert made["Notes"].sheet_state == "hidden"
+    series = made["Sales"]._charts[1].series[0]
+    assert (series.val or series.yVal).numRef.f == "'Sales'!$D$4:$D$6"
+
+
+def test_a_workbook_is_made_of_rows_and_no_text_becomes_a_formula(tmp_path: Path) -> None:
+    rows, out = tmp_path / "rows.json", tmp_path / "rows.xlsx"
+    rows.write_text(
+        json.dumps([{"name": "=HYPERLINK(1)", "n": 1.5}, {"name": "b", "more": [1, 2]}]),
+        encoding="utf-8",
+    )
+    assert make("book", rows, out).code == 0
+    made = load_workbook(out).active
+    assert [cell.value for cell in made[1]] == ["name", "n", "more"]
+    assert (made["A2"].data_type, made["A2"].value) == ("s", "=HYPERLINK(1)")
+    assert (made["B2"].value, made["C3"].value) == (1.5, "[1, 2]")
+    assert made.freeze_panes == "A2"
+
+
+def test_what_can_not_be_done_is_said_in_a_sentence(
+    book: Path, table: Path, tmp_path: Path
+) -> None:
+    fake = tmp_path / "fake.xlsx"
+    fake.write_text("no", encoding="utf-8")
+    old = tmp_path / "old.xls"
+    old.write_bytes(b"x")
+    bad = tmp_path / "bad.json"
+    bad.write_text("[1]", encoding="utf-8")
+    for done, told in (
+        (sheet("info", tmp_path / "none.xlsx"), "There is no file"),
+        (sheet("info", fake), "is not an Excel file, or it is encrypted"),
+        (sheet("info", old), "old .xls kind"),
+        (sheet("read", book, "--sheet", "Nope"), "There are: Sales, Notes."),
+        (sheet("read", book, "--range", "hello!"), "is not a range"),
+        (sheet("summary", table, "--by", "Mon", "--of", "Sales"), "There are: Month, Sales"),
+        (sheet("summary", table, "--by", "Month"), "Say with --of"),
+        (make("chart", table, tmp_path / "x.xlsx", "--x", "Month", "--y", "Code"), "no numbers"),
+        (make("chart", table, tmp_path / "x.csv", "--x", "Month", "--y", "Sales"), "end in .xlsx"),
+        (make("book", bad, tmp_path / "x.xlsx"), "list of objects"),
+        (make("book", table, book), "add --force"),
+    ):
+        assert done.code == 1
+        assert told in done.err
+    assert not (tmp_path / "x.xlsx").exists()
+    assert sheet("nonsense").code == 2
+
+
+def test_a_missing_package_is_named_and_csv_is_read_without_it(book: Path, table: Path) -> None:
+    done = run_without("openpyxl", "spreadsheet", "sheet.py", "info", book)
+    assert (done.code, "-m pip install openpyxl" in done.err) == (3, True)
+    assert (
+        "| January | 10 |" in run_without("openpyxl", "spreadsheet", "sheet.py", "read", table).out
+    )
+    assert "usage" in run_without("openpyxl", "spreadsheet", "make.py", "--help").out
