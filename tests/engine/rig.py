@@ -141,7 +141,8 @@ class Rig:
     @property
     def agent_id(self) -> AgentId:
         """The main agent's id."""
-        return self.store.infos[self.session_id].main_agent
+        infos = (info for info in self.store.sessions() if info.id == self.session_id)
+        return next(infos).main_agent
 
     def send(self, text: str, delivery: Delivery = "step") -> Note:
         """Queue a message of the person's."""

@@ -161,6 +161,7 @@ class MemoryStore:
                 case MessageAdded(message=message):
                     history.append(message)
                 case NoteQueued(note=note):
+                    taken.pop(note.id, None)
                     notes[note.id] = note
                 case NoteTaken(note_id=note_id):
                     taken[note_id] = notes.pop(note_id)
