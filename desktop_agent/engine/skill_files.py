@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from desktop_agent.core.tool import ToolError
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.containment import resolve_for_read
-from desktop_agent.engine.safe_open import open_read
+from desktop_agent.engine.safe_open import (
+    open_beneath,
+    open_folder,
+    open_read,
+    require_regular,
+)
 
 MOST_FILES = 2_000
 MOST_BYTES = 20_000_000
 LARGEST_TEXT = 1_000_000
 DEEPEST = 6
-LEFT_OUT = frozenset({".git", "node_modules", "__pycache__", ".DS_Store"})
 
+# What tools leave behind in a folder, and is no part of the skill.
+_LEFT_BEHIND = frozenset({".git", "__pycache__", ".DS_Store"})
 _CHUNK = 1 << 20
+_READ = os.O_RDONLY | sum(
+    getattr(os, name, 0) for name in ("O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +69,7 @@ def _walk(folder: str) -> Iterator[Entry]:
     while waiting:
         prefix, depth = waiting.pop()
         with os.scandir(os.path.join(folder, prefix)) as found:  # noqa: PTH118 - a thousand of them
-            listed = [entry for entry in found if entry.name not in LEFT_OUT]
+            listed = [entry for entry in found if entry.name not in _LEFT_BEHIND]
         for entry in listed:
             count += 1
             if count > MOST_FILES:
@@ -77,25 +88,62 @@ def _walk(folder: str) -> Iterator[Entry]:
             yield Entry(path, status.st_size, mark, status.st_mode)
 
 
-def digest(folder: str, listed: tuple[Entry, ...]) -> str:
-    """Return the hex SHA-256 over names and contents. Raises OSError and ToolError."""
-    found = hashlib.sha256()
-    bounds = Workspace(folder)
-    for entry in listed:
-        name = entry.path.encode("utf-8", "surrogateescape")
-        found.update(b"%d:%s:" % (len(name), name))
-        if stat.S_ISLNK(entry.kind):
-            target = os.fsencode(os.readlink(os.path.join(folder, entry.path)))  # noqa: PTH115, PTH118
-            found.update(b"link:%d:%s" % (len(target), target))
-        elif entry.is_file:
-            inner = hashlib.sha256()
-            with open_read(bounds, Path(folder, entry.path)) as file:
-                while chunk := file.read(_CHUNK):
-                    inner.update(chunk)
-            found.update(b"file:" + inner.digest())
-        else:
-            found.update(b"other")
-    return found.hexdigest()
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A folder that is held open: what is read is below it, whatever is renamed meanwhile.
+
+    Where folders can't be held (Windows), each file is looked up on its own.
+    """
+
+    folder: str
+    descriptor: int | None
+
+    def open(self, path: str) -> BinaryIO:
+        """Open an ordinary file below the folder, through no link. Raises OSError, ToolError."""
+        if self.descriptor is None:
+            return open_read(Workspace(self.folder), Path(self.folder, path))
+        descriptor = open_beneath(self.descriptor, path, _READ)
+        file = os.fdopen(descriptor, "rb")
+        try:
+            require_regular(os.fstat(descriptor), Path(path))
+        except ToolError:
+            file.close()
+            raise
+        return file
+
+    def text(self, path: str, limit: int = LARGEST_TEXT) -> tuple[str, bool]:
+        """Return a text and whether it was UTF-8. Raises OSError, ToolError."""
+        with self.open(path) as file:
+            return _text(file, path, limit)
+
+    def digest(self, listed: tuple[Entry, ...]) -> str:
+        """Return the hex SHA-256 over names and contents. Raises OSError, ToolError."""
+        found = hashlib.sha256()
+        for entry in listed:
+            name = entry.path.encode("utf-8", "surrogateescape")
+            found.update(b"%d:%s:" % (len(name), name))
+            if stat.S_ISLNK(entry.kind):
+                target = os.fsencode(os.readlink(os.path.join(self.folder, entry.path)))  # noqa: PTH115, PTH118
+                found.update(b"link:%d:%s" % (len(target), target))
+            elif entry.is_file:
+                inner = hashlib.sha256()
+                with self.open(entry.path) as file:
+                    while chunk := file.read(_CHUNK):
+                        inner.update(chunk)
+                found.update(b"file:" + inner.digest())
+            else:
+                found.update(b"other")
+        return found.hexdigest()
+
+
+@contextlib.contextmanager
+def held(folder: str, bounds: str | None = None) -> Generator[Held, None, None]:
+    """Hold a real folder open; with `bounds`, none of the way to it below those is a link."""
+    if os.name == "nt":
+        yield Held(folder, None)
+        return
+    with open_folder(Workspace(bounds or folder), Path(folder)) as descriptor:
+        yield Held(folder, descriptor)
 
 
 def read_text(bounds: str, path: str, limit: int = LARGEST_TEXT) -> tuple[str, bool]:
@@ -106,9 +154,13 @@ def read_text(bounds: str, path: str, limit: int = LARGEST_TEXT) -> tuple[str, b
     workspace = Workspace(bounds)
     resolved = resolve_for_read(workspace, path)
     with open_read(workspace, resolved) as file:
-        content = file.read(limit + 1)
+        return _text(file, path, limit)
+
+
+def _text(file: BinaryIO, path: str, limit: int) -> tuple[str, bool]:
+    content = file.read(limit + 1)
     if len(content) > limit:
-        raise ToolError(f"{Path(path).name} is larger than {limit // 1000:,} kB.")
+        raise ToolError(f"{os.path.basename(path)} is larger than {limit // 1000:,} kB.")  # noqa: PTH119
     try:
         return content.decode("utf-8-sig"), True
     except UnicodeDecodeError:

@@ -15,13 +15,14 @@ from desktop_agent.core.tool import ToolError
 from desktop_agent.engine import skill_files
 from desktop_agent.engine.containment import is_within
 from desktop_agent.engine.front_matter import parse
-from desktop_agent.engine.skill_files import LEFT_OUT, Entry, TooLarge
+from desktop_agent.engine.skill_files import Entry, Held, TooLarge
 from desktop_agent.engine.skill_rules import declared
 
 _log = logging.getLogger(__name__)
 
 DEEPEST = 6
 MOST_FOLDERS = 2_000
+_LEFT_OUT = frozenset({".git", "node_modules"})
 
 _LANGUAGES = {
     ".py": "Python",
@@ -51,6 +52,10 @@ class Place:
     path: Path
     origin: SkillOrigin
     bounds: Path | None = None
+
+    def holds(self, real: str) -> bool:
+        """Whether a real path is within the bounds."""
+        return self.bounds is None or is_within(real, str(self.bounds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +87,7 @@ class Scanner:
         return found
 
     def _read(self, place: Place, directory: str, real: str) -> Found:
-        if place.bounds is not None and not is_within(real, str(place.bounds)):
+        if not place.holds(real):
             return _broken(place, directory, "It is a link that leads out of this folder.")
         try:
             listed = skill_files.entries(real)
@@ -94,16 +99,18 @@ class Scanner:
         kept = self._kept.get(real)
         if kept is not None and kept[0] == listed and kept[1].skill.origin == place.origin:
             return kept[1]
-        skill = _skill(place, real, listed)
-        digest = skill_files.digest(real, listed) if place.bounds is not None else ""
-        self._kept[real] = (listed, Found(skill, digest))
-        return self._kept[real][1]
+        bounds = str(place.bounds) if place.bounds is not None else None
+        with skill_files.held(real, bounds) as folder:
+            skill = _skill(place, folder, listed)
+            found = Found(skill, folder.digest(listed) if bounds is not None else "")
+        self._kept[real] = (listed, found)
+        return found
 
 
 def _skill_folders(place: Place) -> Iterator[tuple[str, str]]:
     """Yield the folders with a SKILL.md, as they are called and as they really are."""
     top = os.path.realpath(place.path)
-    if place.bounds is not None and not is_within(top, str(place.bounds)):
+    if not place.holds(top):
         if os.path.isdir(top):  # noqa: PTH112
             _log.warning("%s leads out of its folder and was not read", place.path)
         return
@@ -117,15 +124,15 @@ def _skill_folders(place: Place) -> Iterator[tuple[str, str]]:
             continue
         if depth >= DEEPEST:
             continue
-        for name, is_link in names:
-            if is_link is None or name in LEFT_OUT:
+        for name, is_link in sorted(names, key=lambda entry: _natural(entry[0])):
+            if is_link is None or name in _LEFT_OUT:
                 continue
             inner = os.path.join(real, name)  # noqa: PTH118 - thousands of them
             target = os.path.realpath(inner) if is_link else inner
             if target in seen or len(seen) >= MOST_FOLDERS:
                 continue
             seen.add(target)
-            if is_link and place.bounds is not None and not is_within(target, str(place.bounds)):
+            if is_link and not place.holds(target):
                 yield os.path.join(shown, name), target  # noqa: PTH118
                 continue
             waiting.append((os.path.join(shown, name), target, depth + 1))  # noqa: PTH118
@@ -135,10 +142,9 @@ def _listed(folder: str) -> list[tuple[str, bool | None]]:
     """Return a folder's entries: for a folder whether it is a link, None for anything else."""
     try:
         with os.scandir(folder) as found:
-            listed = [(entry.name, _folder_link(entry)) for entry in found]
+            return [(entry.name, _folder_link(entry)) for entry in found]
     except OSError:
         return []
-    return sorted(listed, key=lambda entry: _natural(entry[0]))
 
 
 def _folder_link(entry: os.DirEntry[str]) -> bool | None:
@@ -171,11 +177,15 @@ def location_in(listed: tuple[Entry, ...]) -> str:
     return min(names, key=lambda name: (name != "SKILL.md", name != "skill.md", name), default="")
 
 
-def _skill(place: Place, real: str, listed: tuple[Entry, ...]) -> Skill:
-    name = location_in(listed)
+def _skill(place: Place, folder: Held, listed: tuple[Entry, ...]) -> Skill:
+    real, name = folder.folder, location_in(listed)
     if not name:
         raise ToolError("SKILL.md is a folder.")
-    text, is_utf8 = skill_files.read_text(str(place.bounds or real), os.path.join(real, name))  # noqa: PTH118
+    if any(entry.path == name and entry.is_file for entry in listed):
+        text, is_utf8 = folder.text(name)
+    else:  # a link, which may lead to what is in the bounds
+        path = os.path.join(real, name)  # noqa: PTH118
+        text, is_utf8 = skill_files.read_text(str(place.bounds or real), path)
     says = declared(parse(text), os.path.basename(real))  # noqa: PTH119
     warnings = says.warnings
     if not is_utf8:

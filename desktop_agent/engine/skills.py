@@ -181,7 +181,8 @@ class Skills:
         self, root: str, skill: Skill, listed: tuple[skill_files.Entry, ...]
     ) -> None:
         try:
-            digest = skill_files.digest(skill.directory, listed)
+            with skill_files.held(skill.directory, self._findings[root].root) as folder:
+                digest = folder.digest(listed)
         except OSError as error:
             raise ToolError(f"skill '{skill.name}' can't be read: {error.strerror}.") from None
         path = self._findings[root].relative(skill.directory)

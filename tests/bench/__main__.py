@@ -15,6 +15,7 @@ BENCHMARKS = {
     "growth": "a session of 10,000 messages: open, first paint, scroll",
     "output": "a line of 1 MB and a command that prints 10 GB: gaps of the window, memory",
     "store": "the sessions file: appending events, listing 10,000 sessions",
+    "skills": "1,000 skills: the first look, one more look, in a folder that needs trust",
     "tasks": "a list of 10,000 tasks, a graph of 500, 1,000 rapid changes, spinners",
 }
 _TIMEOUT_S = 600
