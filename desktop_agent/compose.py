@@ -16,6 +16,7 @@ from desktop_agent.adapters.model_catalog import ModelCatalog
 from desktop_agent.adapters.secrets import Secrets
 from desktop_agent.adapters.skill_state import SkillState
 from desktop_agent.adapters.sqlite_store import SqliteStore
+from desktop_agent.adapters.update_check import UpdateCheck, find_source
 from desktop_agent.core.events import EngineFailed, Event
 from desktop_agent.core.faults import ModelError
 from desktop_agent.core.settings import Settings
@@ -28,6 +29,7 @@ from desktop_agent.tools.jobs import Jobs
 _log = logging.getLogger(__name__)
 
 SESSIONS_FILE = "sessions.db"
+_RELEASES = "releases.json"
 _OWN_SKILLS = "skills"
 
 _DAMAGED = (
@@ -87,6 +89,12 @@ class Backend:
     def skills(self) -> Any:
         """What installs, updates and removes skills."""
         return self.library.get()
+
+    @property
+    def updates(self) -> UpdateCheck:
+        """What asks for a newer version, when the person wants that."""
+        source = find_source(paths.resource(_RELEASES))
+        return UpdateCheck(self.settings.path.parent, source)
 
     async def close(self) -> None:
         """Stop every agent, then let go of the model host and the sessions file."""

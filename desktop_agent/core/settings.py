@@ -50,3 +50,4 @@ class Settings(Value, frozen=True):
     servers: tuple[CustomServer, ...] = ()
     favourite_models: tuple[str, ...] = ()
     recent_folders: tuple[str, ...] = ()
+    check_updates_weekly: bool = False

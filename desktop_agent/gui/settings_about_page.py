@@ -5,13 +5,17 @@ from __future__ import annotations
 from importlib import metadata
 from pathlib import Path
 
-from PySide6.QtCore import QUrl
+from PySide6.QtCore import QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QGridLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
 from desktop_agent import __version__, paths
+from desktop_agent.core.settings import Settings
+from desktop_agent.core.updates import UpdateAnswer
 from desktop_agent.gui.folders import short_path
-from desktop_agent.gui.setting_rows import SettingGroup, scrolled
+from desktop_agent.gui.setting_rows import SettingGroup, Switch
+from desktop_agent.gui.settings_pages import SettingsPage
+from desktop_agent.gui.settings_updates import UpdateGroup
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import GhostButton, TextButton, TextLabel
 
@@ -40,12 +44,21 @@ _PARTS = (
 _BUNDLED = ("fonts/Inter-LICENSE.txt", "fonts/JetBrainsMono-LICENSE.txt", "icons/LICENSE")
 
 
-class AboutPage(QWidget):
-    """Opens folders with the system's own file browser; nothing else leaves the page."""
+class AboutPage(SettingsPage):
+    """Opens folders with the system's own file browser. `update_check_requested` is answered by
+    `set_update_answer`, once `set_can_update` has told that this copy knows where to ask.
+    """
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    update_check_requested = Signal()
+
+    def __init__(self, theme: Theme, settings: Settings, parent: QWidget | None = None) -> None:
+        super().__init__(settings, parent)
         self._theme = theme
+        weekly = Switch("weeklyUpdates")
+        self.bind("check_updates_weekly", weekly)
+        self._updates = UpdateGroup(theme, weekly)
+        self._updates.check_requested.connect(self.update_check_requested)
+        self._updates.hide()
         title = TextLabel(self.tr("Desktop Agent"), "h2")
         version = TextLabel(self.tr("Version {version}").format(version=__version__), "muted")
         places = SettingGroup(theme, self.tr("Where things are"))
@@ -58,15 +71,21 @@ class AboutPage(QWidget):
             button.clicked.connect(lambda _=False, one=folder: _open_folder(one))
             places.add_row(words, short_path(str(folder)), button)
             button.setAccessibleName(self.tr("Open the folder: {what}").format(what=words))
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
         head = QWidget()
         lines = QVBoxLayout(head)
         lines.setContentsMargins(0, 0, 0, 0)
         lines.setSpacing(2)
         lines.addWidget(title)
         lines.addWidget(version)
-        layout.addWidget(scrolled(head, places, self._parts()))
+        self.fill(head, self._updates, places, self._parts())
+
+    def set_can_update(self, can_update: bool) -> None:
+        """Offer the check, or not: a copy that was not installed does not know where to ask."""
+        self._updates.setVisible(can_update)
+
+    def set_update_answer(self, answer: UpdateAnswer) -> None:
+        """Tell whether there is a newer version."""
+        self._updates.set_answer(answer)
 
     def _parts(self) -> SettingGroup:
         group = SettingGroup(self._theme, self.tr("Made with"))

@@ -18,6 +18,7 @@ from desktop_agent.core.approvals import Rule
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.models import KeyInfo, ModelInfo
 from desktop_agent.core.settings import Settings
+from desktop_agent.core.updates import UpdateAnswer
 from desktop_agent.gui.pick_delegate import PickRow
 from desktop_agent.gui.pick_list import PickList
 from desktop_agent.gui.settings_about_page import AboutPage
@@ -37,7 +38,8 @@ class SettingsDialog(QDialog):
     """Signals: `settings_changed(Settings)` with one new value; `rule_deleted(Rule)`;
     `check_requested(provider, api_base, key)`, answered by `set_check_result`;
     `key_entered(provider, key, where)` and `key_deleted(provider)`, answered by `set_keys`;
-    `models_requested`, answered by `set_models`.
+    `models_requested`, answered by `set_models`; `update_check_requested`, answered by
+    `set_update_answer`.
     """
 
     settings_changed = Signal(object)
@@ -46,6 +48,7 @@ class SettingsDialog(QDialog):
     key_deleted = Signal(str)
     models_requested = Signal()
     rule_deleted = Signal(object)
+    update_check_requested = Signal()
 
     def __init__(self, theme: Theme, settings: Settings, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -57,13 +60,14 @@ class SettingsDialog(QDialog):
         self._models = ModelsPage(theme, settings)
         self._behaviour = BehaviourPage(theme, settings)
         self._rules = RulesPage(theme)
+        self._about = AboutPage(theme, settings)
         self._pages = QStackedWidget()
         for page in (
             self._appearance,
             self._models,
             self._behaviour,
             self._rules,
-            AboutPage(theme),
+            self._about,
         ):
             self._pages.addWidget(page)
         self._names = self._make_names()
@@ -85,13 +89,14 @@ class SettingsDialog(QDialog):
         self._connect()
 
     def _connect(self) -> None:
-        for page in (self._appearance, self._models, self._behaviour):
+        for page in (self._appearance, self._models, self._behaviour, self._about):
             page.changed.connect(self._on_changed)
         self._models.check_requested.connect(self.check_requested)
         self._models.key_entered.connect(self.key_entered)
         self._models.key_deleted.connect(self.key_deleted)
         self._models.models_requested.connect(self.models_requested)
         self._rules.rule_deleted.connect(self.rule_deleted)
+        self._about.update_check_requested.connect(self.update_check_requested)
 
     def _make_names(self) -> PickList:
         titles = (
@@ -126,7 +131,7 @@ class SettingsDialog(QDialog):
     def set_settings(self, settings: Settings) -> None:
         """Show these; nothing is emitted."""
         self._settings = settings
-        for page in (self._appearance, self._models, self._behaviour):
+        for page in (self._appearance, self._models, self._behaviour, self._about):
             page.show_settings(settings)
 
     def set_keys(self, keys: tuple[KeyInfo, ...]) -> None:
@@ -144,6 +149,14 @@ class SettingsDialog(QDialog):
     def set_check_result(self, fault: Fault | None) -> None:
         """Tell whether the key or the address works."""
         self._models.set_check_result(fault)
+
+    def set_can_update(self, can_update: bool) -> None:
+        """Know whether this copy can ask for newer versions."""
+        self._about.set_can_update(can_update)
+
+    def set_update_answer(self, answer: UpdateAnswer) -> None:
+        """Tell whether there is a newer version."""
+        self._about.set_update_answer(answer)
 
     def set_has_keyring(self, has_keyring: bool) -> None:
         """Know whether this computer has a keyring."""

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.settings import Settings
+from desktop_agent.core.updates import UpdateAnswer
 from desktop_agent.gui.queries import Queries
 from desktop_agent.gui.session_flow import SessionFlow
 from desktop_agent.gui.theme import Theme
@@ -53,6 +54,7 @@ class SettingsWindow(QObject):
         dialog.rule_deleted.connect(self._delete_rule)
         dialog.check_requested.connect(self._check)
         dialog.models_requested.connect(self._ask_models)
+        dialog.update_check_requested.connect(self._check_updates)
         dialog.finished.connect(self._on_finished)
         return dialog
 
@@ -60,9 +62,11 @@ class SettingsWindow(QObject):
         ask, settings = self._queries.answer, self._flow.settings
         rules = await ask("engine", "rules")
         keys = await ask("secrets", "keys")
+        can_update = await ask("updates", "can_ask")
         if self._dialog is not None:
             self._dialog.set_rules(rules)
             self._dialog.set_keys(keys)
+            self._dialog.set_can_update(can_update)
         has_keyring = await ask("secrets", "backend") == "keyring"
         models = await ask("catalog", "models", settings)
         if self._dialog is not None:
@@ -75,6 +79,13 @@ class SettingsWindow(QObject):
     def _tell_check(self, fault: Fault | None) -> None:
         if self._dialog is not None:
             self._dialog.set_check_result(fault)
+
+    def _check_updates(self) -> None:
+        self._queries.ask(self._tell_update, "updates", "check")
+
+    def _tell_update(self, answer: UpdateAnswer) -> None:
+        if self._dialog is not None:
+            self._dialog.set_update_answer(answer)
 
     def _ask_models(self) -> None:
         self._queries.run(self._feed(), "settings")
