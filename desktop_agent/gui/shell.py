@@ -34,6 +34,7 @@ from desktop_agent.gui.main_window import MainWindow
 from desktop_agent.gui.notices import Notice
 from desktop_agent.gui.single_window import SecondStarts, hand_over
 from desktop_agent.gui.theme import Theme
+from desktop_agent.gui.update_notice import UpdateNotice
 
 _log = logging.getLogger(__name__)
 _PAINT_MS = 500
@@ -121,6 +122,7 @@ def run_loop(app: QApplication, window: MainWindow, bridge: Bridge, compose: Com
     ender = SignalEnder(app)
     ender.ended.connect(window.quit_now)
     window.closed.connect(app.quit)
+    UpdateNotice(window, bridge)
     bridge.start(compose)
     try:
         with loop:
