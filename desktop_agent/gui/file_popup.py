@@ -105,7 +105,7 @@ class FilePopup(QFrame):
         row = max(self.list.sizeHintForRow(0), 24) if count else 0
         high = min(count, _ROWS) * row + 8 if count else 0
         self.list.setFixedHeight(high)
-        wide = min(_WIDTH, window.width() - 24)
+        wide = min(_WIDTH * self._theme.text_px("ui") // 13, window.width() - 24)
         self.resize(wide, high + 8 if count else self._empty.sizeHint().height() + 10)
         corner = self._anchor.mapTo(window, QPoint(0, 0)) - QPoint(0, self.height() + 14)
         room = QRect(12, 4, max(1, window.width() - 24), window.height())

@@ -204,11 +204,11 @@ class AddSkillSheet(QDialog):
 
     def _make_buttons(self) -> QVBoxLayout:
         theme = self._theme
-        self._look = PrimaryButton(theme, self.tr("Look"), "search", self)
+        self._look = PrimaryButton(theme, self.tr("Look"), "", self)
         self._look.setObjectName("fetchSkill")
         self._look.setToolTip(self.tr("Fetch it and show what is in it; nothing is installed"))
         self._look.clicked.connect(self._fetch)
-        self._install = PrimaryButton(theme, "", "download", self)
+        self._install = PrimaryButton(theme, "", "", self)
         self._install.setObjectName("installSkills")
         self._install.clicked.connect(self._on_install)
         self._back = TextButton(theme, self.tr("Back"), "", self)

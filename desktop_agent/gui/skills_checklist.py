@@ -83,7 +83,7 @@ class SkillChecklist(QWidget):
         """List what was found; all that can be installed without replacing is ticked."""
         self.list.blockSignals(True)
         self.list.clear()
-        for skill in skills:
+        for skill in sorted(skills, key=lambda one: (bool(one.problem), one.name)):
             self.list.addItem(self._item(skill))
         self.list.blockSignals(False)
         self.set_replacing(False)
@@ -166,6 +166,11 @@ class SkillChecklist(QWidget):
         self.preview_requested.emit(*self._wanted)
 
 
+def _is_ticked(index: _Index) -> bool:
+    state = index.data(Qt.ItemDataRole.CheckStateRole)
+    return state is not None and Qt.CheckState(state) == Qt.CheckState.Checked
+
+
 def _lines(skill: FoundSkill) -> tuple[str, str, str]:
     """Return what stands below the name: what it is for, what is in it, what is in the way."""
     about = skill.problem or skill.description
@@ -215,7 +220,7 @@ class _FoundDelegate(QStyledItemDelegate):
     def _paint_box(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         theme, size = self._theme, self._theme.icon_px(16)
         box = self._box(option)
-        is_on = index.data(Qt.ItemDataRole.CheckStateRole) == Qt.CheckState.Checked
+        is_on = _is_ticked(index)
         painter.setPen(theme.color("accentFill" if is_on else "line3"))
         painter.setBrush(theme.color("accentFill" if is_on else "canvas"))
         painter.drawRoundedRect(box, 4, 4)
@@ -265,6 +270,6 @@ class _FoundDelegate(QStyledItemDelegate):
             is_wished = near.contains(event.position().toPoint())
         if not is_wished:
             return False
-        is_on = index.data(Qt.ItemDataRole.CheckStateRole) == Qt.CheckState.Checked
+        is_on = _is_ticked(index)
         state = Qt.CheckState.Unchecked if is_on else Qt.CheckState.Checked
         return model.setData(index, state, Qt.ItemDataRole.CheckStateRole)

@@ -35,7 +35,7 @@ class UpdateSheet(QDialog):
         self.setObjectName("updateSkillSheet")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Update {name}").format(name=skill.name))
-        title = TextLabel(self.tr("A newer {name}").format(name=skill.name), "h3", self)
+        title = TextLabel(self.tr("A newer version of {name}").format(name=skill.name), "h3", self)
         about = TextLabel(self._about(skill, update), "muted", self)
         about.setObjectName("updateAbout")
         about.setWordWrap(True)
