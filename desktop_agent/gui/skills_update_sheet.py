@@ -53,6 +53,7 @@ class UpdateSheet(QDialog):
         self._take.clicked.connect(self._on_agreed)
         leave = GhostButton(theme, self.tr("Not now"), "", self)
         leave.setObjectName("leaveUpdate")
+        leave.setAutoDefault(False)
         leave.clicked.connect(self.reject)
         layout.addLayout(row(None, leave, self._take))
         self._fit()
