@@ -1,0 +1,80 @@
+"""What both directions share: opening and saving files, and failing in a sentence."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/main"
+FOOTNOTES = f"{OFFICE}/footnotes"
+# The first is made when it is needed; others are found in documents of other programs.
+CODE_STYLES = ("Code", "HTML Preformatted", "Source Code", "Preformatted Text", "Plain Text")
+CODE_FONTS = {"consolas", "courier", "courier new", "menlo", "monaco", "source code pro"}
+
+
+class Trouble(Exception):
+    """What could not be done, in a sentence."""
+
+    def __init__(self, words: str, code: int = 1) -> None:
+        super().__init__(words)
+        self.code = code
+
+
+def library(module: str, package: str) -> Any:
+    """Return a library, asked for late: --help works without it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        words = f"This needs the Python package {package}: {sys.executable} -m pip install "
+        raise Trouble(words + package, 3) from None
+
+
+def open_document(path: str) -> Any:
+    """Return a Word document."""
+    file = Path(path)
+    if not file.is_file():
+        raise Trouble(f"There is no file {path}.")
+    if file.suffix.lower() in {".doc", ".odt", ".rtf", ".pages"}:
+        raise Trouble(f"{path} is not a .docx file. Save it as .docx first.")
+    if not zipfile.is_zipfile(file):
+        raise Trouble(f"{path} is not a .docx file, or it is encrypted with a password.")
+    docx = library("docx", "python-docx")
+    try:
+        return docx.Document(str(file))
+    except (KeyError, ValueError, zipfile.BadZipFile) as error:
+        raise Trouble(f"{path} is damaged, or not a .docx file: {error}") from None
+
+
+def word(name: str) -> str:
+    """Return the full name of an XML element of Word's."""
+    return f"{{{WORD}}}{name}"
+
+
+def save(name: str, is_forced: bool, write: Callable[[str], Any]) -> None:
+    """Write a file whole or not at all; one that is there is only replaced with --force."""
+    target = Path(name)
+    if target.exists() and not is_forced:
+        raise Trouble(f"{name} is there already. Choose another name, or add --force.")
+    if not target.parent.is_dir():
+        raise Trouble(f"There is no folder {target.parent}.")
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".part-", suffix=target.suffix)
+    os.close(handle)
+    try:
+        write(temporary)
+        Path(temporary).replace(target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def tell(words: str) -> None:
+    """Say something beside the result."""
+    print(words, file=sys.stderr)

@@ -1,0 +1,224 @@
+"""The `document` skill's script on real Word files, there and back."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from pathlib import Path
+from typing import Any
+
+import docx
+import pytest
+from docx.opc.constants import RELATIONSHIP_TYPE
+from docx.opc.packuri import PackURI
+from docx.opc.part import Part
+from docx.oxml import parse_xml
+from docx.oxml.ns import nsdecls, qn
+
+from tests.skills.scripts import Done, run, run_without
+
+MARKDOWN = """\
+# Plan *for* May
+
+Text with **bold**, *italic*, ~~gone~~, `code()` and a [link](https://example.org/a?b=1).
+
+## Lists
+
+1. One
+   - inner *a*
+   - inner b
+     1. deep
+2. Two
+
+   More of two.
+
+- [ ] open
+- [x] done
+
+5. five
+6. six
+
+> A quote of snake_case
+>
+> that goes on
+
+```
+def f():
+    return "*"
+```
+
+| Name | Amount |
+| --- | --: |
+| **A** \\| b | 1 |
+| c | 2 |
+
+---
+
+Stars \\* and 1\\. stay.
+
+1\\. No list.
+"""
+
+
+def document(*words: str | Path) -> Done:
+    return run("document", "document.py", *words)
+
+
+def picture(path: Path) -> Path:
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        body = kind + content
+        return struct.pack(">L", len(content)) + body + struct.pack(">L", zlib.crc32(body))
+
+    rows = b"\0" + b"\xff\0\0" * 4000
+    head = struct.pack(">LLBBBBB", 4000, 1, 8, 2, 0, 0, 0)
+    parts = chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + parts)
+    return path
+
+
+def test_markdown_comes_back_as_it_went_in(tmp_path: Path) -> None:
+    source, made, back = (tmp_path / name for name in ("plan.md", "plan.docx", "back.md"))
+    source.write_text(MARKDOWN, encoding="utf-8")
+    assert document("from-markdown", source, made).err == ""
+    assert document("to-markdown", made, back).err == ""
+    assert back.read_text(encoding="utf-8") == MARKDOWN.replace("and 1\\. stay", "and 1. stay")
+
+
+def test_the_document_has_words_own_headings_lists_links_and_tables(tmp_path: Path) -> None:
+    source, made = tmp_path / "plan.md", tmp_path / "plan.docx"
+    source.write_text(f"---\ntitle: x\n---\n{MARKDOWN}", encoding="utf-8")
+    assert document("from-markdown", source, made, "--title", "May").code == 0
+    opened = docx.Document(str(made))
+    styles = [(p.style.name, p.text) for p in opened.paragraphs if p.style is not None]
+    assert styles[0] == ("Heading 1", "Plan for May")
+    assert ("Quote", "A quote of snake_case") in styles
+    assert ("Code", '    return "*"') in styles
+    items = [p for p in opened.paragraphs if p.text in {"One", "inner *a*", "five", "deep"}]
+    numbers = [p._p.pPr.numPr for p in items]
+    assert [n.ilvl.val for n in numbers] == [0, 2, 0]
+    assert len({n.numId.val for n in numbers}) == 3
+    (link,) = opened.paragraphs[1].hyperlinks
+    assert (link.text, link.address) == ("link", "https://example.org/a?b=1")
+    assert [cell.text for cell in opened.tables[0].rows[1].cells] == ["A | b", "1"]
+    assert opened.core_properties.title == "May"
+
+
+def _with_everything(path: Path, tmp_path: Path) -> Path:
+    made = docx.Document()
+    made.add_paragraph("Report", style="Title")
+    made.sections[0].header.paragraphs[0].text = "Confidential"
+    made.add_paragraph("First", style="List Bullet")
+    made.add_paragraph("Second", style="List Bullet 2")
+    made.add_paragraph("Step", style="List Number")
+    tracked = made.add_paragraph("We ")
+    for kind, text in (("ins", "really "), ("del", "never ")):
+        words = "t" if kind == "ins" else "delText"
+        xml = f'<w:{kind} {nsdecls("w")} w:id="1" w:author="A"><w:r><w:{words} xml:space='
+        tracked._p.append(parse_xml(f'{xml}"preserve">{text}</w:{words}></w:r></w:{kind}>'))
+    tracked.add_run("agree")
+    xml = f'<w:r {nsdecls("w")}><w:footnoteReference w:id="2"/></w:r>'
+    tracked._p.append(parse_xml(xml))
+    notes = (
+        f'<w:footnotes {nsdecls("w")}><w:footnote w:id="0" w:type="separator"/>'
+        '<w:footnote w:id="2"><w:p><w:r><w:t>A source.</w:t></w:r></w:p></w:footnote></w:footnotes>'
+    )
+    kind = "application/vnd.openxmlformats-officedocument.wordprocessingml.footnotes+xml"
+    part = Part(PackURI("/word/footnotes.xml"), kind, notes.encode(), made.part.package)
+    made.part.relate_to(part, RELATIONSHIP_TYPE.FOOTNOTES)
+    table = made.add_table(2, 3)
+    table.cell(0, 0).merge(table.cell(0, 1)).text = "Both"
+    table.cell(0, 2).text = "C"
+    table.cell(1, 0).text = "two\nlines"
+    made.add_picture(str(picture(tmp_path / "p.png")))
+    shape: Any = made.inline_shapes[0]
+    shape._inline.docPr.set("descr", "A red line")
+    wrapped = parse_xml(f"<w:sdt {nsdecls('w')}><w:sdtContent/></w:sdt>")
+    inside = made.add_paragraph("In a content control")
+    wrapped.find(qn("w:sdtContent")).append(inside._p)
+    made.element.body.insert(1, wrapped)
+    made.save(str(path))
+    return path
+
+
+def test_a_document_of_another_program_is_read_and_what_is_left_out_is_named(
+    tmp_path: Path,
+) -> None:
+    source, out = _with_everything(tmp_path / "all.docx", tmp_path), tmp_path / "all.md"
+    done = document("to-markdown", source, out, "--images", tmp_path / "pictures")
+    assert out.read_text(encoding="utf-8") == (
+        "# Report\n\nIn a content control\n\n- First\n  - Second\n\n1. Step\n\n"
+        "We really agree[^2]\n\n"
+        "| Both |  | C |\n| --- | --- | --- |\n| two<br>lines |  |  |\n\n"
+        "![A red line](pictures/picture-1.png)\n\n[^2]: A source.\n"
+    )
+    assert (tmp_path / "pictures/picture-1.png").read_bytes()[:4] == b"\x89PNG"
+    assert "Left out: deletions that were tracked." in done.err
+    assert "Left out: the page header." in done.err
+    assert "give --images FOLDER" in document("to-markdown", source).err
+
+
+def test_a_picture_is_put_in_no_wider_than_the_page_and_only_from_below_the_folder(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "text"
+    folder.mkdir()
+    picture(folder / "wide one.png")
+    picture(tmp_path / "outside.png")
+    source, made = folder / "a.md", folder / "a.docx"
+    source.write_text("![Wide](wide%20one.png)\n\n![Out](../outside.png)\n", encoding="utf-8")
+    done = document("from-markdown", source, made)
+    opened = docx.Document(str(made))
+    (shape,) = opened.inline_shapes
+    section = opened.sections[0]
+    assert shape.width == section.page_width - section.left_margin - section.right_margin
+    assert "Left out: pictures that are not below" in done.err
+    assert "[Out]" in opened.paragraphs[1].text
+
+
+def test_the_looks_of_a_template_are_taken_and_its_text_is_not(tmp_path: Path) -> None:
+    house, source, made = (tmp_path / name for name in ("house.docx", "a.md", "a.docx"))
+    template = docx.Document()
+    template.styles["Heading 1"].font.name = "Georgia"
+    template.sections[0].footer.paragraphs[0].text = "Our company"
+    template.add_paragraph("Old text")
+    template.save(str(house))
+    source.write_text("# New\n\n- a\n", encoding="utf-8")
+    assert document("from-markdown", source, made, "--template", house).code == 0
+    opened = docx.Document(str(made))
+    assert [p.text for p in opened.paragraphs] == ["New", "a"]
+    assert opened.styles["Heading 1"].font.name == "Georgia"
+    assert opened.sections[0].footer.paragraphs[0].text == "Our company"
+
+
+@pytest.mark.parametrize("name", ["none.docx", "old.doc", "fake.docx"])
+def test_what_is_no_word_document_is_said_in_a_sentence(tmp_path: Path, name: str) -> None:
+    if name != "none.docx":
+        (tmp_path / name).write_text("no", encoding="utf-8")
+    done = document("to-markdown", tmp_path / name)
+    assert done.code == 1
+    assert any(words in done.err for words in ("no file", "not a .docx file"))
+
+
+def test_no_file_is_overwritten_unasked(tmp_path: Path) -> None:
+    source, made = tmp_path / "a.md", tmp_path / "a.docx"
+    source.write_text("# A\n", encoding="utf-8")
+    assert document("from-markdown", source, made).code == 0
+    for words in (("from-markdown", source, made), ("to-markdown", made, source)):
+        assert "add --force" in document(*words).err
+    assert "end in .docx" in document("from-markdown", source, tmp_path / "a.pdf").err
+    assert source.read_text(encoding="utf-8") == "# A\n"
+
+
+@pytest.mark.parametrize(
+    ("module", "package"), [("docx", "python-docx"), ("markdown_it", "markdown-it-py")]
+)
+def test_a_missing_package_is_named_with_the_line_that_installs_it(
+    tmp_path: Path, module: str, package: str
+) -> None:
+    source = tmp_path / "a.md"
+    source.write_text("# A\n", encoding="utf-8")
+    words = ("from-markdown", source, tmp_path / "a.docx")
+    done = run_without(module, "document", "document.py", *words)
+    assert (done.code, f"-m pip install {package}" in done.err) == (3, True)
+    assert "usage" in run_without(module, "document", "document.py", "--help").out
+    assert not (tmp_path / "a.docx").exists()
