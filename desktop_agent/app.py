@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -20,9 +21,14 @@ USAGE = """usage: desktop-agent [FOLDER]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Start what the arguments ask for. Qt is imported for the window alone."""
+    """Start what the arguments ask for. Qt is imported for the window alone.
+
+    Who starts a window may have switched off the collection of garbage: it has its own clock.
+    """
     arguments = list(sys.argv[1:] if argv is None else argv)
     first, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
+    if first in ("run", "--model-host", "--demo-run"):
+        gc.enable()
     starts: dict[str, Callable[[list[str]], int]] = {
         "run": _headless,
         "--model-host": _model_host,
@@ -62,8 +68,6 @@ def _window(folder: str, settings: Settings | None = None) -> int:
     if problem:
         print(f"desktop-agent: {problem}", file=sys.stderr)
         return 1
-    import gc
-
     # Nothing of what is loaded from here on is garbage; the window has its own clock for it.
     gc.disable()
     from desktop_agent.adapters import settings_file

@@ -6,18 +6,17 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QImage, QKeyEvent
+from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QFileDialog, QVBoxLayout, QWidget
 
 from desktop_agent.core.messages import ImagePart, TextPart
 from desktop_agent.core.skills import Skill
 from desktop_agent.gui.attachment_row import AttachmentRow
 from desktop_agent.gui.attachments import image_attachment, text_attachment
+from desktop_agent.gui.composer_lists import ComposerLists
 from desktop_agent.gui.composer_text import ComposerText
 from desktop_agent.gui.draft import Draft
-from desktop_agent.gui.file_popup import FilePopup
 from desktop_agent.gui.skills_chips import SkillChips
-from desktop_agent.gui.skills_popup import SkillPopup
 from desktop_agent.gui.skills_words import why_not_usable
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import TextLabel
@@ -47,8 +46,7 @@ class ComposerInput(QWidget):
         self._warning.setWordWrap(True)
         self._warning.hide()
         self._text = ComposerText(theme, self)
-        self._popup = FilePopup(theme, self)
-        self._skill_popup = SkillPopup(theme, self)
+        self._lists = ComposerLists(theme, self)
         self._completion = QTimer(self)
         self._completion.setSingleShot(True)
         self._completion.setInterval(_COMPLETION_DELAY_MS)
@@ -73,11 +71,11 @@ class ComposerInput(QWidget):
         text.focus_changed.connect(self._on_focus_changed)
         text.mention_changed.connect(self._on_mention_changed)
         text.slash_changed.connect(self._on_slash_changed)
-        text.key_filter = self._take_key
-        self._skill_popup.chosen.connect(self._on_skill_chosen)
+        text.key_filter = self._lists.take_key
+        self._lists.skill_chosen.connect(self._on_skill_chosen)
         self._skill_chips.removed.connect(self.remove_skill)
         self._completion.timeout.connect(self._ask_completions)
-        self._popup.chosen.connect(self._insert_path)
+        self._lists.path_chosen.connect(self._insert_path)
         self._chips.removed.connect(lambda number: self._draft.attachments.remove(number))
 
     @property
@@ -114,8 +112,8 @@ class ComposerInput(QWidget):
         draft.attachments.changed.connect(self._show_attachments)
         if self.text != draft.text:
             self._text.load_text(draft.text)
-        self._popup.hide()
-        self._skill_popup.hide()
+        self._lists.hide_files()
+        self._lists.hide_skills()
         self._show_skills()
         self._show_attachments()
 
@@ -146,13 +144,13 @@ class ComposerInput(QWidget):
     def set_completions(self, prefix: str, paths: tuple[str, ...]) -> None:
         """Show the files for what stands behind the `@`; late answers are passed over."""
         if self._text.mention == prefix and self._text.hasFocus():
-            self._popup.show_paths(tuple(paths))
+            self._lists.show_paths(tuple(paths))
 
     def set_skills(self, skills: Iterable[Skill]) -> None:
         """Know the skills of this folder: they are offered behind a `/`."""
         self._skills = {one.name: one for one in skills if not one.shadowed_by}
         self._show_skills()
-        if self._skill_popup.isVisible():
+        if self._lists.is_listing_skills:
             self._on_slash_changed(self._text.slash)
 
     def add_skill(self, name: str) -> None:
@@ -217,7 +215,7 @@ class ComposerInput(QWidget):
     def _on_mention_changed(self, prefix: str | None) -> None:
         if prefix is None:
             self._completion.stop()
-            self._popup.hide()
+            self._lists.hide_files()
         else:
             self._completion.start()
 
@@ -231,10 +229,7 @@ class ComposerInput(QWidget):
             return
         shown = f"`{path}`" if any(letter.isspace() for letter in path) else path
         self._text.replace_mention(f"{shown} ")
-        self._popup.hide()
-
-    def _take_key(self, event: QKeyEvent) -> bool:
-        return self._skill_popup.take_key(event) or self._popup.take_key(event)
+        self._lists.hide_files()
 
     def _show_skills(self) -> None:
         named = self._draft.skills
@@ -244,17 +239,17 @@ class ComposerInput(QWidget):
     def _on_slash_changed(self, text: str | None) -> None:
         usable = [one for one in self._skills.values() if one.is_usable]
         if text is None or not usable or not self._text.hasFocus():
-            self._skill_popup.hide()
+            self._lists.hide_skills()
         else:
-            self._skill_popup.show_skills(text, usable)
+            self._lists.show_skills(text, usable)
 
     def _on_skill_chosen(self, name: str) -> None:
         self._text.remove_slash()
-        self._skill_popup.hide()
+        self._lists.hide_skills()
         self.add_skill(name)
 
     def _on_focus_changed(self, has_focus: bool) -> None:
         self.focus_changed.emit(has_focus)
         if not has_focus:
-            self._popup.hide()
-            self._skill_popup.hide()
+            self._lists.hide_files()
+            self._lists.hide_skills()

@@ -242,7 +242,7 @@ class ComposerText(QPlainTextEdit):
 
     def _show_placeholder(self) -> None:
         measure = QFontMetricsF(self.font()).horizontalAdvance
-        room = self.viewport().width() - 8
+        room = self.maximumViewportSize().width() - 8
         fitting = [text for text in self._placeholders if measure(text) <= room]
         texts = fitting or self._placeholders[-1:]
         if texts and texts[0] != self.placeholderText():

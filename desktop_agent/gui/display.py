@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import sys
 from collections.abc import Mapping
@@ -45,6 +44,8 @@ def display_problem(environment: Mapping[str, str] = os.environ) -> str:
 
 def missing_libraries(wanted: Mapping[str, str]) -> str:
     """Return the packages of the libraries that can't be loaded, in one line."""
+    import ctypes  # only where Qt's X11 plugin is wanted
+
     missing: list[str] = []
     for library, package in wanted.items():
         try:
@@ -61,6 +62,8 @@ def _has_wayland(environment: Mapping[str, str]) -> bool:
 
 
 def _can_connect(name: str) -> bool:
+    import ctypes  # as above
+
     try:
         xcb = ctypes.CDLL("libxcb.so.1")
     except OSError:

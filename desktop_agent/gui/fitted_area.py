@@ -13,11 +13,12 @@ class FittedArea(QScrollArea):
     def __init__(self, content: QWidget, highest: int, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._highest = highest
+        # One of our own, with no ground: Qt's would have to be looked up among all its widgets.
+        self.setViewport(QWidget(self))
         self.setWidgetResizable(True)
         self.setWidget(content)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.viewport().setAutoFillBackground(False)
         content.setAutoFillBackground(False)
         content.installEventFilter(self)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
-from PySide6.QtWidgets import QLayout, QLayoutItem, QStyle, QWidget
+from PySide6.QtWidgets import QLayout, QLayoutItem, QWidget
+
+from desktop_agent.gui.mirroring import placed
 
 
 class FlowLayout(QLayout):
@@ -70,6 +72,6 @@ class FlowLayout(QLayout):
                 x, y, line = rect.x(), y + line + self.spacing(), 0
             if not dry:
                 place = QRect(QPoint(x, y), size)
-                item.setGeometry(QStyle.visualRect(direction, rect, place))
+                item.setGeometry(placed(direction, rect, place))
             x, line = x + size.width() + self.spacing(), max(line, size.height())
         return y + line - rect.y()

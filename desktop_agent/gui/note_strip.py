@@ -47,9 +47,10 @@ class NoteStrip(QFrame):
         self._rows.setContentsMargins(0, 2, 0, 2)
         self._rows.setSpacing(0)
         self._area = QScrollArea(self)
+        # One of our own, with no ground: Qt's would have to be looked up among all its widgets.
+        self._area.setViewport(QWidget(self._area))
         self._area.setWidgetResizable(True)
         self._area.setWidget(self._content)
-        self._area.viewport().setAutoFillBackground(False)
         self._content.setAutoFillBackground(False)
         self._content.installEventFilter(self)
         layout = QVBoxLayout(self)

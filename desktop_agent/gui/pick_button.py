@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QStyle, QWidget
+from PySide6.QtWidgets import QWidget
 
+from desktop_agent.gui.mirroring import at_far_end
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import TextButton
 
@@ -35,7 +36,6 @@ class PickButton(TextButton):
         ratio = self.devicePixelRatioF()
         pixmap = self._theme.pixmap("chevron-down", "subtle", _CHEVRON, ratio)
         box = self.rect().adjusted(0, 0, -6, 0)
-        at = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        placed = QStyle.alignedRect(self.layoutDirection(), at, QSize(_CHEVRON, _CHEVRON), box)
-        painter.drawPixmap(placed.topLeft(), pixmap)
+        place = at_far_end(self.layoutDirection(), QSize(_CHEVRON, _CHEVRON), box)
+        painter.drawPixmap(place.topLeft(), pixmap)
         painter.end()

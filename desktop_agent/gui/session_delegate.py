@@ -16,12 +16,12 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter
 from PySide6.QtWidgets import (
     QLineEdit,
-    QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
     QWidget,
 )
 
+from desktop_agent.gui.mirroring import placed
 from desktop_agent.gui.models.snapshot_list import ROW_ROLE
 from desktop_agent.gui.pulse import paint_spinner
 from desktop_agent.gui.session_rows import SessionRow
@@ -102,6 +102,8 @@ class SessionDelegate(QStyledItemDelegate):
     def _paint_row(
         self, painter: QPainter, option: QStyleOptionViewItem, inner: QRect, row: SessionRow
     ) -> None:
+        from PySide6.QtWidgets import QStyle  # brings all its names: not before there is a row
+
         state: QStyle.StateFlag = option.state  # pyright: ignore[reportAttributeAccessIssue]
         is_selected = bool(state & QStyle.StateFlag.State_Selected)
         rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
@@ -154,7 +156,9 @@ class SessionDelegate(QStyledItemDelegate):
         direction: Qt.LayoutDirection = option.direction  # pyright: ignore[reportAttributeAccessIssue]
         painter.setFont(font)
         painter.setPen(QColor(self._theme.color(token)))
-        aligned = QStyle.visualAlignment(direction, side | Qt.AlignmentFlag.AlignVCenter)
+        if direction == Qt.LayoutDirection.RightToLeft:
+            side ^= Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignRight
+        aligned = side | Qt.AlignmentFlag.AlignVCenter
         shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, box.width())
         painter.drawText(
             _mirrored(option, box), int(aligned | Qt.AlignmentFlag.AlignAbsolute), shown
@@ -168,4 +172,4 @@ class SessionDelegate(QStyledItemDelegate):
 def _mirrored(option: QStyleOptionViewItem, box: QRect) -> QRect:
     direction: Qt.LayoutDirection = option.direction  # pyright: ignore[reportAttributeAccessIssue]
     rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
-    return QStyle.visualRect(direction, rect, box)
+    return placed(direction, rect, box)

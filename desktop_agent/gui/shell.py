@@ -33,7 +33,7 @@ from desktop_agent.gui.garbage import GarbageClock
 from desktop_agent.gui.main_window import MainWindow
 from desktop_agent.gui.notices import Notice
 from desktop_agent.gui.single_window import SecondStarts, hand_over
-from desktop_agent.gui.theme import Theme
+from desktop_agent.gui.theme import HAS_STYLE, Theme
 from desktop_agent.gui.update_notice import UpdateNotice
 
 _log = logging.getLogger(__name__)
@@ -48,7 +48,8 @@ _LEVELS = {
 
 def make_application() -> QApplication:
     """Return the application object, named for desktops and session files."""
-    app = QApplication(sys.argv[:1])
+    app = QApplication([*sys.argv[:1], "-style", "fusion"])
+    app.setProperty(HAS_STYLE, True)
     app.setApplicationName("desktop-agent")
     app.setApplicationDisplayName("Desktop Agent")
     app.setDesktopFileName("desktop-agent")
@@ -70,14 +71,15 @@ def run_window(
     if hand_over(place, folder):
         return 0
     app = make_application()
-    theme = Theme(app)
+    theme = Theme(app, is_hurried=True)
     theme.configure(settings.theme, settings.text_scale, settings.reduce_motion)
-    app.setWindowIcon(app_icon())
     bridge = Bridge(app)
     window = MainWindow(theme, bridge, settings, folder or None)
     show_defects(window)
     window.show()
     wait_for_paint(window)
+    theme.load_fonts()
+    app.setWindowIcon(app_icon())
     start_logging()
     others = SecondStarts(place, app)
     others.asked.connect(window.come_back)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from PySide6.QtCore import QByteArray, QObject, QRectF, Qt, QTemporaryDir, Signal
@@ -16,14 +17,10 @@ from desktop_agent.gui.pulse import Pulse
 from desktop_agent.gui.stylesheet import build_stylesheet
 
 _WEIGHTS = {"regular": 400, "medium": 500, "semibold": 600, "bold": 700}
-_FONT_FILES = (
-    "Inter-Regular.otf",
-    "Inter-Medium.otf",
-    "Inter-SemiBold.otf",
-    "Inter-Italic.otf",
-    "JetBrainsMono-Regular.ttf",
-    "JetBrainsMono-Bold.ttf",
-)
+_FIRST_FONTS = ("Inter-Regular.otf", "Inter-Medium.otf", "Inter-SemiBold.otf")
+_LATER_FONTS = ("Inter-Italic.otf", "JetBrainsMono-Regular.ttf", "JetBrainsMono-Bold.ttf")
+# Set on an application that was made with this style: to be told takes Qt a moment.
+HAS_STYLE = "hasFusionStyle"
 # Heights that hold a line of text grow with the person's text size.
 _GROWING = {"row", "row2", "session_row", "section_row", "control", "diff_line", "header"}
 _SCHEMES = {"light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark}
@@ -31,11 +28,14 @@ _MAX_PIXMAPS = 600
 
 
 class Theme(QObject):
-    """The one source of look. Given to each widget; emits `changed` after a new look is set."""
+    """The one source of look. Given to each widget; emits `changed` after a new look is set.
+
+    `is_hurried` leaves out the fonts that no empty window needs, until `load_fonts`.
+    """
 
     changed = Signal()
 
-    def __init__(self, app: QApplication) -> None:
+    def __init__(self, app: QApplication, *, is_hurried: bool = False) -> None:
         super().__init__(app)
         self._app = app
         self._tokens: dict[str, Any] = json.loads(paths.resource("theme.json").read_text("utf-8"))
@@ -46,14 +46,17 @@ class Theme(QObject):
         self._colors: dict[str, QColor] = {}
         self._fonts: dict[tuple[str, str, bool], QFont] = {}
         self._pixmaps: dict[tuple[str, str, int, float], QPixmap] = {}
+        self._blanks: dict[int, QIcon] = {}
         self._images = QTemporaryDir()
         # Python ends without the destructors of what is still in use.
         atexit.register(self._images.remove)
         self.pulse = Pulse(self, self._tokens["motion"])
-        fonts = paths.resource("fonts")
-        for name in _FONT_FILES:
-            QFontDatabase.addApplicationFont(str(fonts / name))
-        app.setStyle("Fusion")
+        self._later_fonts = _LATER_FONTS
+        _load(_FIRST_FONTS)
+        if not is_hurried:
+            self.load_fonts()
+        if not app.property(HAS_STYLE):
+            app.setStyle("Fusion")
         # Both wrappers are kept: the inner one dies with the outer one's Python object.
         self._hints = app.styleHints()
         self._contrast = self._hints.accessibility()
@@ -71,6 +74,11 @@ class Theme(QObject):
         self._scheme, self._text_scale, self._reduced_motion = wanted
         self._hints.setColorScheme(_SCHEMES.get(scheme, Qt.ColorScheme.Unknown))
         self._apply()
+
+    def load_fonts(self) -> None:
+        """Load the fonts that were left out; harmless when repeated."""
+        names, self._later_fonts = self._later_fonts, ()
+        _load(names)
 
     @property
     def is_dark(self) -> bool:
@@ -101,6 +109,8 @@ class Theme(QObject):
         return QFont(found)
 
     def _make_font(self, size: str, weight: str, *, mono: bool) -> QFont:
+        if mono:
+            self.load_fonts()
         font = QFont()
         font.setFamilies(self._tokens["type"]["family"]["mono" if mono else "ui"])
         font.setPixelSize(self.text_px(size))
@@ -153,6 +163,15 @@ class Theme(QObject):
             icon.addPixmap(self.pixmap(name, token, size, ratio))
         return icon
 
+    def blank(self, size: int = 16) -> QIcon:
+        """Return an icon that keeps the room of one that is not drawn yet."""
+        found = self._blanks.get(size)
+        if found is None:
+            pixmap = QPixmap(size, size)
+            pixmap.fill(Qt.GlobalColor.transparent)
+            found = self._blanks[size] = QIcon(pixmap)
+        return found
+
     def pixmap(self, name: str, token: str = "muted", size: int = 16, dpr: float = 1.0) -> QPixmap:
         """Return the icon `resources/icons/<name>.svg` in the colour of the token."""
         key = (name, self.color(token).name(), size, dpr)
@@ -200,6 +219,12 @@ class Theme(QObject):
                 file.write(self._svg(name, color))
             found[mark] = path
         return found
+
+
+def _load(names: Iterable[str]) -> None:
+    fonts = paths.resource("fonts")
+    for name in names:
+        QFontDatabase.addApplicationFont(str(fonts / name))
 
 
 def _render(source: bytes, size: int, dpr: float) -> QPixmap:

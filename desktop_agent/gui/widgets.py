@@ -13,6 +13,7 @@ from PySide6.QtGui import (
     QShowEvent,
 )
 from PySide6.QtWidgets import (
+    QAbstractButton,
     QFrame,
     QHBoxLayout,
     QLabel,
@@ -64,10 +65,14 @@ class IconButton(QToolButton):
         self._token = token or self._token
         self._paint_icon()
 
+    def showEvent(self, event: QShowEvent) -> None:
+        """Draw the icon the first time it can be seen: half of them are never looked at."""
+        if not self._is_drawn:
+            self._paint_icon()
+        super().showEvent(event)
+
     def _paint_icon(self) -> None:
-        size = self._theme.icon_px(self._size)
-        self.setIconSize(QSize(size, size))
-        self.setIcon(self._theme.icon(self._icon, self._token, size))
+        self._is_drawn = _draw_icon(self, self._theme, self._icon, self._token, self._size)
 
 
 class TextButton(QPushButton):
@@ -89,9 +94,16 @@ class TextButton(QPushButton):
         self._token = token or ("onAccent" if kind == "primary" else "muted")
         self.setProperty("kind", kind)
         self.set_text(text)
+        self._is_drawn = not icon
         if icon:
             theme.changed.connect(self._paint_icon)
             self._paint_icon()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Draw the icon the first time it can be seen."""
+        if not self._is_drawn:
+            self._paint_icon()
+        super().showEvent(event)
 
     def set_text(self, text: str) -> None:
         """Show other words; the accessible name follows."""
@@ -105,9 +117,7 @@ class TextButton(QPushButton):
         self._paint_icon()
 
     def _paint_icon(self) -> None:
-        size = self._theme.icon_px(14)
-        self.setIconSize(QSize(size, size))
-        self.setIcon(self._theme.icon(self._icon, self._token, size))
+        self._is_drawn = _draw_icon(self, self._theme, self._icon, self._token, 14)
 
 
 class PrimaryButton(TextButton):
@@ -168,10 +178,18 @@ class IconLabel(QLabel):
         self._token = token or self._token
         self._paint_icon()
 
+    def showEvent(self, event: QShowEvent) -> None:
+        """Draw the icon the first time it can be seen."""
+        if not self._is_drawn:
+            self._paint_icon()
+        super().showEvent(event)
+
     def _paint_icon(self) -> None:
         size, ratio = self._theme.icon_px(self._size), self.devicePixelRatioF()
         self.setFixedSize(size, size)
-        self.setPixmap(self._theme.pixmap(self._icon, self._token, size, ratio))
+        self._is_drawn = self.isVisible()
+        if self._is_drawn:
+            self.setPixmap(self._theme.pixmap(self._icon, self._token, size, ratio))
 
 
 class ElidedLabel(QLabel):
@@ -328,6 +346,14 @@ class Spinner(QWidget):
         painter.end()
 
 
+def _draw_icon(button: QAbstractButton, theme: Theme, icon: str, token: str, size: int) -> bool:
+    """Give a button its icon if it can be seen, else the room for it; tells which."""
+    pixels, is_drawn = theme.icon_px(size), button.isVisible()
+    button.setIconSize(QSize(pixels, pixels))
+    button.setIcon(theme.icon(icon, token, pixels) if is_drawn else theme.blank(pixels))
+    return is_drawn
+
+
 def row(*widgets: QWidget | int | None, spacing: int = 8) -> QHBoxLayout:
     """Return a horizontal layout: a number is a gap, None a stretch."""
     layout = QHBoxLayout()
@@ -345,6 +371,8 @@ def row(*widgets: QWidget | int | None, spacing: int = 8) -> QHBoxLayout:
 
 def restyle(widget: QWidget) -> None:
     """Apply the style sheet again after a property it selects by has changed."""
+    if not widget.testAttribute(Qt.WidgetAttribute.WA_WState_Polished):
+        return  # it is applied when the widget is first shown
     style = widget.style()
     style.unpolish(widget)
     style.polish(widget)

@@ -10,13 +10,13 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QSizePolicy,
     QStackedWidget,
-    QStyle,
     QVBoxLayout,
     QWidget,
 )
 
 from desktop_agent.gui.composer import Composer
 from desktop_agent.gui.header import FindBar, Header
+from desktop_agent.gui.mirroring import placed
 from desktop_agent.gui.notices import ApprovalStrip, NoticeBar
 from desktop_agent.gui.sidebar import Sidebar
 from desktop_agent.gui.theme import Theme
@@ -174,8 +174,8 @@ class WindowFrame(QWidget):
         right = self._place_side(whole)
         side = QRect(0, 0, width, whole.height())
         rest = whole.adjusted(left, 0, -right, 0)
-        self.sidebar.setGeometry(QStyle.visualRect(self.layoutDirection(), whole, side))
-        self.center.setGeometry(QStyle.visualRect(self.layoutDirection(), whole, rest))
+        self.sidebar.setGeometry(placed(self.layoutDirection(), whole, side))
+        self.center.setGeometry(placed(self.layoutDirection(), whole, rest))
         self.sidebar.setVisible(is_shown)
         is_over = (is_shown and self.is_narrow) or (self.has_side_drawer and self._is_side_open)
         app = QApplication.instance()
@@ -193,7 +193,7 @@ class WindowFrame(QWidget):
         is_shown = self._has_side and is_wanted and not self._is_full
         width = min(self._theme.size("right"), whole.width())
         box = QRect(whole.width() - width, 0, width, whole.height())
-        self._side.setGeometry(QStyle.visualRect(self.layoutDirection(), whole, box))
+        self._side.setGeometry(placed(self.layoutDirection(), whole, box))
         self._side.setVisible(is_shown)
         self._side.raise_()
         return width if is_shown and not self.has_side_drawer else 0

@@ -374,7 +374,7 @@ def test_an_at_sign_asks_for_files_and_tab_puts_the_path_in(qtbot, composer):
         qtbot.keyClicks(box(composer), "see @re")
     assert hit.args == ["re"]
     composer.set_completions("re", ("retry.py", "src/", "read me.md"))
-    popup = composer._input._popup
+    popup = composer._input._lists.files
     assert popup.isVisible()
     qtbot.keyClick(box(composer), Qt.Key.Key_Tab)
     assert composer.draft() == "see retry.py "
@@ -384,7 +384,7 @@ def test_an_at_sign_asks_for_files_and_tab_puts_the_path_in(qtbot, composer):
 def test_in_the_list_of_files_keys_move_choose_and_leave(qtbot, composer):
     qtbot.keyClicks(box(composer), "@r")
     composer.set_completions("r", ("a.py", "read me.md", "src/"))
-    popup = composer._input._popup
+    popup = composer._input._lists.files
     qtbot.keyClick(box(composer), Qt.Key.Key_Down)
     with qtbot.assertNotEmitted(composer.submitted):
         qtbot.keyClick(box(composer), ENTER)
@@ -404,7 +404,7 @@ def test_in_the_list_of_files_keys_move_choose_and_leave(qtbot, composer):
 def test_an_answer_for_what_is_no_longer_typed_is_passed_over(qtbot, composer):
     qtbot.keyClicks(box(composer), "@re")
     composer.set_completions("r", ("late.py",))
-    assert not composer._input._popup.isVisible()
+    assert composer._input._lists.files is None
 
 
 def test_an_address_is_no_mention(qtbot, composer):
