@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QGuiApplication
 
+from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.events import AgentsChanged, Event, ListChanged, SessionOpened
 from desktop_agent.core.ids import AgentId
 from desktop_agent.gui.bridge import Bridge
@@ -45,6 +46,7 @@ class SideFlow(QObject):
         self._is_going_to_ask = False
         self._panel: Any = None
         self._is_asked_for = False
+        self._agents: tuple[AgentInfo, ...] = ()
         self._lists: dict[AgentId, ListChanged] = {}
         self._preload = Preload(self)
         frame.set_side(has_content=False, is_wanted=state.has_side)
@@ -61,7 +63,10 @@ class SideFlow(QObject):
             self._opened = event
             self._preload.start()
             self._is_asked_for = False
+            self._agents = event.agents
             self._lists = {one.agent_id: one for one in event.lists}
+        elif isinstance(event, AgentsChanged):
+            self._agents = event.agents
         elif isinstance(event, ListChanged):
             self._lists[event.agent_id] = event
         if self._panel is None and self._opened is not None and _has_content(event):
@@ -114,6 +119,7 @@ class SideFlow(QObject):
         panel.filled.connect(lambda _: self._show())
         panel.tasks.edited.connect(lambda edit: self._flow.tell("edit_tasks", edit))
         panel.tasks.jump_requested.connect(self._jump)
+        panel.tasks.owner_chosen.connect(self._show_owner)
         self._connect_agents(panel.agents)
         panel.apply(opened)
 
@@ -189,6 +195,15 @@ class SideFlow(QObject):
     def _show(self, *, is_wanted: bool | None = None) -> None:
         has_content = self._panel.has_content or self._is_asked_for
         self._frame.set_side(has_content=has_content, is_wanted=is_wanted)
+
+    def _show_owner(self, name: str) -> None:
+        """Show the newest agent of a name; the session's own agent is called main."""
+        if name == "main" and self._opened is not None:
+            self._flow.show_agent(self._opened.info.main_agent)
+            return
+        named = [agent.id for agent in self._agents if agent.name == name]
+        if named:
+            self._flow.show_agent(named[-1])
 
     def _jump(self, call_id: str) -> None:
         page = self._pages.page(self._flow.agent)

@@ -30,11 +30,13 @@ class SidePanel(QFrame):
     """Signals:
     edited: a TaskEdit the person made.
     jump_requested: the id of the tool call that changed a task last.
+    owner_chosen: the name of the agent that works on a task.
     filled: whether there is anything to show.
     """
 
     edited = Signal(object)
     jump_requested = Signal(str)
+    owner_chosen = Signal(str)
     filled = Signal(bool)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -49,6 +51,7 @@ class SidePanel(QFrame):
         self._build()
         self.tasks.edited.connect(self.edited)
         self.graph.edited.connect(self.edited)
+        self.graph.owner_chosen.connect(self.owner_chosen)
         self.tasks.jump_requested.connect(self.jump_requested)
         self.tasks.filled.connect(self.filled)
         self.tasks.selected.connect(self.graph.select)
@@ -80,6 +83,7 @@ class SidePanel(QFrame):
         if self._window is None:
             self._window = GraphWindow(self._theme, self)
             self._window.graph.edited.connect(self.edited)
+            self._window.graph.owner_chosen.connect(self.owner_chosen)
             self._window.graph.selected.connect(self.tasks.select)
         self._window.show()
         self._window.raise_()

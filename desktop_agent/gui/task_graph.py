@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Literal
 
-from PySide6.QtCore import QPoint, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QPainter, QPainterPath, QResizeEvent, QWheelEvent
-from PySide6.QtWidgets import QGraphicsScene, QGraphicsView, QMenu, QWidget
+from PySide6.QtCore import QPoint, QRect, QSizeF, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QResizeEvent, QWheelEvent
+from PySide6.QtWidgets import QApplication, QGraphicsScene, QGraphicsView, QMenu, QWidget
 
 from desktop_agent.core.tasks import Task
-from desktop_agent.gui.task_layout import Layout, lay_out
+from desktop_agent.gui.task_layout import Edge, Layout, lay_out
 from desktop_agent.gui.task_menu import fill_task_menu
-from desktop_agent.gui.task_nodes import NODE, ArrowItem, NodeItem
+from desktop_agent.gui.task_nodes import ArrowItem, NodeItem, node_size
+from desktop_agent.gui.task_plan import GraphPlan, best_plan, scale_for
 from desktop_agent.gui.task_rows import state_of
 from desktop_agent.gui.theme import Theme
 
-_STEP = QPointF(NODE.width() + 56, NODE.height() + 18)
-_MARGIN = 24.0
 _SMALLEST, _LARGEST = 0.15, 2.0
+# Below this scale words are hard to read: a part of the graph is shown at the other scale.
+_READABLE, _COMFORTABLE = 0.62, 0.85
 
 
 class TaskGraph(QGraphicsView):
@@ -25,10 +27,12 @@ class TaskGraph(QGraphicsView):
 
     Signals:
         selected: a task's id, by click or key.
+        owner_chosen: the name of the agent that works on a task, by click or menu.
         edited: a TaskEdit from the context menu.
     """
 
     selected = Signal(int)
+    owner_chosen = Signal(str)
     edited = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -36,12 +40,14 @@ class TaskGraph(QGraphicsView):
         self._theme = theme
         self._tasks: tuple[Task, ...] = ()
         self._is_live = False
-        self._layout = Layout({}, 0, 0)
-        self._edges: frozenset[tuple[int, int]] = frozenset()
+        self._plan = GraphPlan(Layout({}, {}, 0, 0.0), node_size(theme), is_down=False)
+        self._edges: frozenset[Edge] = frozenset()
         self._nodes: dict[int, NodeItem] = {}
-        self._arrows: list[ArrowItem] = []
+        self._arrows: dict[Edge, ArrowItem] = {}
         self._current = 0
-        self._is_fitted = True
+        # What is shown: a readable part, all of it, or what the person went to.
+        self._shown: Literal["part", "all", "own"] = "part"
+        self._pressed_at = QPoint()
         self.setObjectName("taskGraph")
         self.setAccessibleName(self.tr("Dependencies of the tasks"))
         self.setScene(QGraphicsScene(self))
@@ -61,11 +67,14 @@ class TaskGraph(QGraphicsView):
         self._tasks = tuple(tasks)
         self._is_live = is_live
         edges = frozenset((b, task.id) for task in tasks for b in task.blocked_by)
-        if edges != self._edges or {t.id for t in old} != {t.id for t in tasks}:
+        is_other = edges != self._edges or {t.id for t in old} != {t.id for t in tasks}
+        if is_other:
             self._edges = edges
             self._rebuild()
         for task in self._tasks:
             self._nodes[task.id].show_task(task, state_of(task, is_live=is_live))
+        if is_other:
+            self._look()
         self.setAccessibleDescription(self._described())
 
     def select(self, task_id: int) -> None:
@@ -75,64 +84,78 @@ class TaskGraph(QGraphicsView):
 
     def fit(self) -> None:
         """Show all of it, but never larger than life."""
-        box = self.scene().sceneRect()
-        self._is_fitted = True
-        if box.isEmpty() or self.viewport().width() < 10:
-            return
-        across = self.viewport().width() / box.width()
-        down = self.viewport().height() / box.height()
-        self._scale_to(max(_SMALLEST, min(1.0, across, down)))
-        self.centerOn(box.center())
+        self._shown = "all"
+        self._look()
 
     # -- building --------------------------------------------------------------------------
 
     def _rebuild(self) -> None:
-        scene = self.scene()
-        self._layout = lay_out(self._tasks)
-        gone = set(self._nodes) - set(self._layout.places)
-        for number in gone:
-            scene.removeItem(self._nodes.pop(number))
-        for number, (depth, place) in self._layout.places.items():
-            node = self._nodes.get(number)
-            if node is None:
-                node = self._nodes[number] = NodeItem(self._theme)
-                scene.addItem(node)
-            node.setPos(depth * _STEP.x(), place * _STEP.y())
-        for arrow in self._arrows:
-            scene.removeItem(arrow)
-        self._arrows = [self._arrow(blocker, blocked) for blocker, blocked in sorted(self._edges)]
-        box = QRectF(
-            0,
-            0,
-            max(0, self._layout.layers - 1) * _STEP.x() + NODE.width(),
-            max(0, self._layout.widest - 1) * _STEP.y() + NODE.height(),
-        )
-        scene.setSceneRect(box.adjusted(-_MARGIN, -_MARGIN, _MARGIN, _MARGIN))
+        layout = lay_out(self._tasks)
+        for number in self._nodes.keys() - layout.places.keys():
+            self.scene().removeItem(self._nodes.pop(number))
+        for number in layout.places.keys() - self._nodes.keys():
+            node = self._nodes[number] = NodeItem(self._theme)
+            self.scene().addItem(node)
+        for edge in self._arrows.keys() - self._edges:
+            self.scene().removeItem(self._arrows.pop(edge))
+        for edge in self._edges - self._arrows.keys():
+            arrow = self._arrows[edge] = ArrowItem(self._theme, *edge)
+            self.scene().addItem(arrow)
         if self._current not in self._nodes:
             self._current = 0
-        if self._is_fitted:
-            self.fit()
+        self._place(layout)
 
-    def _arrow(self, blocker: int, blocked: int) -> ArrowItem:
-        start = self._nodes[blocker].pos() + QPointF(NODE.width(), NODE.height() / 2)
-        end = self._nodes[blocked].pos() + QPointF(0, NODE.height() / 2)
-        path = QPainterPath(start)
-        bend = max(24.0, (end.x() - start.x()) / 2)
-        path.cubicTo(start + QPointF(bend, 0), end - QPointF(bend, 0), end)
-        arrow = ArrowItem(self._theme, path, blocker, blocked)
-        self.scene().addItem(arrow)
-        return arrow
+    def _place(self, layout: Layout) -> None:
+        self._plan = plan = best_plan(layout, node_size(self._theme), self._room())
+        for number, node in self._nodes.items():
+            node.setPos(plan.corner(number))
+        for edge, arrow in self._arrows.items():
+            arrow.run(plan.path(edge), plan.way)
+        self.scene().setSceneRect(plan.box)
+
+    def _room(self) -> QSizeF:
+        return QSizeF(max(10, self.viewport().width()), max(10, self.viewport().height()))
+
+    def _look(self) -> None:
+        """Show what is to be shown: all of it, or where the work goes on."""
+        if self._shown == "own" or not self._nodes:
+            return
+        box = self.scene().sceneRect()
+        scale = min(1.0, scale_for(box, self._room()))
+        if self._shown == "part" and scale < _READABLE:
+            self._scale_to(_COMFORTABLE)
+            self.centerOn(self._nodes[self._middle()])
+        else:
+            self._scale_to(scale)
+            self.centerOn(box.center())
+
+    def _middle(self) -> int:
+        """Return the task that matters most: the selected one, else one that is worked on."""
+        if self._current:
+            return self._current
+        order = {"in_progress": 0, "pending": 1, "completed": 2}
+        return min(self._tasks, key=lambda one: (order[one.status], bool(one.open_blockers))).id
 
     # -- the person ------------------------------------------------------------------------
 
-    def mouseReleaseEvent(self, event: object) -> None:
-        """Select on a click that did not pan."""
-        super().mouseReleaseEvent(event)  # pyright: ignore[reportArgumentType]
-        where: QPoint = event.position().toPoint()  # pyright: ignore[reportAttributeAccessIssue]
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Begin to pan, or to click."""
+        self._pressed_at = event.position().toPoint()
+        super().mousePressEvent(event)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Select the task, or the agent that works on it, on a click that did not pan."""
+        super().mouseReleaseEvent(event)
+        where = event.position().toPoint()
+        if (where - self._pressed_at).manhattanLength() >= QApplication.startDragDistance():
+            self._shown = "own"
+            return
         node = self._node_at(where)
-        if node is not None and node.task is not None:
-            self._mark(node.task.id)
-            self.selected.emit(node.task.id)
+        if event.button() != Qt.MouseButton.LeftButton or node is None or node.task is None:
+            return
+        self._choose(node.task.id)
+        if node.is_owner_at(self.mapToScene(where)):
+            self.owner_chosen.emit(node.task.owner)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Zoom with Ctrl; scroll without."""
@@ -140,6 +163,7 @@ class TaskGraph(QGraphicsView):
             self._zoom(1.15 if event.angleDelta().y() > 0 else 1 / 1.15)
             event.accept()
         else:
+            self._shown = "own"
             super().wheelEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -157,10 +181,11 @@ class TaskGraph(QGraphicsView):
             super().keyPressEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep all of it in view until the person zooms."""
+        """Keep in view what is shown until the person goes elsewhere."""
         super().resizeEvent(event)
-        if self._is_fitted:
-            self.fit()
+        if self._shown != "own":
+            self._place(self._plan.layout)
+            self._look()
 
     def _walk(self, across: int, down: int) -> None:
         if not self._nodes:
@@ -187,8 +212,8 @@ class TaskGraph(QGraphicsView):
         self._current = number
         for one, node in self._nodes.items():
             node.set_current(one == number)
-        for arrow in self._arrows:
-            arrow.set_near(arrow.blocker == number or arrow.blocked == number)
+        for edge, arrow in self._arrows.items():
+            arrow.set_near(number in edge)
         self.ensureVisible(self._nodes[number], 32, 32)
         self.setAccessibleDescription(self._described())
 
@@ -199,14 +224,26 @@ class TaskGraph(QGraphicsView):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         fill_task_menu(menu, self._theme, node.task, self._tasks, self.edited.emit)
+        owner = node.task.owner
+        if owner:
+            menu.addSeparator()
+            shown = self.tr("Show {name}").format(name=owner)
+            menu.addAction(self._theme.icon("bot"), shown, lambda: self.owner_chosen.emit(owner))
         menu.popup(self.viewport().mapToGlobal(where))
+
+    def inputMethodQuery(self, query: Qt.InputMethodQuery) -> Any:
+        """Tell where the selected task is: a menu by key opens there."""
+        node = self._nodes.get(self._current)
+        if query != Qt.InputMethodQuery.ImCursorRectangle or node is None:
+            return super().inputMethodQuery(query)
+        return QRect(self.mapFromScene(node.sceneBoundingRect()).boundingRect())
 
     def _node_at(self, where: QPoint) -> NodeItem | None:
         item = self.itemAt(where)
         return item if isinstance(item, NodeItem) else None
 
     def _zoom(self, factor: float) -> None:
-        self._is_fitted = False
+        self._shown = "own"
         self._scale_to(max(_SMALLEST, min(_LARGEST, self.transform().m11() * factor)))
 
     def _scale_to(self, factor: float) -> None:
@@ -228,7 +265,10 @@ class TaskGraph(QGraphicsView):
 
     def _restyle(self) -> None:
         self.setBackgroundBrush(self._theme.color("window"))
-        self.viewport().update()
+        for item in (*self._nodes.values(), *self._arrows.values()):
+            item.restyle()
+        self._place(self._plan.layout)
+        self._look()
 
     def _turn_spinners(self) -> None:
         if self.isVisible():

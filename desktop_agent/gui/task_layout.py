@@ -1,7 +1,8 @@
 """Where the tasks of a dependency graph stand: in layers, with few crossings. No Qt.
 
-The method of Sugiyama, Tagawa and Toda (1981), cut down: layers by longest path, then a few
-sweeps that put each task at the mean place of its neighbours.
+The method of Sugiyama, Tagawa and Toda (1981): layers by longest path; an arrow over several
+layers gets a lane of its own through each, so that it runs behind no task; sweeps that sort
+each layer by the mean place of its neighbours; then places as near to those as order allows.
 """
 
 from __future__ import annotations
@@ -11,16 +12,27 @@ from dataclasses import dataclass
 
 from desktop_agent.core.tasks import Task
 
+Edge = tuple[int, int]
+_Vertex = int | tuple[int, int, int]
+"""A task, or the lane of an arrow: blocker, blocked and layer."""
+
 _SWEEPS = 6
+_STRAIGHTENINGS = 4
+# How much of a task's room across a lane takes.
+LANE = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """`places` are (layer, place in the layer) by task id; places are fractions of a node."""
+    """`places` are (layer, place across) by task id, in units of a task with its gap.
+
+    `lanes` are the places across that an arrow goes through, from layer to layer.
+    """
 
     places: Mapping[int, tuple[int, float]]
+    lanes: Mapping[Edge, Sequence[float]]
     layers: int
-    widest: int
+    breadth: float
 
 
 def lay_out(tasks: Sequence[Task]) -> Layout:
@@ -29,19 +41,21 @@ def lay_out(tasks: Sequence[Task]) -> Layout:
     blockers = {task.id: [b for b in task.blocked_by if b in known] for task in tasks}
     blocked = {task.id: [b for b in task.blocks if b in known] for task in tasks}
     layer_of = _layers(blockers)
-    count = max(layer_of.values(), default=-1) + 1
-    layers: list[list[int]] = [[] for _ in range(count)]
-    for task in tasks:
-        layers[layer_of[task.id]].append(task.id)
-    for sweep in range(_SWEEPS):
-        _sweep(layers, blockers if sweep % 2 == 0 else blocked, is_down=sweep % 2 == 0)
-    widest = max((len(layer) for layer in layers), default=0)
-    places = {
-        number: (depth, place + (widest - len(layer)) / 2)
-        for depth, layer in enumerate(layers)
-        for place, number in enumerate(layer)
-    }
-    return Layout(places, count, widest)
+    _shorten(layer_of, blockers, blocked)
+    graph = _Graph(layer_of, blockers)
+    graph.order()
+    across = graph.places()
+    low = min((across[number] for number in known), default=0.0)
+    high = max((across[number] for number in known), default=0.0)
+    return Layout(
+        {number: (layer_of[number], across[number] - low) for number in known},
+        {
+            edge: [across[edge[0], edge[1], n] - low for n in lanes]
+            for edge, lanes in graph.lanes.items()
+        },
+        len(graph.layers),
+        high - low,
+    )
 
 
 def _layers(blockers: Mapping[int, Sequence[int]]) -> dict[int, int]:
@@ -60,24 +74,102 @@ def _layers(blockers: Mapping[int, Sequence[int]]) -> dict[int, int]:
     return found
 
 
-def _sweep(
-    layers: list[list[int]], neighbours: Mapping[int, Sequence[int]], *, is_down: bool
+def _shorten(
+    layer_of: dict[int, int],
+    blockers: Mapping[int, Sequence[int]],
+    blocked: Mapping[int, Sequence[int]],
 ) -> None:
-    order = range(1, len(layers)) if is_down else range(len(layers) - 2, -1, -1)
-    place: dict[int, float] = {}
-    for layer in layers:
-        place.update(_centred(layer))
-    for depth in order:
-        layers[depth].sort(key=lambda number: _mean(number, neighbours, place))
-        place.update(_centred(layers[depth]))
+    """Bring a task nearer to what waits for it where that makes more arrows shorter."""
+    for number in sorted(layer_of, key=layer_of.__getitem__, reverse=True):
+        if len(blocked[number]) > len(blockers[number]):
+            layer_of[number] = min(layer_of[one] for one in blocked[number]) - 1
 
 
-def _centred(layer: Sequence[int]) -> dict[int, float]:
-    return {number: n - (len(layer) - 1) / 2 for n, number in enumerate(layer)}
+class _Graph:
+    """Layers of tasks and lanes; neighbours are always one layer apart."""
+
+    def __init__(self, layer_of: Mapping[int, int], blockers: Mapping[int, Sequence[int]]) -> None:
+        count = max(layer_of.values(), default=-1) + 1
+        self.layers: list[list[_Vertex]] = [[] for _ in range(count)]
+        self.lanes: dict[Edge, range] = {}
+        self._before: dict[_Vertex, list[_Vertex]] = {}
+        self._after: dict[_Vertex, list[_Vertex]] = {}
+        for number, layer in layer_of.items():
+            self._add(number, layer)
+        for number, its_blockers in blockers.items():
+            for blocker in its_blockers:
+                self._connect(blocker, number, range(layer_of[blocker] + 1, layer_of[number]))
+
+    def _add(self, vertex: _Vertex, layer: int) -> None:
+        self.layers[layer].append(vertex)
+        self._before[vertex], self._after[vertex] = [], []
+
+    def _connect(self, blocker: int, blocked: int, between: range) -> None:
+        last: _Vertex = blocker
+        self.lanes[blocker, blocked] = between
+        for layer in between:
+            lane = (blocker, blocked, layer)
+            self._add(lane, layer)
+            self._join(last, lane)
+            last = lane
+        self._join(last, blocked)
+
+    def _join(self, first: _Vertex, second: _Vertex) -> None:
+        self._after[first].append(second)
+        self._before[second].append(first)
+
+    def order(self) -> None:
+        """Sort each layer by the mean place of its neighbours, down and up in turn."""
+        for sweep in range(_SWEEPS):
+            is_down = sweep % 2 == 0
+            near = self._before if is_down else self._after
+            place = {v: n - len(layer) / 2 for layer in self.layers for n, v in enumerate(layer)}
+            for layer in self.layers if is_down else reversed(self.layers):
+                means = {v: _mean([place[one] for one in near[v]], place[v]) for v in layer}
+                layer.sort(key=means.__getitem__)
+                place.update((v, n - len(layer) / 2) for n, v in enumerate(layer))
+
+    def places(self) -> dict[_Vertex, float]:
+        """Return a place across for each: near its neighbours, in order, none over another."""
+        place: dict[_Vertex, float] = {}
+        for layer in self.layers:
+            room = _rooms(layer)
+            place.update((v, at - room[-1] / 2) for v, at in zip(layer, room, strict=True))
+        for turn in range(_STRAIGHTENINGS):
+            for layer in self.layers if turn % 2 == 0 else reversed(self.layers):
+                wanted = [
+                    _mean([place[one] for one in (*self._before[v], *self._after[v])], place[v])
+                    for v in layer
+                ]
+                place.update(zip(layer, _spread(wanted, _rooms(layer)), strict=True))
+        return place
 
 
-def _mean(
-    number: int, neighbours: Mapping[int, Sequence[int]], place: Mapping[int, float]
-) -> float:
-    near = neighbours[number]
-    return sum(place[one] for one in near) / len(near) if near else place[number]
+def _mean(numbers: Sequence[float], otherwise: float) -> float:
+    return sum(numbers) / len(numbers) if numbers else otherwise
+
+
+def _rooms(layer: Sequence[_Vertex]) -> list[float]:
+    """Return where each of a layer stands when all are as close as they may be."""
+    at, found = 0.0, list[float]()
+    for vertex in layer:
+        half = 0.5 if isinstance(vertex, int) else LANE / 2
+        found.append(at + half)
+        at += 2 * half
+    return found
+
+
+def _spread(wanted: Sequence[float], rooms: Sequence[float]) -> list[float]:
+    """Return the places nearest to the wanted ones at which nobody is too close.
+
+    What would overlap moves together, to the mean of what its members want.
+    """
+    groups: list[tuple[float, int]] = []
+    for want, room in zip(wanted, rooms, strict=True):
+        total, size = want - room, 1
+        while groups and groups[-1][0] / groups[-1][1] >= total / size:
+            last_total, last_size = groups.pop()
+            total, size = total + last_total, size + last_size
+        groups.append((total, size))
+    offsets = [total / size for total, size in groups for _ in range(size)]
+    return [offset + room for offset, room in zip(offsets, rooms, strict=True)]

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPointF, QRect, QRectF, QSizeF, Qt
-from PySide6.QtGui import QPainter, QPainterPath, QPen, QPolygonF
-from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
+from PySide6.QtGui import QFontMetrics, QPainter, QPainterPath, QPen, QPolygonF
+from PySide6.QtWidgets import (
+    QGraphicsItem,
+    QGraphicsPathItem,
+    QGraphicsPolygonItem,
+    QGraphicsRectItem,
+    QStyleOptionGraphicsItem,
+    QWidget,
+)
 
 from desktop_agent.core.tasks import Task
 from desktop_agent.gui.plain_tips import plain_tip
@@ -13,23 +20,54 @@ from desktop_agent.gui.task_delegate import STATE_ICONS
 from desktop_agent.gui.task_rows import RowState
 from desktop_agent.gui.theme import Theme
 
-NODE = QSizeF(208, 54)
+_WIDTH, _HEIGHT = 208, 54
 _ICON = 16
+_EDGE = 12
 _TIP = 6.0
 # Below this size words are dust: the state's colour is all that is drawn.
 _READABLE = 0.35
 
 
-class NodeItem(QGraphicsItem):
-    """One task: state, subject on up to two lines, and the agent that works on it."""
+def node_size(theme: Theme) -> QSizeF:
+    """Return the size of a task's card: two lines of the person's text size fit in."""
+    lines = 2 * QFontMetrics(theme.font("small")).height()
+    height = max(_HEIGHT, lines + _EDGE)
+    return QSizeF(round(_WIDTH * min(1.5, height / _HEIGHT)), height)
+
+
+class NodeItem(QGraphicsRectItem):
+    """One task: state, subject on up to two lines, and the agent that works on it.
+
+    It is painted once and then kept as a picture until it changes: panning paints none anew.
+    """
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
+        self.setPen(QPen(Qt.PenStyle.NoPen))
+        self.setCacheMode(QGraphicsItem.CacheMode.DeviceCoordinateCache)
         self._theme = theme
+        self._size = QSizeF()
         self.task: Task | None = None
         self.state: RowState = "pending"
         self._is_current = False
         self.setZValue(1)
+        self.restyle()
+
+    def is_owner_at(self, where: QPointF) -> bool:
+        """Whether the name of the working agent stands at a point of the scene."""
+        box = self._words()
+        box.setTop(box.center().y())
+        return bool(self._owner) and box.contains(self.mapFromScene(where).toPoint())
+
+    @property
+    def _owner(self) -> str:
+        is_worked_on = self.task is not None and self.state in {"running", "stalled"}
+        return self.task.owner if is_worked_on and self.task is not None else ""
+
+    def _words(self) -> QRect:
+        left = 2 * _EDGE + _ICON - 2
+        width, height = round(self._size.width()), round(self._size.height())
+        return QRect(left, 5, width - left - _EDGE + 2, height - 10)
 
     def show_task(self, task: Task, state: RowState) -> None:
         """Show this task in this state."""
@@ -45,9 +83,11 @@ class NodeItem(QGraphicsItem):
             self._is_current = is_current
             self.update()
 
-    def boundingRect(self) -> QRectF:
-        """Return the box with its edge."""
-        return QRectF(QPointF(0, 0), NODE).adjusted(-2, -2, 2, 2)
+    def restyle(self) -> None:
+        """Take the theme's present colours and fonts."""
+        self._size = node_size(self._theme)
+        self.setRect(QRectF(QPointF(0, 0), self._size).adjusted(-2, -2, 2, 2))
+        self.update()
 
     def paint(
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
@@ -56,7 +96,7 @@ class NodeItem(QGraphicsItem):
         if self.task is None:
             return
         theme = self._theme
-        box = QRectF(QPointF(0, 0), NODE)
+        box = QRectF(QPointF(0, 0), self._size)
         is_done = self.state in {"done", "skipped"}
         edge = (
             "accent"
@@ -80,12 +120,13 @@ class NodeItem(QGraphicsItem):
 
     def _paint_icon(self, painter: QPainter) -> None:
         theme = self._theme
-        box = QRectF(12, (NODE.height() - _ICON) / 2, _ICON, _ICON)
+        box = QRectF(_EDGE, (self._size.height() - _ICON) / 2, _ICON, _ICON)
         if self.state == "running":
             paint_spinner(painter, box, theme.pulse, theme.color("accent"), theme.color("line2"))
             return
         icon, token = STATE_ICONS[self.state]
         ratio = painter.device().devicePixelRatioF() * 2
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
         painter.drawPixmap(box.topLeft(), theme.pixmap(icon, token, _ICON, ratio))
 
     def _paint_words(self, painter: QPainter, task: Task, *, is_done: bool) -> None:
@@ -94,8 +135,7 @@ class NodeItem(QGraphicsItem):
         font.setStrikeOut(is_done)
         painter.setFont(font)
         painter.setPen(theme.color("subtle" if is_done else "fg"))
-        words = QRect(38, 5, round(NODE.width()) - 48, round(NODE.height()) - 10)
-        owner = task.owner if self.state in {"running", "stalled"} else ""
+        words, owner = self._words(), self._owner
         if owner:
             words.setBottom(words.top() + words.height() // 2)
         flags = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextWordWrap
@@ -111,43 +151,38 @@ class NodeItem(QGraphicsItem):
             painter.drawText(below, int(Qt.AlignmentFlag.AlignVCenter), shown)
 
 
-class ArrowItem(QGraphicsItem):
-    """A curve from a blocker to what it blocks."""
+class ArrowItem(QGraphicsPathItem):
+    """A curve from a blocker to what it blocks. Qt draws it without a step of Python."""
 
-    def __init__(self, theme: Theme, path: QPainterPath, blocker: int, blocked: int) -> None:
+    def __init__(self, theme: Theme, blocker: int, blocked: int) -> None:
         super().__init__()
         self._theme = theme
-        self._path = path
         self._is_near = False
-        self._box = path.boundingRect().adjusted(-_TIP, -_TIP, _TIP, _TIP)
+        self._tip = QGraphicsPolygonItem(self)
+        self._tip.setPen(QPen(Qt.PenStyle.NoPen))
         self.blocker = blocker
         self.blocked = blocked
+        self.restyle()
+
+    def run(self, path: QPainterPath, way: QPointF) -> None:
+        """Take a path; `way` is the unit vector that its tip points along."""
+        end = path.currentPosition()
+        back, aside = end - way * (_TIP + 1), QPointF(way.y(), way.x()) * (_TIP / 1.6)
+        self.setPath(path)
+        self._tip.setPolygon(QPolygonF([end, back + aside, back - aside]))
 
     def set_near(self, is_near: bool) -> None:
         """Draw it strongly: it belongs to the selected task."""
         if is_near != self._is_near:
             self._is_near = is_near
             self.setZValue(0.5 if is_near else 0)
-            self.update()
+            self.restyle()
 
-    def boundingRect(self) -> QRectF:
-        """Return the curve's box."""
-        return self._box
-
-    def paint(
-        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
-    ) -> None:
-        """Draw the curve and its tip."""
+    def restyle(self) -> None:
+        """Take the theme's present colours."""
         color = self._theme.color("accent" if self._is_near else "line3")
-        painter.setPen(QPen(color, 2 if self._is_near else 1.2))
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.drawPath(self._path)
-        end = self._path.currentPosition()
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(color)
-        back = end - QPointF(_TIP + 1, 0)
-        corners = [end, back + QPointF(0, _TIP / 1.6), back - QPointF(0, _TIP / 1.6)]
-        painter.drawPolygon(QPolygonF(corners))
+        self.setPen(QPen(color, 2 if self._is_near else 1.2))
+        self._tip.setBrush(color)
 
 
 def _fitting(painter: QPainter, text: str, box: QRect) -> str:

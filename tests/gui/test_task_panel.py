@@ -5,10 +5,12 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from PySide6.QtCore import QModelIndex, QPoint, Qt
+from PySide6.QtCore import QModelIndex, QPoint, QRectF, QSizeF, Qt
+from PySide6.QtGui import QFontMetrics
 from PySide6.QtTest import QAbstractItemModelTester
 
 from desktop_agent.core.agents import AgentInfo
@@ -33,11 +35,13 @@ from desktop_agent.gui.models.snapshot_list import ROW_ROLE, SnapshotListModel
 from desktop_agent.gui.side_panel import SidePanel
 from desktop_agent.gui.task_layout import lay_out
 from desktop_agent.gui.task_panel import TaskPanel
+from desktop_agent.gui.task_plan import GraphPlan
 from desktop_agent.gui.task_rows import RowMaker, RowWords
 from desktop_agent.gui.theme import Theme
 
 SESSION, AGENT = SessionId("se"), AgentId("ag")
 WORDS = RowWords("Blocked by {name}", "Stalled", "Skipped")
+CARD = QSizeF(208, 54)
 
 
 def task(number: int, **changes: Any) -> Task:
@@ -294,30 +298,113 @@ def _edges(n: int, seed: int) -> tuple[Task, ...]:
     return tuple(task(i, blocked_by=blockers[i], blocks=blocks[i]) for i in blockers)
 
 
+@pytest.mark.parametrize("is_down", [False, True])
 @pytest.mark.parametrize("seed", range(5))
-def test_a_blocker_stands_before_what_it_blocks_and_nothing_overlaps(seed: int) -> None:
-    tasks = _edges(80, seed)
+def test_a_blocker_stands_before_what_it_blocks_and_nothing_overlaps(seed, is_down, qapp) -> None:
+    tasks = _edges(60, seed)
     layout = lay_out(tasks)
     for one in tasks:
         assert all(layout.places[b][0] < layout.places[one.id][0] for b in one.blocked_by)
-    assert len(set(layout.places.values())) == len(tasks)
+    plan = GraphPlan(layout, CARD, is_down=is_down)
+    cards = {one.id: QRectF(plan.corner(one.id), CARD) for one in tasks}
+    for number, card in cards.items():
+        assert plan.box.contains(card)
+        assert not any(card.intersects(cards[other]) for other in cards if other < number)
 
 
-def test_a_click_in_the_graph_selects_the_task_in_the_list(qtbot, theme: Theme) -> None:
+@pytest.mark.parametrize("is_down", [False, True])
+def test_an_arrow_runs_behind_no_other_task(is_down, qapp) -> None:
+    tasks = _edges(50, 3)
+    plan = GraphPlan(lay_out(tasks), CARD, is_down=is_down)
+    cards = {one.id: QRectF(plan.corner(one.id), CARD) for one in tasks}
+    for one in tasks:
+        for blocker in one.blocked_by:
+            path = plan.path((blocker, one.id))
+            points = [path.pointAtPercent(n / 300) for n in range(301)]
+            for number, card in cards.items():
+                if number not in (blocker, one.id):
+                    assert not any(card.contains(point) for point in points)
+
+
+def shown_graph(qtbot, theme: Theme, *tasks: Task) -> SidePanel:
     side = SidePanel(theme)
     qtbot.addWidget(side)
     side.resize(348, 600)
     side.show()
-    side.apply(opened(*_edges(6, 1)))
+    side.apply(opened(*tasks, is_live=True))
     side._graph_button.click()
+    return side
+
+
+def test_a_click_in_the_graph_selects_the_task_in_the_list(qtbot, theme: Theme) -> None:
+    side = shown_graph(qtbot, theme, *_edges(6, 1))
     graph = side.graph
     graph.select(1)
-    with qtbot.waitSignal(graph.selected) as hit:
-        qtbot.keyClick(
-            graph, Qt.Key.Key_Down if lay_out(_edges(6, 1)).widest > 1 else Qt.Key.Key_Right
-        )
-    assert side.tasks.list.currentIndex().data(ROW_ROLE).key == hit.args[0]
-    assert f"task {hit.args[0]}" in graph.accessibleDescription()
+    place = graph.mapFromScene(graph._nodes[2].sceneBoundingRect().center())
+    with qtbot.waitSignal(graph.selected) as hit, qtbot.assertNotEmitted(side.owner_chosen):
+        qtbot.mouseClick(graph.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert hit.args == [2]
+    assert side.tasks.list.currentIndex().data(ROW_ROLE).key == 2
+    assert "task 2" in graph.accessibleDescription()
+
+
+def test_the_arrow_keys_walk_along_the_graph(qtbot, theme: Theme) -> None:
+    side = shown_graph(qtbot, theme, *_edges(12, 1))
+    graph = side.graph
+    walked = set()
+    for key in (Qt.Key.Key_Right, Qt.Key.Key_Down, Qt.Key.Key_Right, Qt.Key.Key_Down) * 6:
+        qtbot.keyClick(graph, key)
+        walked.add(graph._current)
+    assert len(walked) > 3
+
+
+def test_panning_selects_nothing(qtbot, theme: Theme) -> None:
+    side = shown_graph(qtbot, theme, *_edges(50, 1))
+    graph = side.graph
+    start = graph.mapFromScene(graph._nodes[graph._middle()].sceneBoundingRect().center())
+    button = Qt.MouseButton.LeftButton
+    with qtbot.assertNotEmitted(graph.selected):
+        qtbot.mousePress(graph.viewport(), button, pos=start)
+        qtbot.mouseMove(graph.viewport(), start + QPoint(60, 40))
+        qtbot.mouseRelease(graph.viewport(), button, pos=start + QPoint(60, 40))
+
+
+def test_a_click_on_the_working_agent_shows_it(qtbot, theme: Theme) -> None:
+    worked = task(1, status="in_progress", owner="explorer", blocks=(2,))
+    waits = task(2, blocked_by=(1,), open_blockers=(1,), owner="later")
+    side = shown_graph(qtbot, theme, worked, waits)
+    graph = side.graph
+    box = graph._nodes[1].sceneBoundingRect()
+    name = graph.mapFromScene(box.center().x(), box.center().y() + box.height() / 4)
+    with qtbot.waitSignal(side.owner_chosen) as hit:
+        qtbot.mouseClick(graph.viewport(), Qt.MouseButton.LeftButton, pos=name)
+    assert hit.args == ["explorer"]
+
+
+def test_a_large_graph_opens_readable_where_the_work_is_and_shows_all_when_asked(
+    qtbot, theme: Theme
+) -> None:
+    tasks = [*_edges(50, 1)]
+    tasks[30] = msgspec.structs.replace(tasks[30], status="in_progress")
+    side = shown_graph(qtbot, theme, *tasks)
+    graph = side.graph
+    seen = graph.mapToScene(graph.viewport().rect()).boundingRect()
+    assert graph.transform().m11() > 0.6
+    assert seen.contains(graph._nodes[31].sceneBoundingRect().center())
+    graph.fit()
+    seen = graph.mapToScene(graph.viewport().rect()).boundingRect()
+    assert seen.contains(graph.scene().sceneRect().center())
+    assert all(seen.contains(node.sceneBoundingRect()) for node in graph._nodes.values())
+
+
+def test_two_lines_fit_a_task_of_the_graph_at_every_text_size(qtbot, theme: Theme) -> None:
+    side = shown_graph(qtbot, theme, *_edges(4, 1))
+    graph = side.graph
+    before = graph._nodes[1].sceneBoundingRect().height()
+    theme.configure(text_scale=200)
+    lines = 2 * QFontMetrics(theme.font("small")).height()
+    assert graph._nodes[1].sceneBoundingRect().height() > max(before, lines)
+    theme.configure(text_scale=100)
 
 
 def test_the_graph_follows_the_list(qtbot, theme: Theme) -> None:
