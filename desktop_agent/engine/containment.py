@@ -11,6 +11,9 @@ from desktop_agent.core.tool import ToolError
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine import windows_names
 
+# A thousand folders of skills would be a page of them in every refusal.
+_SHOWN_ROOTS = 10
+
 
 class OutsideWorkspace(ToolError):
     """A path leads out of the folders that may be used."""
@@ -78,7 +81,8 @@ def _resolve(path: str, base: str, roots: Sequence[str], kind: str) -> Path:
         raise ToolError(f"path {path!r} names an unknown user.") from None
     resolved = _real_path(joined, path)
     if root_of(roots, resolved) is None:
-        shown = ", ".join(roots)
+        more = f" and {len(roots) - _SHOWN_ROOTS} more" if len(roots) > _SHOWN_ROOTS else ""
+        shown = ", ".join(roots[:_SHOWN_ROOTS]) + more
         raise OutsideWorkspace(
             f"Error: path '{path}' is outside the workspace ({kind} roots: {shown})"
         )

@@ -13,7 +13,7 @@ from typing import cast
 from desktop_agent.core.tool import ToolError
 from desktop_agent.engine.front_matter import FrontMatter, as_text, parse
 from desktop_agent.engine.roles import ROLES, Role
-from desktop_agent.engine.skill_files import read_text
+from desktop_agent.engine.skill_files import is_utf8, read_text
 from desktop_agent.engine.skill_rules import visible
 
 _log = logging.getLogger(__name__)
@@ -50,9 +50,10 @@ def find(folder: Path, bounds: Path | None = None) -> list[RoleFile]:
     if bounds is None:
         bounds = Path(os.path.realpath(folder))
     try:
-        names = sorted(entry.name for entry in os.scandir(folder) if entry.name.endswith(".md"))
+        names = sorted(entry.name for entry in os.scandir(folder))
     except OSError:
         return []
+    names = [name for name in names if name.endswith(".md") and is_utf8(name)]
     found: list[RoleFile] = []
     for name in names[:_MOST]:
         path = folder / name

@@ -157,6 +157,15 @@ def read_text(bounds: str, path: str, limit: int = LARGEST_TEXT) -> tuple[str, b
         return _text(file, path, limit)
 
 
+def is_utf8(name: str) -> bool:
+    """Whether a file's name is text that can be sent and kept."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _text(file: BinaryIO, path: str, limit: int) -> tuple[str, bool]:
     content = file.read(limit + 1)
     if len(content) > limit:

@@ -16,7 +16,7 @@ from desktop_agent.engine import skill_files
 from desktop_agent.engine.containment import is_within
 from desktop_agent.engine.front_matter import parse
 from desktop_agent.engine.skill_files import Entry, Held, TooLarge
-from desktop_agent.engine.skill_rules import declared
+from desktop_agent.engine.skill_rules import declared, visible
 
 _log = logging.getLogger(__name__)
 
@@ -87,6 +87,8 @@ class Scanner:
         return found
 
     def _read(self, place: Place, directory: str, real: str) -> Found:
+        if not skill_files.is_utf8(real):
+            return _broken(place, directory, "Its folder's name is not UTF-8.")
         if not place.holds(real):
             return _broken(place, directory, "It is a link that leads out of this folder.")
         try:
@@ -221,7 +223,8 @@ def scripts_in(listed: tuple[Entry, ...]) -> tuple[str, ...]:
 
 
 def _broken(place: Place, directory: str, problem: str) -> Found:
-    name = Path(directory).name
+    directory = directory.encode("utf-8", "replace").decode()
+    name = visible(Path(directory).name) or "unnamed"
     location = os.path.join(directory, "SKILL.md")  # noqa: PTH118
     return Found(Skill(name, "", directory, location, place.origin, problem=problem))
 

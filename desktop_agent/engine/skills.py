@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from pathlib import Path
 
 from desktop_agent.core.events import EngineFailed, Event, SkillsChanged
@@ -46,6 +46,8 @@ class Skills:
         self._catalogs: dict[str, Catalog] = {}
         self._undecided: dict[str, tuple[TrustDecision, bool]] = {}
         self._for_this_run: dict[str, TrustRecord | None] = {}
+        self._watched: dict[str, None] = {}
+        self._late: set[str] = set()
         self._jobs: set[asyncio.Task[None]] = set()
         self._watching: asyncio.Task[None] | None = None
 
@@ -68,20 +70,23 @@ class Skills:
         return self._catalogs.get(root, _EMPTY)
 
     async def ready(self, root: str) -> None:
-        """Wait until a folder was scanned, for a while."""
+        """Wait until a folder was scanned, once and for a while; never raises."""
         if root in self._catalogs:
             return
-        try:
-            async with asyncio.timeout(_PATIENCE_S):
-                await self._scan(root)
-        except TimeoutError:
+        patience = 0 if root in self._late else _PATIENCE_S
+        done, _ = await asyncio.wait({self._start(root)}, timeout=patience)
+        if not done:
+            self._late.add(root)
             _log.warning("the skills of %s are not there yet; going on without", root)
 
     def watch(self, root: str) -> None:
         """Send out a folder's catalog, now or when it was scanned, and again on each change."""
         if root in self._catalogs:
             self._tell(root)
-        self._start(self._scan(root))
+        # What was asked for last is the last to be dropped from the watch.
+        self._watched.pop(root, None)
+        self._watched[root] = None
+        self._start(root)
         if self._watching is None:
             self._watching = asyncio.get_running_loop().create_task(self._watch())
 
@@ -89,7 +94,7 @@ class Skills:
         """Look at all folders again."""
         skill_needs.forget()
         for root in list(self._findings):
-            self._start(self._scan(root))
+            self._start(root)
 
     # -- what the person decides -----------------------------------------------------------
 
@@ -108,7 +113,7 @@ class Skills:
         """
         if root not in self._findings:
             self._undecided[root] = (decision, is_kept)
-            self._start(self._scan(root))
+            self._start(root)
             return
         record: TrustRecord | None = None
         if decision != "forget":
@@ -208,8 +213,8 @@ class Skills:
         while True:
             await asyncio.sleep(max(self._pause_s, cost * _SHARE))
             began = time.monotonic()
-            for root in list(self._findings)[-_MOST_ROOTS:]:
-                await self._scan(root)
+            for root in list(self._watched)[-_MOST_ROOTS:]:
+                await asyncio.wait({self._start(root)})
             cost = time.monotonic() - began
 
     async def _scan(self, root: str) -> None:
@@ -218,8 +223,6 @@ class Skills:
             findings = await asyncio.to_thread(catalogs.find, self._scanner, self._places, root)
         if findings == self._findings.get(root):
             return
-        # The folder that changed last is the last to be dropped from the watch.
-        self._findings.pop(root, None)
         self._findings[root] = findings
         if root in self._undecided:
             decision, is_kept = self._undecided.pop(root)
@@ -245,10 +248,11 @@ class Skills:
             return self._for_this_run[root]
         return self._memory.trust_of(root) if root else None
 
-    def _start(self, job: Coroutine[None, None, None]) -> None:
-        task = asyncio.get_running_loop().create_task(job)
+    def _start(self, root: str) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(self._scan(root))
         self._jobs.add(task)
         task.add_done_callback(self._on_done)
+        return task
 
     def _on_done(self, task: asyncio.Task[None]) -> None:
         self._jobs.discard(task)

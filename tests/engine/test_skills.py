@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from desktop_agent.core.skills import Skill
@@ -395,6 +396,19 @@ def test_characters_that_cannot_be_seen_are_left_out_and_told(tmp_path: Path) ->
     skill = beside_a_good_one(tmp_path)
     assert (skill.name, skill.description) == ("pdf [31m", "pdf [31m reads")
     assert "invisible" in " ".join(skill.warnings)
+
+
+def test_a_name_on_disk_that_is_no_text_is_a_sentence_that_can_be_sent(tmp_path: Path) -> None:
+    (tmp_path / "skills").mkdir()
+    folder = Path(os.fsdecode(os.fsencode(tmp_path / "skills") + b"/b\xffd"))
+    folder.mkdir()
+    (folder / "SKILL.md").write_text("---\nname: a\ndescription: b\n---\n")
+    put_skill(tmp_path / "skills", "one")
+    Path(os.fsdecode(os.fsencode(tmp_path / "skills" / "one") + b"/f\xff.md")).touch()
+    skill = beside_a_good_one(tmp_path, "b?d")
+    assert "not UTF-8" in skill.problem
+    msgspec.json.encode(skill)
+    assert scanned(tmp_path / "skills")["one"].problem == ""
 
 
 def test_a_folder_that_may_not_be_read_is_passed_by(tmp_path: Path) -> None:

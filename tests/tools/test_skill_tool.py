@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from desktop_agent.core.ids import new_note_id
 from desktop_agent.core.notes import Note
 from desktop_agent.core.requests import ModelRequest
 from desktop_agent.core.tool import Tool
+from desktop_agent.engine import skills
+from desktop_agent.engine.skill_scan import Found, Place, Scanner
 from desktop_agent.tools.builtin import builtin_tools
 from tests.engine.rig import Rig
 from tests.engine.tree_rig import TreeModel
@@ -410,3 +413,27 @@ async def test_the_window_is_told_of_the_skills_after_the_session_is_open(shelf:
     assert detail.body == "How to do pdf."
     assert [file.path for file in detail.files] == ["SKILL.md"]
     assert await rig.engine.skill_detail(shelf.place, "/nowhere") is None
+
+
+async def test_a_place_that_does_not_answer_holds_a_turn_up_once_and_not_for_ever(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(skills, "_PATIENCE_S", 0.01)
+    put_skill(shelf.mine, "pdf")
+    gate = threading.Event()
+    scan = Scanner.scan
+
+    def slow(scanner: Scanner, place: Place) -> list[Found]:
+        gate.wait(20)
+        return scan(scanner, place)
+
+    monkeypatch.setattr(Scanner, "scan", slow)
+    rig = SkillRig(shelf, says("1"), says("2"))
+    try:
+        await rig.run("hi")
+        assert not has_tool(rig.requests[0])
+    finally:
+        gate.set()
+    await rig.skills_are("pdf")
+    await rig.run("again")
+    assert has_tool(rig.requests[1])
