@@ -34,13 +34,19 @@ class SkillDelegate(QStyledItemDelegate):
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self._theme = theme
+        self._heading = self._two_lines = QSize()
+        # By number, kept by the list: a view asks the size of all rows for each layout.
+        self.headings: frozenset[int] = frozenset()
+        theme.changed.connect(self._measure)
+        self._measure()
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
         """Return the height of two lines, or of a heading."""
-        row: SkillRow = index.data(ROW_ROLE)
-        if row.is_heading:
-            return QSize(120, self._theme.size("section_row"))
-        return QSize(120, self._theme.size("row2") + 4)
+        return self._heading if index.row() in self.headings else self._two_lines
+
+    def _measure(self) -> None:
+        self._heading = QSize(120, self._theme.size("section_row"))
+        self._two_lines = QSize(120, self._theme.size("row2") + 4)
 
     def editorEvent(
         self,

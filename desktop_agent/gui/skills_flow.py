@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,7 @@ class SkillsFlow(QObject):
         self._section: Any = None
         self._before: QWidget | None = None
         self._added: tuple[str, ...] = ()
+        self._is_getting_ready = False
         self.shop = SkillShop(theme, frame, queries, self._say, lambda: self.root)
         self.trust = TrustFlow(theme, frame, bridge, queries)
         self._connect()
@@ -170,9 +172,16 @@ class SkillsFlow(QObject):
         from desktop_agent.gui.skills_section import SkillsSection  # not before there are any
 
         self._section = section = SkillsSection(self._theme, self._frame.sidebar)
+        section.approached.connect(self._get_ready)
         section.opened.connect(self.open)
         section.add_requested.connect(lambda: self.add())
         self._frame.sidebar.add_foot(section)
+
+    def _get_ready(self) -> None:
+        """Load what the page needs, while the pointer is on its way to a click."""
+        if self._page is None and not self._is_getting_ready:
+            self._is_getting_ready = True
+            threading.Thread(target=_load_page, name="skills", daemon=True).start()
 
     def _make_page(self) -> None:
         # It brings Markdown and the looks of the transcript.
@@ -249,6 +258,13 @@ class SkillsFlow(QObject):
             self._frame.notices.put("skills", Notice(text, tone))
         else:
             self._frame.notices.remove("skills")
+
+
+def _load_page() -> None:
+    from desktop_agent.gui import skills_page  # noqa: F401
+    from desktop_agent.gui.transcript import markdown
+
+    markdown.get_ready()
 
 
 def _open_folder(path: Path) -> None:

@@ -42,7 +42,8 @@ class SkillList(QListView):
         self.rows = SkillListModel(self)
         self.rows.switched.connect(lambda skill, is_on: self.switched.emit(skill, is_on, False))
         self.setModel(self.rows)
-        self.setItemDelegate(SkillDelegate(theme, self))
+        self._delegate = SkillDelegate(theme, self)
+        self.setItemDelegate(self._delegate)
         self.clicked.connect(lambda index: self._tell(self.opened, index))
         self.selectionModel().currentChanged.connect(lambda index, _: self._point(index))
         self.customContextMenuRequested.connect(self._show_menu)
@@ -56,6 +57,7 @@ class SkillList(QListView):
     def show_rows(self, rows: tuple[SkillRow, ...]) -> None:
         """Show these rows; the current one stays if it is among them, else the first is."""
         held = self.current
+        self._delegate.headings = frozenset(n for n, row in enumerate(rows) if row.is_heading)
         self.rows.set_rows(rows)
         if held is not None and self.choose(held.directory):
             self._point(self.currentIndex())

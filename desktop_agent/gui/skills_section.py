@@ -12,7 +12,7 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QPainter
+from PySide6.QtGui import QEnterEvent, QFont, QFontMetrics, QKeyEvent, QPainter
 from PySide6.QtWidgets import (
     QListView,
     QPushButton,
@@ -39,8 +39,12 @@ _ROOM = 640
 
 
 class SkillsSection(QWidget):
-    """`opened(directory)`: the page, with this skill if one is named; `add_requested`."""
+    """`opened(directory)`: the page, with this skill if one is named; `add_requested`.
 
+    `approached` comes when the pointer does: what opens may be made ready.
+    """
+
+    approached = Signal()
     opened = Signal(str)
     add_requested = Signal()
 
@@ -98,6 +102,11 @@ class SkillsSection(QWidget):
     def set_room(self, height: int) -> None:
         """Fold to the heading where the sidebar is low."""
         self.list.setVisible(height >= _ROOM and self._model.rowCount() > 0)
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        """Tell that the person may be about to open something."""
+        super().enterEvent(event)
+        self.approached.emit()
 
     def _fit(self) -> None:
         count = self._model.rowCount()

@@ -16,6 +16,7 @@ BENCHMARKS = {
     "output": "a line of 1 MB and a command that prints 10 GB: gaps of the window, memory",
     "store": "the sessions file: appending events, listing 10,000 sessions",
     "skills": "1,000 skills: the first look, one more look, in a folder that needs trust",
+    "skills_window": "the page of 1,000 skills: open, search, switch",
     "tasks": "a list of 10,000 tasks, a graph of 500, 1,000 rapid changes, spinners",
 }
 _TIMEOUT_S = 600
@@ -24,7 +25,7 @@ _TIMEOUT_S = 600
 def main() -> int:
     arguments = _arguments()
     if arguments.list:
-        sys.stdout.writelines(f"{name:10} {what}\n" for name, what in BENCHMARKS.items())
+        sys.stdout.writelines(f"{name:14} {what}\n" for name, what in BENCHMARKS.items())
         return 0
     unknown = [name for name in arguments.names if name not in BENCHMARKS]
     if unknown:
