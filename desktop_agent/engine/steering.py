@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import aclosing
 
 from desktop_agent.core.agents import ENDED, AgentStatus
+from desktop_agent.core.faults import ModelError
 from desktop_agent.core.ids import AgentId, new_message_id, new_note_id, new_question_id
 from desktop_agent.core.messages import Message, TextPart, close_open_calls
 from desktop_agent.core.notes import Note
@@ -110,7 +111,10 @@ class Steering:
                 "child). Use live:false for a free snapshot."
             )
         self._probes[child.id] = self._probes.get(child.id, 0) + 1
-        return await self._side_call(child, question)
+        try:
+            return await self._side_call(child, question)
+        except ModelError as error:
+            raise ToolError(f"Error: the probe got no answer: {error.fault.message}") from None
 
     def snapshot(self, agent: Agent) -> str:
         """Return one line of state and the last activities; no model is asked."""
