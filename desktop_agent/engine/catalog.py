@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -16,7 +16,6 @@ from desktop_agent.engine import role_files, trust
 from desktop_agent.engine.instructions import Instructions
 from desktop_agent.engine.role_files import RoleFile
 from desktop_agent.engine.roles import Role
-from desktop_agent.engine.skill_needs import missing_needs
 from desktop_agent.engine.skill_rules import DESCRIPTION_LENGTH, escaped
 from desktop_agent.engine.skill_scan import Found, Place, Scanner
 from desktop_agent.engine.trust import Brought, TrustRecord
@@ -138,10 +137,17 @@ def find(scanner: Scanner, places: Places, root: str) -> Findings:
 
 
 def judge(
-    findings: Findings, memory: SkillMemory, root: str, record: TrustRecord | None
+    findings: Findings,
+    memory: SkillMemory,
+    root: str,
+    record: TrustRecord | None,
+    needs: Mapping[str, tuple[str, ...]],
 ) -> Catalog:
-    """Apply trust and switches: what comes out of here is what agents get."""
-    skills = _judged_skills(findings, memory, root, record)
+    """Apply trust and switches: what comes out of here is what agents get.
+
+    `needs` is what skills lack, by their directory.
+    """
+    skills = _judged_skills(findings, memory, root, record, needs)
     usable = sorted((s for s in skills if s.is_usable), key=lambda skill: skill.name)
     held = trust.judged(root, findings.brought, record)
 
@@ -181,7 +187,11 @@ def section_of(usable: Sequence[Skill]) -> str:
 
 
 def _judged_skills(
-    findings: Findings, memory: SkillMemory, root: str, record: TrustRecord | None
+    findings: Findings,
+    memory: SkillMemory,
+    root: str,
+    record: TrustRecord | None,
+    needs: Mapping[str, tuple[str, ...]],
 ) -> list[Skill]:
     winners: dict[str, str] = {}
     skills: list[Skill] = []
@@ -205,7 +215,7 @@ def _judged_skills(
                 is_trusted=is_trusted,
                 is_changed=is_changed,
                 shadowed_by=winner if winner != skill.directory else "",
-                needs=missing_needs(skill),
+                needs=needs.get(skill.directory, ()),
                 source=source,
                 commit=commit,
                 times_used=memory.times_used(skill.name),

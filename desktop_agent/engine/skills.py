@@ -46,6 +46,8 @@ class Skills:
         self._catalogs: dict[str, Catalog] = {}
         self._undecided: dict[str, tuple[TrustDecision, bool]] = {}
         self._for_this_run: dict[str, TrustRecord | None] = {}
+        self._needs: dict[str, tuple[str, ...]] = {}
+        self._asked: tuple[Findings, ...] = ()
         self._watched: dict[str, None] = {}
         self._late: set[str] = set()
         self._jobs: set[asyncio.Task[None]] = set()
@@ -92,7 +94,7 @@ class Skills:
 
     def rescan(self) -> None:
         """Look at all folders again."""
-        skill_needs.forget()
+        self._asked = ()
         for root in list(self._findings):
             self._start(root)
 
@@ -213,9 +215,26 @@ class Skills:
         while True:
             await asyncio.sleep(max(self._pause_s, cost * _SHARE))
             began = time.monotonic()
-            for root in list(self._watched)[-_MOST_ROOTS:]:
-                await asyncio.wait({self._start(root)})
+            try:
+                await self._look_again()
+            except Exception:  # noqa: BLE001 - the watch goes on, whatever one look met
+                _log.exception("the folders of skills were not looked at")
             cost = time.monotonic() - began
+
+    async def _look_again(self) -> None:
+        for root in list(self._watched)[-_MOST_ROOTS:]:
+            await asyncio.wait({self._start(root)})
+        await self._look_for_needs()
+
+    async def _look_for_needs(self) -> None:
+        """Look what skills lack, once they changed; nobody waits for it."""
+        asked = tuple(self._findings.values())
+        if asked == self._asked:
+            return
+        self._asked = asked
+        skills = [found.skill for findings in asked for found in findings.skills]
+        self._needs = await asyncio.to_thread(skill_needs.missing, skills)
+        self._judge_all()
 
     async def _scan(self, root: str) -> None:
         """Look at the disk, and send out what changed."""
@@ -234,7 +253,9 @@ class Skills:
             self._judge(root)
 
     def _judge(self, root: str) -> None:
-        found = catalogs.judge(self._findings[root], self._memory, root, self._record(root))
+        found = catalogs.judge(
+            self._findings[root], self._memory, root, self._record(root), self._needs
+        )
         if found != self._catalogs.get(root):
             self._catalogs[root] = found
             self._tell(root)

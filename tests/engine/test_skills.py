@@ -223,19 +223,28 @@ def test_scripts_are_counted_by_language(tmp_path: Path) -> None:
     assert scanned(tmp_path)["one"].scripts == ("1 JavaScript", "2 Python", "1 shell")
 
 
-def test_what_a_skill_needs_and_this_computer_lacks_is_said(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path)
-    needs = "python-packages: pypdf, no-such-pkg (nosuch)\n  commands: sh, no-such-program"
+async def test_what_a_skill_needs_and_this_computer_lacks_is_said(shelf: Shelf) -> None:
+    needs = "python-packages: json, no-such-pkg (nosuch)\n  commands: sh, no-such-program"
     put_skill(shelf.mine, "one", head=f"name: one\ndescription: x\nmetadata:\n  {needs}")
-    from desktop_agent.engine import catalog
-
-    found = catalog.find(Scanner(), catalog.Places(mine=shelf.mine), "")
-    (skill,) = catalog.judge(found, shelf.state, "", None).skills
-    assert skill.needs == (
+    put_skill(shelf.mine, "two")
+    shelf.skills.watch(shelf.place)
+    await shelf.until(lambda event: any(skill.needs for skill in event.skills))
+    assert shelf.one("one").needs == (
         "Python package no-such-pkg: pip install no-such-pkg",
-        "The program no-such-program: install it and start the app again",
+        "The program no-such-program: install it",
     )
-    assert skill.is_usable
+    assert shelf.one("two").needs == ()
+    assert shelf.usable() == ["one", "two"]
+
+
+async def test_without_python_a_skill_that_needs_it_says_so(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f".:{shelf.root}")
+    put_skill(shelf.mine, "one", head="name: one\ndescription: x\nmetadata:\n  python-packages: x")
+    shelf.skills.watch(shelf.place)
+    await shelf.until(lambda event: any(skill.needs for skill in event.skills))
+    assert shelf.one("one").needs == ("Python 3: install it",)
 
 
 # -- hostile ones -----------------------------------------------------------------------------
