@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from desktop_agent.core.digests import sha256
 from desktop_agent.core.tool import ToolError
 from desktop_agent.engine.skill_files import read_text
 from desktop_agent.engine.skill_rules import visible
@@ -60,7 +60,7 @@ def _read(root: str, name: str) -> Instructions | None:
         if pointed is not None:
             name, text = other, pointed
     size = len(text.encode("utf-8", "replace"))
-    digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+    digest = sha256(text.encode("utf-8", "replace")).hexdigest()
     shown = visible(text.replace("\r\n", "\n")).strip()
     if len(shown) > LONGEST:
         shown = f"{shown[:LONGEST]}\n\n[{name} goes on; only its beginning is given.]"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 from collections.abc import Mapping
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from desktop_agent.core.digests import sha256
 from desktop_agent.core.tool import ToolError
 from desktop_agent.engine.front_matter import FrontMatter, as_text, parse
 from desktop_agent.engine.roles import ROLES, Role
@@ -62,7 +62,7 @@ def find(folder: Path, bounds: Path | None = None) -> list[RoleFile]:
         except (OSError, ToolError) as error:
             _log.warning("the role %s was not read: %s", path, error)
             continue
-        digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+        digest = sha256(text.encode("utf-8", "replace")).hexdigest()
         role = _role(parse(text), path.stem)
         if role is None:
             _log.warning("the role %s has no instructions, or the name of a built-in one", path)

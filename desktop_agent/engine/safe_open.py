@@ -10,15 +10,14 @@ import contextlib
 import ctypes
 import errno
 import functools
-import hashlib
 import os
-import secrets
 import stat
 import sys
 from collections.abc import Generator
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
+from desktop_agent.core.digests import sha256
 from desktop_agent.core.tool import ToolError
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine import safe_open_windows
@@ -92,7 +91,7 @@ def write_atomic(
 
 def digest(content: bytes) -> str:
     """Return the hex SHA-256 by which contents are told apart."""
-    return hashlib.sha256(content).hexdigest()
+    return sha256(content).hexdigest()
 
 
 def require_regular(status: os.stat_result, path: Path) -> None:
@@ -213,7 +212,7 @@ def _replace(folder: int, resolved: Path, content: bytes, expected: str | None) 
         require_regular(old, resolved)
     if expected is not None and _digest_at(folder, name, old) != expected:
         raise ToolError(f"'{resolved}' changed in the meantime, so nothing was written.")
-    temporary = f".{secrets.token_hex(8)}.tmp"
+    temporary = f".{os.urandom(8).hex()}.tmp"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS
     descriptor = os.open(temporary, flags, 0o666, dir_fd=folder)
     try:
@@ -242,7 +241,7 @@ def _digest_at(folder: int, name: str, old: os.stat_result | None) -> str:
     if old is None:
         return ""
     descriptor = open_beneath(folder, name, os.O_RDONLY | _READ)
-    found = hashlib.sha256()
+    found = sha256()
     with os.fdopen(descriptor, "rb") as file:
         while chunk := file.read(_CHUNK):
             found.update(chunk)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import hashlib
 import os
-import secrets
 import stat
 import sys
 from pathlib import Path
 from typing import BinaryIO
 
+from desktop_agent.core.digests import sha256
 from desktop_agent.core.tool import ToolError
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.containment import OutsideWorkspace, root_of
@@ -49,7 +48,7 @@ def write_atomic(
 
 
 def _replace(workspace: Workspace, resolved: Path, content: bytes) -> None:
-    temporary = resolved.with_name(f".{secrets.token_hex(8)}.tmp")
+    temporary = resolved.with_name(f".{os.urandom(8).hex()}.tmp")
     try:
         with temporary.open("xb") as file:
             _require_within(workspace.write_roots, _final_path(file.fileno()))
@@ -66,7 +65,10 @@ def _digest_of(path: Path) -> str:
     if not path.exists():
         return ""
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        found = sha256()
+        while chunk := file.read(1 << 20):
+            found.update(chunk)
+        return found.hexdigest()
 
 
 def _require_within(roots: tuple[str, ...], path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import stat
 from collections.abc import Generator, Iterator
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from desktop_agent.core.digests import sha256
 from desktop_agent.core.tool import ToolError
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.containment import resolve_for_read
@@ -118,7 +118,7 @@ class Held:
 
     def digest(self, listed: tuple[Entry, ...]) -> str:
         """Return the hex SHA-256 over names and contents. Raises OSError, ToolError."""
-        found = hashlib.sha256()
+        found = sha256()
         for entry in listed:
             name = entry.path.encode("utf-8", "surrogateescape")
             found.update(b"%d:%s:" % (len(name), name))
@@ -126,7 +126,7 @@ class Held:
                 target = os.fsencode(os.readlink(os.path.join(self.folder, entry.path)))  # noqa: PTH115, PTH118
                 found.update(b"link:%d:%s" % (len(target), target))
             elif entry.is_file:
-                inner = hashlib.sha256()
+                inner = sha256()
                 with self.open(entry.path) as file:
                     while chunk := file.read(_CHUNK):
                         inner.update(chunk)
