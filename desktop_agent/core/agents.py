@@ -95,7 +95,8 @@ class AgentInfo(Value, frozen=True):
     """An agent as it is now. `doing` is a verb and an object, such as `reading prices.csv`.
 
     `active_at` is its last sign of life. `used` is the share of its budget. `result` is the
-    text it ended with, shortened; `question` is what it asks.
+    text it ended with, shortened; `question` is what it asks. `pace` tells what the person asked
+    of it that its next step will show.
     """
 
     id: AgentId
@@ -118,6 +119,7 @@ class AgentInfo(Value, frozen=True):
     result: str = ""
     question: str = ""
     waiting_notes: int = 0
+    pace: Literal["", "pausing", "finishing"] = ""
 
     @property
     def is_ended(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Literal
 
 
 class Pace:
@@ -24,6 +25,11 @@ class Pace:
     def is_last_step(self) -> bool:
         """Whether the agent is to answer now, without tools."""
         return self._is_last
+
+    @property
+    def wish(self) -> Literal["", "pausing", "finishing"]:
+        """What the next step will show."""
+        return "finishing" if self._is_last else "pausing" if self.is_paused else ""
 
     def pause(self) -> None:
         """Hold at the next step."""

@@ -33,6 +33,7 @@ class WindowActions(QObject):
         self.folder = self._make(tr("Open folder…"), "folder-open", _KEY.Open)
         self.switch = self._make(tr("Switch session…"), "message-square", "Ctrl+P")
         self.palette = self._make(tr("All commands…"), "search", "Ctrl+K")
+        self.budget = self._make(tr("Budget of this session…"), "wallet", None)
         self.rename = self._make(tr("Rename session"), "pencil", None)
         self.delete = self._make(tr("Delete session"), "trash-2", None)
         self.shortcuts = self._make(tr("Keyboard shortcuts"), "keyboard", "Ctrl+/")
@@ -43,7 +44,7 @@ class WindowActions(QObject):
         self.quit.setMenuRole(QAction.MenuRole.QuitRole)
         menu.addActions([self.new, self.folder, self.switch, self.palette])
         menu.addSeparator()
-        menu.addActions([self.rename, self.delete])
+        menu.addActions([self.budget, self.rename, self.delete])
         menu.addSeparator()
         menu.addActions([self.add_skill, self.shortcuts, self.settings, self.quit])
 

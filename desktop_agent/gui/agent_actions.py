@@ -100,13 +100,15 @@ class AgentActions(QObject):
             return self.tr("It has no result yet")
         if wish in ("pause", "step") and row.state == "held":
             return self.tr("Its budget is reached")
+        if wish == "finish" and row.info.pace == "finishing":
+            return self.tr("It takes its last step")
         if wish == "step" and row.state != "paused":
             return self.tr("Only a paused subagent takes single steps")
         return ""
 
     def title(self, row: AgentRow | None, wish: str) -> str:
         """Return the words of a wish."""
-        is_paused = row is not None and row.state == "paused"
+        is_paused = row is not None and row.is_holding
         return {
             "steer": self.tr("Steer…"),
             "answer": self.tr("Answer…"),
@@ -182,7 +184,7 @@ class AgentActions(QObject):
         row = self._row
         for wish, action in self._actions.items():
             icon, token = ICONS[wish]
-            if wish == "pause" and row is not None and row.state == "paused":
+            if wish == "pause" and row is not None and row.is_holding:
                 icon = "play"
             action.setIcon(self._theme.icon(icon, token))
             action.setText(self.title(row, wish))

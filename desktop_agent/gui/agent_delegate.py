@@ -221,7 +221,7 @@ class AgentDelegate(QStyledItemDelegate):
                 painter.setPen(Qt.PenStyle.NoPen)
                 painter.setBrush(self._theme.color("line2"))
                 painter.drawRoundedRect(QRectF(box).adjusted(1, 1, -1, -1), 5, 5)
-            icon = "play" if wish == "pause" and row.state == "paused" else _BUTTON_ICONS[wish]
+            icon = "play" if wish == "pause" and row.is_holding else _BUTTON_ICONS[wish]
             token = "line3" if not is_live else "fg" if is_pointed else "muted"
             pixmap = self._theme.pixmap(icon, token, 15, ratio)
             painter.setOpacity(1.0 if is_live else 0.6)

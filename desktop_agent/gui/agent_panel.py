@@ -209,7 +209,7 @@ class AgentPanel(QWidget):
             case "copy":
                 self.result_requested.emit(agent_id)
             case "pause":
-                (self.resumed if one.state == "paused" else self.paused).emit(agent_id)
+                (self.resumed if one.is_holding else self.paused).emit(agent_id)
             case "step":
                 self.stepped.emit(agent_id)
             case "finish":

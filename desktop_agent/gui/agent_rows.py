@@ -54,6 +54,7 @@ class AgentWords:
     budget: str = "{percent} % of its budget"
     cost: str = "${cost}"
     waits: str = "its subagents work"
+    paces: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,11 @@ class AgentRow:
     def key(self) -> AgentId:
         """The agent's id."""
         return self.info.id
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether it holds, or will at its next step, because the person paused it."""
+        return self.state == "paused" or self.info.pace == "pausing"
 
     @property
     def parent_key(self) -> AgentId | None:
@@ -147,13 +153,14 @@ class AgentRowMaker:
         silent = words.silent.format(seconds=int(silence)) if is_silent else ""
         name = plain(info.name)
         has_budget = _has_limit(info)
-        said = [name, words.states[state]]
+        pace = words.paces.get(info.pace, "") if state != "held" else ""
+        said = [name, words.states[state], pace]
         said += [doing] if doing and not info.is_ended else []
         said += [tokens, silent]
         percent = words.budget.format(percent=round(info.used * 100)) if has_budget else ""
         cost = info.usage.cost
         money = words.cost.format(cost=f"{cost:.2f}") if cost else ""
-        tip = [name, words.states[state], doing, silent, money, percent, info.model]
+        tip = [name, words.states[state], pace, doing, silent, money, percent, info.model]
         return AgentRow(
             info=info,
             state=state,
@@ -161,7 +168,7 @@ class AgentRowMaker:
             elapsed=self._elapsed(info, now),
             tokens=tokens,
             doing=silent or doing,
-            chip=words.chips.get(state, ""),
+            chip=pace[:1].upper() + pace[1:] if pace else words.chips.get(state, ""),
             spoken=", ".join(part for part in (*said, percent) if part),
             is_silent=is_silent,
             children=children,

@@ -68,4 +68,8 @@ def agent_words() -> AgentWords:
         budget=translate("Agents", "{percent} % of its budget"),
         cost=translate("Agents", "${cost}"),
         waits=translate("Agents", "its subagents work"),
+        paces={
+            "pausing": translate("Agents", "pausing…"),
+            "finishing": translate("Agents", "wrapping up…"),
+        },
     )

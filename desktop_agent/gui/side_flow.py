@@ -11,6 +11,7 @@ from PySide6.QtGui import QGuiApplication
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.events import AgentsChanged, Event, ListChanged, SessionOpened
 from desktop_agent.core.ids import AgentId
+from desktop_agent.gui.agent_rows import plain
 from desktop_agent.gui.bridge import Bridge
 from desktop_agent.gui.preload import Preload
 from desktop_agent.gui.queries import Queries
@@ -43,6 +44,7 @@ class SideFlow(QObject):
         self._queries = queries
         self._opened: SessionOpened | None = None
         self._breadcrumb: Any = None
+        self._budget: Any = None
         self._is_going_to_ask = False
         self._panel: Any = None
         self._is_asked_for = False
@@ -51,6 +53,7 @@ class SideFlow(QObject):
         self._preload = Preload(self)
         frame.set_side(has_content=False, is_wanted=state.has_side)
         frame.side_toggled.connect(state.remember_side)
+        pages.page_made.connect(lambda view, _: view.wished.connect(self._on_wished))
 
     def hear(self, event: Event) -> None:
         """Follow the other sessions: what their subagents ask must be there on a switch."""
@@ -122,6 +125,41 @@ class SideFlow(QObject):
         panel.tasks.owner_chosen.connect(self._show_owner)
         self._connect_agents(panel.agents)
         panel.apply(opened)
+
+    def _on_wished(self, agent_id: str, wish: str, words: str) -> None:
+        """Do what a card of a transcript offers about an agent."""
+        post = self._bridge.post
+        match wish:
+            case "answer":
+                question = self._panel.agents.asks.book.question_of(agent_id)
+                if question is not None:
+                    post("answer", question.id, words)
+            case "open":
+                self._flow.show_agent(agent_id)
+            case "more":
+                post("extend_budget", agent_id)
+            case "budget":
+                self.edit_budget(agent_id)
+            case _:
+                post(wish, agent_id)
+
+    def edit_budget(self, agent_id: str = "") -> None:
+        """Let the person set what an agent may use up; the session's main one without a name."""
+        agents = self._pages.agents(self._flow.current)
+        wanted = agent_id or (agents[0].id if agents else "")
+        info = next((one for one in agents if one.id == wanted), None)
+        if info is None:
+            return
+        if self._budget is None:
+            from desktop_agent.gui.budget_form import BudgetForm  # rarely wanted
+
+            self._budget = BudgetForm(self._theme, self._frame)
+            self._budget.budget_chosen.connect(
+                lambda who, budget: self._bridge.post("set_budget", who, budget)
+            )
+        is_main = info.parent_id is None
+        name = self.tr("this session") if is_main else plain(info.name)
+        self._budget.open_for(info.id, name, info.budget, self._frame.composer)
 
     def _connect_agents(self, agents: Any) -> None:
         post = self._bridge.post

@@ -189,9 +189,8 @@ class SteerStrip(QFrame):
             button.setEnabled(self._actions.can_do(agent, wish))
             button.setToolTip(self._actions.tip(agent, wish))
         self._icons["copy"].setVisible(agent.info.is_ended)
-        is_paused = agent.state == "paused"
-        self._buttons["step"].setVisible(is_paused)
-        self._buttons["pause"].set_icon("play" if is_paused else "pause")
+        self._buttons["step"].setVisible(agent.state == "paused")
+        self._buttons["pause"].set_icon("play" if agent.is_holding else "pause")
 
     def _add(self, note: NoteRow) -> SteerNoteView:
         view = SteerNoteView(self._theme, note, self)

@@ -38,6 +38,7 @@ def connect_keys(window: Any) -> None:
     keys.shortcuts.triggered.connect(lambda: popups.open_shortcuts(keys.all))
     keys.next_region.triggered.connect(lambda: focus_neighbour(frame.regions(), 1))
     keys.previous_region.triggered.connect(lambda: focus_neighbour(frame.regions(), -1))
+    keys.budget.triggered.connect(lambda: window.side.edit_budget())
     keys.side.triggered.connect(window.side.toggle)
     keys.skills.triggered.connect(lambda: window.skills.open())
     keys.add_skill.triggered.connect(lambda: window.skills.add())

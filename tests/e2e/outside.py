@@ -27,9 +27,9 @@ def is_of(app, pid):
         return False
 
 
-def until(look, every=0.05):
+def until(look, every=0.05, seconds=SECONDS):
     """Look again and again until something is there; nothing after a minute."""
-    give_up = time.monotonic() + SECONDS
+    give_up = time.monotonic() + seconds
     while time.monotonic() < give_up:
         found = look()
         if found:
@@ -183,6 +183,10 @@ class Outside:
                 continue
             return text.getText(0, text.characterCount)
         return ""
+
+    def reads_only(self, name, words):
+        """Wait a moment until the text is exactly this."""
+        return until(lambda: self.text(name) == words, seconds=5)
 
     def reads(self, name, words):
         """Wait until the text holds these words."""

@@ -16,7 +16,7 @@ from desktop_agent.compose import SESSIONS_FILE
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.settings import Settings
 from tests.e2e.test_desktop import SECONDS, App, desktop, start_app
-from tests.helpers.providers import Calls, LoopbackProvider, Received, Say, Step
+from tests.helpers.providers import Calls, LoopbackProvider, Received, Say, Step, Wait
 
 __all__ = ["desktop", "start_app"]
 
@@ -94,16 +94,17 @@ class Person:
 
     def say(self, text: str) -> None:
         assert self.app.ask("wait", "Message"), self.app.ask("look")
-        self.app.to_front()
-        for _ in range(5):
+        for _ in range(8):
+            self.app.to_front()
             self.click("Message")
-            self.app.type(text)
-            if self.app.ask("text", "Message") == text:
-                self.app.keys("Return")
-                return
-            # The window was not yet in front.
             self.app.keys("ctrl+a", "Delete")
-        pytest.fail("nothing could be typed")
+            self.app.type(text)
+            if self.app.ask("text", "Message") != text:
+                continue  # the window was not yet in front
+            self.app.keys("Return")
+            if self.app.ask("reads_only", "Message", ""):
+                return
+        pytest.fail("nothing could be said")
 
     def names(self, part: str) -> list[str]:
         """The names of what is showing and has this in its name, from top to bottom."""
@@ -207,9 +208,14 @@ def test_three_subagents_are_seen_into_steered_answered_held_and_stopped(
     start_app: Callable[..., App], tmp_path: Path
 ) -> None:
     folder = make_folder(tmp_path, *ALLOWED)
+    is_thought = threading.Event()
     team = Team(
         main=[spawns("anna", "bert", "carl"), *[WAIT] * 9],
-        anna=[Calls(("shell", {"command": "sleep 5"})), hold("anna"), Say("never")],
+        anna=[
+            [Wait(is_thought), Calls(("shell", {"command": "sleep 5"}))],
+            hold("anna"),
+            Say("never"),
+        ],
         bert=[ASK, Say("bert is done")],
         carl=[
             hold("carl"),
@@ -222,28 +228,36 @@ def test_three_subagents_are_seen_into_steered_answered_held_and_stopped(
         settings = Settings(model=provider.model, api_base=provider.api_base, theme="light")
         me = Person(start_app(folder, settings))
         me.say("Go")
-        steer(me, team)
+        steer(me, team, is_thought)
         answer(me, team)
         hold_and_step(me, team, folder)
         stop_with_work_kept(me, team, folder)
         stop_all(me, team, folder)
 
 
-def steer(me: Person, team: Team) -> None:
-    """Open one by two quick clicks, and tell it something while its command runs."""
+def steer(me: Person, team: Team, is_thought: threading.Event) -> None:
+    """Open one by two quick clicks; tell it something while it thinks, and in mid-command."""
     team.asked("anna", 1)
-    me.sees("anna, running", "sleep 5")
+    me.sees("anna, running")
     me.click("anna, running…", times=2)
-    me.sees("Steer anna")
     me.sees("Go to Main")
-    me.click("Steer anna")
-    me.app.type("use euros")
-    me.app.keys("Return")
+    tell(me, "use euros")
     me.sees("use euros. Queued – reads it at the next step")
+    is_thought.set()
+    me.sees("anna, running", "sleep 5")
     me.sees("use euros. Waiting – reads it after", "sleep 5")
-    told = team.asked("anna", 2)
-    assert sum(text.count("use euros") for text in told.user_texts) == 1
+    tell(me, "and pounds")
+    me.sees("and pounds. Waiting – reads it after", "sleep 5")
+    told = team.asked("anna", 2).user_texts
+    assert [sum(text.count(note) for text in told) for note in ("euros", "pounds")] == [1, 1]
     me.sees("use euros. Delivered at step 2")
+    me.sees("and pounds. Delivered at step 2")
+
+
+def tell(me: Person, text: str) -> None:
+    me.click("Steer anna")
+    me.app.type(text)
+    me.app.keys("Return")
 
 
 def answer(me: Person, team: Team) -> None:
@@ -261,6 +275,7 @@ def hold_and_step(me: Person, team: Team, folder: Path) -> None:
     me.click("carl, running…")
     me.sees("Steer carl")
     me.push("Pause")
+    me.sees("carl, running, pausing…")
     (folder / "carl.go").touch()
     me.sees("carl, paused")
     assert len(team.requests["carl"]) == 1
@@ -275,6 +290,7 @@ def stop_with_work_kept(me: Person, team: Team, folder: Path) -> None:
     """End one with a last step: it reports, without tools, what it has."""
     me.sees("carl, running", "carl2")
     me.push("Stop, keep its work")
+    me.sees("carl, running, wrapping up…")
     (folder / "carl2.go").touch()
     last = team.asked("carl", 4)
     assert "carl2 was let go" in last.results[-1]

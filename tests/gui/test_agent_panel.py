@@ -753,3 +753,16 @@ def test_ten_thousand_letters_are_steered_whole_with_their_lines(panel, qtbot) -
     with qtbot.waitSignal(panel.steered) as hit:
         qtbot.keyClick(panel.strip.input.field, Qt.Key.Key_Return)
     assert hit.args[1].text == text
+
+
+def test_a_pause_shows_at_once_though_it_holds_only_at_the_next_step(panel, qtbot) -> None:
+    panel.apply(opened(agent(ONE, "a", doing="running pytest", pace="pausing")))
+    assert spoken(panel, ONE).startswith("a, running, pausing…, running pytest")
+    assert panel.tree.rows[0].chip == "Pausing…"
+    panel.select(ONE)
+    assert button(panel, "steer-pause").accessibleName() == "Resume"
+    with qtbot.waitSignal(panel.resumed):
+        qtbot.mouseClick(button(panel, "steer-pause"), Qt.MouseButton.LeftButton)
+    show(panel, agent(ONE, "a", pace="finishing"))
+    assert panel.tree.rows[0].chip == "Wrapping up…"
+    assert not button(panel, "steer-finish").isEnabled()

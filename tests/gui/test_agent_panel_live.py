@@ -14,6 +14,7 @@ from desktop_agent.core.agents import Budget
 from desktop_agent.core.events import ApprovalRequested, BudgetReached, QuestionAsked, TurnEnded
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.settings import Settings
+from desktop_agent.gui import note_lines
 from desktop_agent.gui.agent_panel import AgentPanel
 from desktop_agent.gui.theme import Theme
 from tests.engine.tree_rig import TreeRig, spawns
@@ -84,7 +85,9 @@ def start(qtbot, theme: Theme, tmp_path: Path):
     return start_one
 
 
-async def test_a_steer_in_the_middle_of_a_tool_is_queued_waits_and_is_delivered_once(start):
+async def test_a_steer_in_the_middle_of_a_tool_is_queued_waits_and_is_delivered_once(
+    start, monkeypatch
+):
     live = start([spawns("a"), WAIT, says("ok")], {"a": [SLOW, says("done")]})
     live.rig.send("go")
     child = await live.rig.child()
@@ -92,7 +95,9 @@ async def test_a_steer_in_the_middle_of_a_tool_is_queued_waits_and_is_delivered_
     await live.when(lambda: live.state(child) == "running")
     live.steer(child, "use euros")
     live.hear()
-    assert len(live.notes()) == 1
+    assert live.notes() == ["Queued – reads it at the next step"]
+    monkeypatch.setattr(note_lines, "QUEUED_S", 0.0)
+    live.panel.strip.refresh_notes()
     assert live.notes()[0].startswith("Waiting – reads it after")
     live.rig.gates.open.set()
     await live.when(lambda: any(text.startswith("Delivered at step 2") for text in live.notes()))

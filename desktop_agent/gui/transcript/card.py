@@ -147,6 +147,8 @@ class CardHeader(QAbstractButton):
         self.counts: tuple[int, int] | None = None
         self.state = ""
         self.can_unfold = True
+        # A sentence, not a path or a command.
+        self.is_prose = False
         self._is_hovered = False
         self.setCheckable(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -237,7 +239,8 @@ class CardHeader(QAbstractButton):
         gap = self._theme.space("s") + 2
         theme = self._theme
         font = theme.font("small") if self.meta_token == "err" else mono_font(theme, "small")
-        target_font = theme.font("small") if self._flat else mono_font(theme, "small")
+        is_prose = self._flat or self.is_prose
+        target_font = theme.font("small") if is_prose else mono_font(theme, "small")
         room = max(0, right - left - gap)
         # An error says more than the end of a path; both keep at least a part of the room.
         wanted = QFontMetrics(font).horizontalAdvance(self.meta) if self.meta else 0
@@ -253,9 +256,8 @@ class CardHeader(QAbstractButton):
             right -= gap
         room = max(0, right - left - gap)
         if self.target and room > 20:
-            shown = QFontMetrics(target_font).elidedText(
-                self.target, Qt.TextElideMode.ElideMiddle, room
-            )
+            elide = Qt.TextElideMode.ElideRight if self.is_prose else Qt.TextElideMode.ElideMiddle
+            shown = QFontMetrics(target_font).elidedText(self.target, elide, room)
             self._text(painter, shown, target_font, "muted", left + gap, room)
 
     def _paint_state(self, painter: QPainter, box: QRect) -> None:

@@ -11,16 +11,19 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.transcript.approval_card import ApprovalCard, Asker
-from desktop_agent.gui.transcript.card import Card
+from desktop_agent.gui.transcript.budget_card import BudgetCard
+from desktop_agent.gui.transcript.card import Card, header_height
 from desktop_agent.gui.transcript.characters import with_marks
 from desktop_agent.gui.transcript.decision_words import request_words
 from desktop_agent.gui.transcript.earlier_card import EarlierCard
 from desktop_agent.gui.transcript.items import (
     ApprovalItem,
+    BudgetItem,
     FailureItem,
     QuestionItem,
     RetryItem,
     ThinkingItem,
+    ToldItem,
     ToolItem,
     TurnItem,
 )
@@ -38,6 +41,7 @@ from desktop_agent.gui.transcript.notice_card import FailureCard, FaultCard, Lim
 from desktop_agent.gui.transcript.question_card import QuestionCard
 from desktop_agent.gui.transcript.rows import EarlierRow, Row, ToolGroup, WorkingRow
 from desktop_agent.gui.transcript.thinking_card import ThinkingCard
+from desktop_agent.gui.transcript.told_card import ReportCard, told_card, told_words
 from desktop_agent.gui.transcript.tool_card import ToolCard, is_unfolded_at_first, known_height
 from desktop_agent.gui.transcript.tool_words import group_words, summary
 
@@ -64,6 +68,7 @@ class CardFactory(QObject):
     fault_action = Signal(str)
     path_activated = Signal(str)
     text_requested = Signal(str, str)
+    wished = Signal(str, str, str)
 
     def __init__(self, theme: Theme, clocks: Clocks, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -84,14 +89,14 @@ class CardFactory(QObject):
                 return known_height(self._theme, row, is_unfolded=self._is_unfolded(row))
             case ThinkingItem() if not self._is_unfolded(row):
                 return line_height(self._theme)
-            case RetryItem() | WorkingRow():
+            case RetryItem() | WorkingRow() | TurnItem(reason="finished"):
                 return line_height(self._theme)
             case ApprovalItem() if row.decision is not None:
                 return line_height(self._theme)
             case QuestionItem() if row.answer is not None:
                 return line_height(self._theme)
-            case TurnItem(reason="finished"):
-                return line_height(self._theme)
+            case ToldItem() | BudgetItem():
+                return self._told_height(row)
             case _:
                 return None
 
@@ -110,6 +115,8 @@ class CardFactory(QObject):
                 return self._turn_words(row)
             case RetryItem():
                 return with_marks(row.fault.message)
+            case ToldItem():
+                return told_words(row)
             case _:
                 return self._plain_words(row)
 
@@ -135,6 +142,8 @@ class CardFactory(QObject):
                 icon = "message-circle-question-mark"
                 text = with_marks(row.question.text)
                 return LineCard(theme, icon, text, self._answer_words(row), parent)
+            case ToldItem() | BudgetItem():
+                return self._told_card(row, parent)
             case _:
                 return self._other_card(row, parent)
 
@@ -172,6 +181,32 @@ class CardFactory(QObject):
         card.decided.connect(lambda decision: self.decided.emit(item.request.id, decision))
         return card
 
+    def _told_card(self, item: ToldItem | BudgetItem, parent: QWidget) -> Card:
+        who = item.agent_id
+        if isinstance(item, BudgetItem):
+            if not item.is_current:
+                return LineCard(self._theme, "gauge", self._plain_words(item), parent=parent)
+            held = BudgetCard(self._theme, item, parent)
+            held.wished.connect(lambda who, wish: self.wished.emit(who, wish, ""))
+            return held
+        if item.kind == "report":
+            report = ReportCard(self._theme, item, parent, is_unfolded=self._is_unfolded(item))
+            report.unfolded.connect(lambda on: self._unfolded.__setitem__(item.key, on))
+            report.wished.connect(lambda who, wish: self.wished.emit(who, wish, ""))
+            return report
+        card = told_card(self._theme, item, parent)
+        if isinstance(card, QuestionCard):
+            card.answered.connect(lambda text: self.wished.emit(who, "answer", text))
+        return card
+
+    def _told_height(self, item: ToldItem | BudgetItem) -> int | None:
+        if isinstance(item, BudgetItem):
+            return None if item.is_current else line_height(self._theme)
+        if item.kind == "report":
+            return None if self._is_unfolded(item) else header_height(self._theme)
+        is_open = item.kind == "question" and item.state == "open"
+        return None if is_open else line_height(self._theme)
+
     def _other_card(self, row: Row, parent: QWidget) -> Card:
         theme = self._theme
         match row:
@@ -203,7 +238,12 @@ class CardFactory(QObject):
             return self.tr("Thoughts of the model")
         if isinstance(row, FailureItem):
             return self.tr("Something in the app went wrong")
+        if isinstance(row, BudgetItem):
+            return self.tr("The budget was used up") if not row.is_current else self._held_words()
         return ""
+
+    def _held_words(self) -> str:
+        return self.tr("The budget is used up. The work holds until you decide.")
 
     def _approval_words(self, item: ApprovalItem) -> str:
         if item.decision is not None:

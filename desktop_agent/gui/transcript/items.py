@@ -6,16 +6,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from desktop_agent.core.agents import StopReason
+from desktop_agent.core.agents import Budget, Spent, StopReason
 from desktop_agent.core.approvals import ApprovalRequest, Decision, Deny
-from desktop_agent.core.events import StopReport
+from desktop_agent.core.events import StopReport, TurnEnded
 from desktop_agent.core.faults import Fault
-from desktop_agent.core.ids import NoteId
+from desktop_agent.core.ids import AgentId, NoteId
 from desktop_agent.core.messages import ToolCall, ToolResult
 from desktop_agent.core.questions import Question
 from desktop_agent.core.usage import Usage
 
 DeliveryState = Literal["", "sending", "delivered", "failed"]
+ToldKind = Literal["question", "report", "notice"]
 ToolState = Literal["queued", "waiting", "running", "ok", "failed", "denied", "stopped", "unknown"]
 SETTLED: frozenset[str] = frozenset({"ok", "failed", "denied", "stopped", "unknown"})
 
@@ -138,6 +139,34 @@ class FailureItem:
     message: str
 
 
+@dataclass(frozen=True, slots=True)
+class ToldItem:
+    """What a subagent told its parent, or the app of it: a question, its report, a note to it.
+
+    `state` of a question: `new` until it is known whether it waits, `open`, then `closed`; of a
+    report: how the subagent ended.
+    """
+
+    key: str
+    kind: ToldKind
+    agent_id: AgentId
+    name: str
+    text: str
+    state: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetItem:
+    """The budget is used up; `owner_id` is whose, the agent's own or one's above it."""
+
+    key: str
+    agent_id: AgentId
+    owner_id: AgentId
+    spent: Spent
+    budget: Budget
+    is_current: bool = True
+
+
 Item = (
     UserItem
     | AnswerItem
@@ -148,6 +177,8 @@ Item = (
     | TurnItem
     | RetryItem
     | FailureItem
+    | ToldItem
+    | BudgetItem
 )
 
 
@@ -160,6 +191,8 @@ def shows_work(item: Item) -> bool:
             return state in {"running", "waiting"}
         case ApprovalItem(decision=None) | QuestionItem(answer=None) | RetryItem():
             return True
+        case BudgetItem(is_current=is_current):
+            return is_current
         case _:
             return False
 
@@ -171,8 +204,10 @@ def is_open(item: Item) -> bool:
             return state in {"sending", "failed"}
         case ToolItem(state=state):
             return state not in SETTLED
-        case TurnItem(is_current=is_current):
+        case TurnItem(is_current=is_current) | BudgetItem(is_current=is_current):
             return is_current
+        case ToldItem(kind=kind, state=state):
+            return kind == "question" and state != "closed"
         case FailureItem():
             return False
         case _:
@@ -190,8 +225,24 @@ def settled(item: Item, state: ToolState) -> Item:
             return replace(item, decision=Deny(by="withdrawn"))
         case QuestionItem(answer=None):
             return replace(item, answer="", by="withdrawn")
+        case BudgetItem(is_current=True):
+            return replace(item, is_current=False)
         case _:
             return item
+
+
+def turn_item(event: TurnEnded, started_at: float) -> TurnItem:
+    """Return the end of a turn, with the time it took if that is known."""
+    seconds = event.at - started_at if event.at and started_at else 0.0
+    return TurnItem(
+        f"turn/{event.at}",
+        event.reason,
+        event.fault,
+        event.report,
+        event.usage,
+        max(0.0, seconds),
+        event.at,
+    )
 
 
 def key_of_call(items: Iterable[Item], call_id: str) -> str:

@@ -20,9 +20,12 @@ class QuestionCard(Card):
 
     answered = Signal(str)
 
-    def __init__(self, theme: Theme, item: QuestionItem, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, theme: Theme, item: QuestionItem, parent: QWidget | None = None, *, asker: str = ""
+    ) -> None:
         super().__init__(theme, parent, ground="raised", edge="accent")
         self._question = item.question
+        self._asker = asker
         self.setObjectName("questionCard")
         self.body.setContentsMargins(16, 12, 16, 14)
         self.body.setSpacing(theme.space("s"))
@@ -38,7 +41,10 @@ class QuestionCard(Card):
         return bool(self._other.text()) or self._group.checkedId() >= 0
 
     def _build(self) -> None:
-        title = TextLabel(with_marks(self._question.text), "title")
+        words = with_marks(self._question.text)
+        if self._asker:
+            words = self.tr("{name} asks: {question}").format(name=self._asker, question=words)
+        title = TextLabel(words, "title")
         title.setWordWrap(True)
         title.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         icon = IconLabel(self._theme, "message-circle-question-mark", "accent", 18)
@@ -64,9 +70,8 @@ class QuestionCard(Card):
         self.body.addLayout(row(self._send, skip, None))
         self._group.idToggled.connect(lambda _number, _checked: self._follow())
         options = with_marks(", ".join(self._question.options))
-        self.setAccessibleName(
-            self.tr("The agent asks: {question}").format(question=with_marks(self._question.text))
-        )
+        spoken = self.tr("The agent asks: {question}").format(question=words)
+        self.setAccessibleName(words if self._asker else spoken)
         self.setAccessibleDescription(options)
 
     def _add_option(self, number: int, words: str) -> None:

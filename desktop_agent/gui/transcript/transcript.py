@@ -6,10 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.events import (
     AgentsChanged,
     ApprovalRequested,
     ApprovalResolved,
+    BudgetChanged,
+    BudgetReached,
     EngineFailed,
     Event,
     Happening,
@@ -32,12 +35,14 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import Message, ToolResult
+from desktop_agent.gui.transcript.deliveries import after_note, undelivered
 from desktop_agent.gui.transcript.event_log import LIVE_OUTPUT_LIMIT, EventLog
 from desktop_agent.gui.transcript.items import (
     OUTCOMES,
     SETTLED,
     AnswerItem,
     ApprovalItem,
+    BudgetItem,
     FailureItem,
     Item,
     QuestionItem,
@@ -46,12 +51,13 @@ from desktop_agent.gui.transcript.items import (
     ToolItem,
     ToolState,
     TurnItem,
-    UserItem,
     is_open,
     settled,
     shows_work,
+    turn_item,
 )
-from desktop_agent.gui.transcript.parts import segment_key, segments, user_item
+from desktop_agent.gui.transcript.parts import segment_key, segments
+from desktop_agent.gui.transcript.told import asked_now, followed, user_items
 
 _RETRY = "retry"
 
@@ -65,12 +71,15 @@ class Transcript:
     def __init__(self, agent_id: AgentId) -> None:
         self.agent_id = agent_id
         self.agent_names: dict[AgentId, str] = {}
+        self._agents: tuple[AgentInfo, ...] = ()
         self._clear()
         self._folds: dict[type, Callable[[Any], Iterable[str]]] = {
             TurnStarted: self._on_turn_started,
             TurnEnded: self._on_turn_ended,
             StepStarted: self._on_step,
             StepEnded: self._on_step,
+            BudgetReached: self._on_budget,
+            BudgetChanged: self._on_step,
             RetryScheduled: self._on_retry,
             MessageStarted: self._on_message_started,
             PartDelta: self._on_delta,
@@ -82,8 +91,8 @@ class Transcript:
             ApprovalResolved: self._on_approval_resolved,
             QuestionAsked: self._on_question,
             QuestionAnswered: self._on_question_answered,
-            NoteDelivered: self._on_note_delivered,
-            NoteReturned: self._on_note_returned,
+            NoteDelivered: self._on_note,
+            NoteReturned: self._on_note,
             EngineFailed: self._on_engine_failed,
         }
 
@@ -109,6 +118,7 @@ class Transcript:
         transcript.agent_names = {agent.id: agent.name for agent in opened.agents}
         for event in opened.events:
             transcript.apply(event)
+        transcript._follow(opened.agents)
         for agent in opened.agents:
             if agent.id == main:
                 transcript._stand(is_running=agent.status != "idle" and not agent.is_ended)
@@ -147,7 +157,7 @@ class Transcript:
         """Take in one event; return the keys of the items that are new, changed or gone."""
         if isinstance(event, AgentsChanged):
             self.agent_names = {agent.id: agent.name for agent in event.agents}
-            return frozenset()
+            return self._follow(event.agents)
         fold = self._folds.get(type(event))
         if fold is None or getattr(event, "agent_id", None) != self.agent_id:
             return frozenset()
@@ -161,6 +171,7 @@ class Transcript:
         self._clear()
         for event in (*events, *later):
             self.apply(event)
+        self._follow(self._agents)
         if told is not None:
             self._stand(is_running=told)
 
@@ -171,7 +182,7 @@ class Transcript:
         self.is_running = True
         self._told_running = None
         self._turn_started_at = event.at
-        for item in self._still_open():
+        for item in list(self._open.values()):
             if isinstance(item, TurnItem) and item.is_current:
                 changed.append(self._put(replace(item, is_current=False)))
         return changed
@@ -181,37 +192,32 @@ class Transcript:
         self.is_running = False
         self._told_running = None
         if event.reason != "finished":
-            changed += self._fail_undelivered()
-        started, self._turn_started_at = self._turn_started_at, 0.0
-        seconds = event.at - started if event.at and started else 0.0
-        item = TurnItem(
-            f"turn/{event.at}",
-            event.reason,
-            event.fault,
-            event.report,
-            event.usage,
-            max(0.0, seconds),
-            event.at,
-        )
+            changed += [self._put(item) for item in undelivered(self._open.values())]
+        item = turn_item(event, self._turn_started_at)
+        self._turn_started_at = 0.0
         return [*changed, self._put(item)]
 
     def _settle(self, state: ToolState) -> Iterable[str]:
         """Close whatever the end of a turn leaves open."""
         changed = self._end_retry()
-        for item in self._still_open():
+        for item in list(self._open.values()):
             if (closed := settled(item, state)) is not item:
                 changed.append(self._put(closed))
         return changed
 
-    def _fail_undelivered(self) -> list[str]:
-        return [
-            self._put(replace(item, state="failed"))
-            for item in self._still_open()
-            if isinstance(item, UserItem) and item.state == "sending"
-        ]
+    def _follow(self, agents: tuple[AgentInfo, ...]) -> frozenset[str]:
+        self._agents = agents
+        changed = followed(self._open.values(), agents)
+        return frozenset(self._put(item) for item in changed)
 
-    def _on_step(self, event: StepStarted | StepEnded) -> Iterable[str]:
-        return self._end_retry()
+    def _on_budget(self, event: BudgetReached) -> Iterable[str]:
+        key = f"budget/{len(self._order)}"
+        item = BudgetItem(key, event.agent_id, event.owner_id, event.spent, event.budget)
+        return [self._put(item)]
+
+    def _on_step(self, event: StepStarted | StepEnded | BudgetChanged) -> Iterable[str]:
+        held = [item for item in self._open.values() if isinstance(item, BudgetItem)]
+        return [*self._end_retry(), *(self._put(replace(one, is_current=False)) for one in held)]
 
     def _on_retry(self, event: RetryScheduled) -> Iterable[str]:
         self._end_retry()
@@ -246,7 +252,8 @@ class Transcript:
     def _on_message(self, event: MessageAdded) -> Iterable[str]:
         message = event.message
         if message.role == "user":
-            return [self._put(user_item(message, self._items.get(message.id)))]
+            items = user_items(message, self._items.get(message.id))
+            return [self._put(item) for item in asked_now(items, self._agents)]
         if message.role == "tool":
             return [key for result in message.results for key in self._close_call(result)]
         return self._on_answer(message, event.is_partial)
@@ -357,31 +364,14 @@ class Transcript:
             return []
         return [self._put(replace(item, answer=event.text, by=event.by))]
 
-    def _on_note_delivered(self, event: NoteDelivered) -> Iterable[str]:
-        return [
-            self._put(replace(item, state="delivered", step=event.step, at=event.at or item.at))
-            for item in self._messages_of(event.note_id)
-        ]
-
-    def _on_note_returned(self, event: NoteReturned) -> Iterable[str]:
-        return [
-            self._put(replace(item, state="failed"))
-            for item in self._messages_of(event.note_id)
-            if item.state != "delivered"
-        ]
-
-    def _messages_of(self, note_id: str) -> list[UserItem]:
-        said = (item for item in self._open.values() if isinstance(item, UserItem))
-        return [item for item in said if note_id in item.note_ids]
+    def _on_note(self, event: NoteDelivered | NoteReturned) -> Iterable[str]:
+        return [self._put(item) for item in after_note(self._open.values(), event)]
 
     def _stand(self, *, is_running: bool) -> None:
         """Take over what the engine says: the newest page may not show it."""
         if self.is_running and not is_running:
             self._settle("unknown")
         self.is_running = self._told_running = is_running
-
-    def _still_open(self) -> list[Item]:
-        return list(self._open.values())
 
     def _put(self, item: Item, *, is_placed: bool = False) -> str:
         if item.key not in self._items and not is_placed:

@@ -46,7 +46,8 @@ class TranscriptView(QWidget):
 
     Signals: `decided` (request, decision), `answered` (question, text), `resume_requested`,
     `compose_requested` (put the focus into the composer), `fault_action`, `edit_requested`
-    (text for the composer), `open_path_requested`, `open_link_requested` (after the person
+    (text for the composer), `wished` (an agent, a wish, words: to `answer` or `open` a subagent,
+    or what a used up budget offers), `open_path_requested`, `open_link_requested` (after the person
     agreed), `earlier_requested`, `waiting_changed` (open approvals).
     """
 
@@ -60,6 +61,7 @@ class TranscriptView(QWidget):
     open_link_requested = Signal(str)
     earlier_requested = Signal()
     waiting_changed = Signal(int)
+    wished = Signal(str, str, str)
 
     def __init__(
         self, theme: Theme, parent: QWidget | None = None, *, clocks: Clocks | None = None
@@ -199,6 +201,7 @@ class TranscriptView(QWidget):
             # The button that was pressed goes away; the focus must not go just anywhere.
             settled.connect(lambda *_: self.compose_requested.emit())
         factory.fault_action.connect(self.fault_action)
+        factory.wished.connect(self.wished)
         factory.path_activated.connect(self.open_path_requested)
         factory.earlier_requested.connect(self._on_earlier_requested)
         factory.text_requested.connect(
@@ -356,9 +359,6 @@ class TranscriptView(QWidget):
             with self._scrolling.held_at(shown):
                 self.page.resize_card(shown, self.cards.measure(shown.row))
             self._place()
-
-    def _on_text_requested(self, title: str, text: str) -> None:
-        show_text(self._theme, title, text, self)
 
     def _on_earlier_requested(self) -> None:
         if not self._window.show_more():
