@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from PySide6.QtCore import (
-    QAbstractItemModel,
     QModelIndex,
     QPersistentModelIndex,
     QRect,
@@ -12,26 +11,22 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QFont, QFontMetrics, QPainter
-from PySide6.QtWidgets import (
-    QLineEdit,
-    QStyle,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
-    QWidget,
-)
+from PySide6.QtGui import QPainter
+from PySide6.QtWidgets import QStyleOptionViewItem, QWidget
 
+from desktop_agent.gui.mirroring import placed
 from desktop_agent.gui.models.snapshot_list import ROW_ROLE
 from desktop_agent.gui.pulse import paint_spinner
+from desktop_agent.gui.renaming import RenamingDelegate
+from desktop_agent.gui.row_pen import RowPen
 from desktop_agent.gui.task_rows import TaskRow
 from desktop_agent.gui.theme import Theme
 
 _Index = QModelIndex | QPersistentModelIndex
-_ICON = 16
+_ICON_PX = 16
 _EDGE = 14
 # Above this many rows all are two lines high: a view asks for the height of one then.
 UNIFORM_ABOVE = 300
-_MAX_SUBJECT = 500
 
 STATE_ICONS = {
     "done": ("circle-check", "ok"),
@@ -43,15 +38,21 @@ STATE_ICONS = {
 _DETAIL_TOKENS = {"running": "accent", "stalled": "warn"}
 
 
-class TaskDelegate(QStyledItemDelegate):
+class TaskDelegate(RenamingDelegate):
     """Tells of a new subject by `renamed`; it never writes into the model."""
 
     renamed = Signal(int, str)
+    field_name = "renameTask"
+    longest = 500
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self._theme = theme
         self.editor: QWidget | None = None
+
+    @property
+    def _icon(self) -> int:
+        return self._theme.icon_px(_ICON_PX)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
         """Return the height of one line, or of two where something stands below."""
@@ -61,65 +62,42 @@ class TaskDelegate(QStyledItemDelegate):
 
     def icon_box(self, rect: QRect, direction: Qt.LayoutDirection) -> QRect:
         """Return where the state icon of a row is, for clicks."""
-        box = QRect(rect.left() + _EDGE, rect.top(), _ICON + 8, rect.height())
-        return QStyle.visualRect(direction, rect, box)
+        box = QRect(rect.left() + _EDGE, rect.top(), self._icon + 8, rect.height())
+        return placed(direction, rect, box)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         """Draw the row, mirrored where the window is."""
         row: TaskRow = index.data(ROW_ROLE)
-        rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        is_selected = self._paint_ground(painter, option, rect)
-        if row.task is None:
-            self._paint_fold(painter, option, rect, row)
-        else:
-            self._paint_task(painter, option, rect, row, is_selected)
-        painter.restore()
+        with RowPen(self._theme, painter, option) as pen:
+            pen.ground(4)
+            if row.task is None:
+                self._paint_fold(pen, row)
+            else:
+                self._paint_task(pen, row, row.task.subject, row.task.owner)
 
-    def _paint_ground(self, painter: QPainter, option: QStyleOptionViewItem, rect: QRect) -> bool:
-        state: QStyle.StateFlag = option.state  # pyright: ignore[reportAttributeAccessIssue]
-        is_selected = bool(state & QStyle.StateFlag.State_Selected)
-        if is_selected or state & QStyle.StateFlag.State_MouseOver:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(self._theme.color("active" if is_selected else "hover"))
-            painter.drawRoundedRect(QRectF(rect).adjusted(4, 1, -4, -1), 6, 6)
-        return is_selected
-
-    def _paint_fold(
-        self, painter: QPainter, option: QStyleOptionViewItem, rect: QRect, row: TaskRow
-    ) -> None:
+    def _paint_fold(self, pen: RowPen, row: TaskRow) -> None:
         icon = "chevron-down" if row.is_open else "chevron-right"
-        self._paint_icon(painter, option, rect, rect.center().y(), icon, "muted")
+        pen.icon(self._square(pen, pen.rect.center().y()), icon, "muted")
         text = self.tr("%n completed", "", row.folded)
-        words = rect.adjusted(_EDGE + _ICON + 10, 0, -_EDGE, 0)
-        self._text(painter, option, words, text, "muted", self._theme.font("ui"))
+        pen.text(self._words(pen), text, "muted", self._theme.font("ui"))
 
-    def _paint_task(
-        self,
-        painter: QPainter,
-        option: QStyleOptionViewItem,
-        rect: QRect,
-        row: TaskRow,
-        is_selected: bool,
-    ) -> None:
-        assert row.task is not None
+    def _paint_task(self, pen: RowPen, row: TaskRow, subject: str, owner: str) -> None:
         theme = self._theme
         is_done = row.state in {"done", "skipped"}
         font = theme.font("ui", "medium" if row.state in {"running", "stalled"} else "regular")
         font.setStrikeOut(is_done)
-        words = rect.adjusted(_EDGE + _ICON + 10, 0, -_EDGE, 0)
-        upper, lower = self._lines(words, has_detail=bool(row.detail))
-        self._paint_state(painter, option, rect, upper.center().y() + 1, row)
-        room = self._paint_owner(painter, option, upper, row.task.owner if not is_done else "")
-        token = "subtle" if is_done or row.state == "blocked" else "fg"
-        if is_selected and token == "subtle":
-            token = "muted"
-        subject = row.task.subject
-        self._text(painter, option, upper.adjusted(0, 0, -room, 0), subject, token, font)
+        upper, lower = self._lines(self._words(pen), has_detail=bool(row.detail))
+        self._paint_state(pen, self._square(pen, upper.center().y() + 1), row)
+        if owner and not is_done:
+            upper.setRight(upper.right() - pen.chip(upper, owner, upper.width() // 3) - 8)
+        token = pen.faint if is_done or row.state == "blocked" else "fg"
+        pen.text(upper, " ".join(subject.split()), token, font)
         if row.detail:
-            detail = _DETAIL_TOKENS.get(row.state, "muted" if is_selected else "subtle")
-            self._text(painter, option, lower, row.detail, detail, theme.font("small"))
+            token = _DETAIL_TOKENS.get(row.state, pen.faint)
+            pen.text(lower, " ".join(row.detail.split()), token, theme.font("small"))
+
+    def _words(self, pen: RowPen) -> QRect:
+        return pen.rect.adjusted(_EDGE + self._icon + 10, 0, -_EDGE, 0)
 
     def _lines(self, words: QRect, *, has_detail: bool) -> tuple[QRect, QRect]:
         if not has_detail:
@@ -129,103 +107,35 @@ class TaskDelegate(QStyledItemDelegate):
         lower = QRect(words.left(), words.top() + height - 1, words.width(), height - 5)
         return upper, lower
 
-    def _paint_state(
-        self, painter: QPainter, option: QStyleOptionViewItem, rect: QRect, y: int, row: TaskRow
-    ) -> None:
+    def _square(self, pen: RowPen, middle: int) -> QRect:
+        size = self._icon
+        return QRect(pen.rect.left() + _EDGE, middle - size // 2, size, size)
+
+    def _paint_state(self, pen: RowPen, box: QRect, row: TaskRow) -> None:
         theme = self._theme
         if row.state == "running":
-            direction: Qt.LayoutDirection = option.direction  # pyright: ignore[reportAttributeAccessIssue]
-            box = QRect(rect.left() + _EDGE, y - _ICON // 2, _ICON, _ICON)
-            ring = QRectF(QStyle.visualRect(direction, rect, box))
-            paint_spinner(painter, ring, theme.pulse, theme.color("accent"), theme.color("line2"))
-            return
-        icon, token = STATE_ICONS[row.state]
-        self._paint_icon(painter, option, rect, y, icon, token)
-
-    def _paint_icon(
-        self,
-        painter: QPainter,
-        option: QStyleOptionViewItem,
-        rect: QRect,
-        y: int,
-        icon: str,
-        token: str,
-    ) -> None:
-        direction: Qt.LayoutDirection = option.direction  # pyright: ignore[reportAttributeAccessIssue]
-        box = QRect(rect.left() + _EDGE, y - _ICON // 2, _ICON, _ICON)
-        ratio = painter.device().devicePixelRatioF()
-        where = QStyle.visualRect(direction, rect, box).topLeft()
-        painter.drawPixmap(where, self._theme.pixmap(icon, token, _ICON, ratio))
-
-    def _paint_owner(
-        self, painter: QPainter, option: QStyleOptionViewItem, line: QRect, owner: str
-    ) -> int:
-        """Draw the owner's chip at the far end; return the room it took."""
-        if not owner:
-            return 0
-        font = self._theme.font("caption", "medium")
-        metrics = QFontMetrics(font)
-        text = metrics.elidedText(owner, Qt.TextElideMode.ElideRight, line.width() // 3)
-        width = metrics.horizontalAdvance(text) + 18
-        chip = QRect(line.right() - width + 1, line.center().y() - 8, width, 18)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(self._theme.color("line"))
-        state: QStyle.StateFlag = option.state  # pyright: ignore[reportAttributeAccessIssue]
-        if state & QStyle.StateFlag.State_Selected:
-            painter.setBrush(self._theme.color("raised"))
-        direction: Qt.LayoutDirection = option.direction  # pyright: ignore[reportAttributeAccessIssue]
-        rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
-        painter.drawRoundedRect(QRectF(QStyle.visualRect(direction, rect, chip)), 9, 9)
-        self._text(painter, option, chip.adjusted(8, 0, -8, 0), text, "muted", font)
-        return width + 8
-
-    def _text(
-        self,
-        painter: QPainter,
-        option: QStyleOptionViewItem,
-        box: QRect,
-        text: str,
-        token: str,
-        font: QFont,
-    ) -> None:
-        direction: Qt.LayoutDirection = option.direction  # pyright: ignore[reportAttributeAccessIssue]
-        rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
-        painter.setFont(font)
-        painter.setPen(self._theme.color(token))
-        near = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-        aligned = QStyle.visualAlignment(direction, near) | Qt.AlignmentFlag.AlignAbsolute
-        flat = " ".join(text.split())
-        shown = painter.fontMetrics().elidedText(flat, Qt.TextElideMode.ElideRight, box.width())
-        painter.drawText(QStyle.visualRect(direction, rect, box), int(aligned), shown)
+            ring = QRectF(pen.mirrored(box))
+            colors = theme.color("accent"), theme.color("line2")
+            paint_spinner(pen.painter, ring, theme.pulse, *colors)
+        else:
+            pen.icon(box, *STATE_ICONS[row.state])
 
     # -- renaming --------------------------------------------------------------------------
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: _Index) -> QWidget:
-        """Return a field over the row."""
-        field = QLineEdit(parent)
-        field.setObjectName("renameTask")
-        field.setAccessibleName(self.tr("Task"))
-        field.setMaxLength(_MAX_SUBJECT)
-        self.editor = field
-        return field
+        """Return a field over the row, beside its icon."""
+        self.room = (_EDGE + self._icon + 2, 6)
+        self.editor = super().createEditor(parent, option, index)
+        return self.editor
 
-    def updateEditorGeometry(
-        self, editor: QWidget, option: QStyleOptionViewItem, index: _Index
-    ) -> None:
-        """Fill the row."""
-        rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
-        editor.setGeometry(rect.adjusted(_EDGE + _ICON + 2, 0, -6, 0))
+    def said_name(self) -> str:
+        """Return what a screen reader says of the field."""
+        return self.tr("Task")
 
-    def setEditorData(self, editor: QWidget, index: _Index) -> None:
-        """Start with the present subject, all of it selected."""
-        row: TaskRow = index.data(ROW_ROLE)
-        if isinstance(editor, QLineEdit) and row.task is not None and not editor.text():
-            editor.setText(row.task.subject)
-            editor.selectAll()
+    def title_of(self, row: TaskRow) -> str:
+        """Return a task's subject."""
+        return row.task.subject if row.task is not None else ""
 
-    def setModelData(self, editor: QWidget, model: QAbstractItemModel, index: _Index) -> None:
+    def tell(self, row: TaskRow, title: str) -> None:
         """Pass the new subject on."""
-        row: TaskRow = index.data(ROW_ROLE)
-        text = editor.text().strip() if isinstance(editor, QLineEdit) else ""
-        if row.task is not None and text and text != row.task.subject:
-            self.renamed.emit(row.task.id, text)
+        self.renamed.emit(row.key, title)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QFont, QFontMetrics, QPainter
-from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from typing import Any
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
+from PySide6.QtGui import QFontMetrics, QPainter
+from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from desktop_agent.gui.models.snapshot_list import ROW_ROLE
+from desktop_agent.gui.row_pen import RowPen
 from desktop_agent.gui.theme import Theme
 
 _Index = QModelIndex | QPersistentModelIndex
@@ -31,94 +34,39 @@ class TwoLineDelegate(QStyledItemDelegate):
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         """Draw the row, mirrored where the window is."""
         one = index.data(ROW_ROLE)
-        theme = self._theme
-        rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
-        state: QStyle.StateFlag = option.state  # pyright: ignore[reportAttributeAccessIssue]
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        is_selected = bool(state & QStyle.StateFlag.State_Selected)
-        if is_selected or state & QStyle.StateFlag.State_MouseOver:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(theme.color("active" if is_selected else "hover"))
-            painter.drawRoundedRect(QRectF(rect).adjusted(2, 1, -2, -1), 6, 6)
-        inner = rect.adjusted(10, 0, -10, 0)
-        ratio = painter.device().devicePixelRatioF()
-        token = "accent" if one.is_current else "muted"
-        box = QRect(
-            inner.left(), inner.center().y() - self._icon_px // 2, self._icon_px, self._icon_px
-        )
-        painter.drawPixmap(
-            self._mirror(option, box).topLeft(), theme.pixmap(one.icon, token, self._icon_px, ratio)
-        )
-        far = self._paint_far(painter, option, inner, one, ratio)
-        words = inner.adjusted(self._icon_px + 10, 0, -far - 8, 0)
-        middle = words.center().y()
+        with RowPen(self._theme, painter, option) as pen:
+            pen.ground()
+            inner = pen.rect.adjusted(10, 0, -10, 0)
+            token = "accent" if one.is_current else "muted"
+            pen.icon(self._square(inner, inner.left()), one.icon, token)
+            far = self._paint_far(pen, inner, one)
+            self._paint_words(pen, inner.adjusted(self._icon_px + 10, 0, -far - 8, 0), one)
+
+    def _paint_words(self, pen: RowPen, words: QRect, one: Any) -> None:
+        theme, middle, rect = self._theme, words.center().y(), pen.rect
         upper = QRect(words.left(), rect.top() + 6, words.width(), middle - rect.top() - 5)
         lower = QRect(words.left(), middle + 1, words.width(), rect.bottom() - middle - 6)
-        title = "subtle" if one.icon == "folder-x" else "fg"
-        self._text(painter, option, upper, one.title, title, theme.font("ui", "medium"))
-        self._text(
-            painter,
-            option,
-            lower,
-            one.detail,
-            "muted" if is_selected else "subtle",
-            theme.font("caption"),
-            Qt.TextElideMode.ElideMiddle,
-        )
-        painter.restore()
+        token = "subtle" if one.icon == "folder-x" else "fg"
+        font = theme.font("ui", "medium")
+        pen.text(upper, one.title, token, font, is_path="/" in one.title)
+        elide = Qt.TextElideMode.ElideMiddle
+        small = theme.font("caption")
+        pen.text(lower, one.detail, pen.faint, small, elide=elide, is_path="/" in one.detail)
 
-    def _paint_far(
-        self,
-        painter: QPainter,
-        option: QStyleOptionViewItem,
-        inner: QRect,
-        one: object,
-        ratio: float,
-    ) -> int:
+    def _square(self, inner: QRect, left: int) -> QRect:
+        size = self._icon_px
+        return QRect(left, inner.center().y() - size // 2, size, size)
+
+    def _paint_far(self, pen: RowPen, inner: QRect, one: Any) -> int:
         """Draw the tag or the tick at the far end; return the room it took."""
         tag: str = getattr(one, "tag", "")
-        if getattr(one, "is_current", False) and not tag:
-            box = QRect(
-                inner.right() - self._icon_px,
-                inner.center().y() - self._icon_px // 2,
-                self._icon_px,
-                self._icon_px,
-            )
-            painter.drawPixmap(
-                self._mirror(option, box).topLeft(),
-                self._theme.pixmap("check", "accent", self._icon_px, ratio),
-            )
-            return self._icon_px
         if not tag:
-            return 0
+            if not one.is_current:
+                return 0
+            pen.icon(self._square(inner, inner.right() - self._icon_px), "check", "accent")
+            return self._icon_px
         font = self._theme.font("caption")
         width = QFontMetrics(font).horizontalAdvance(tag) + 2
         box = QRect(inner.right() - width, inner.top(), width + 1, inner.height())
-        self._text(painter, option, box, tag, "muted", font)
+        pen.text(box, tag, "muted", font)
         return width
-
-    def _text(
-        self,
-        painter: QPainter,
-        option: QStyleOptionViewItem,
-        box: QRect,
-        text: str,
-        token: str,
-        font: QFont,
-        mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
-    ) -> None:
-        direction: Qt.LayoutDirection = option.direction  # pyright: ignore[reportAttributeAccessIssue]
-        painter.setFont(font)
-        painter.setPen(self._theme.color(token))
-        near = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-        aligned = QStyle.visualAlignment(direction, near) | Qt.AlignmentFlag.AlignAbsolute
-        shown = painter.fontMetrics().elidedText(text, mode, box.width())
-        # Isolated, and a path is always left to right: else a mirrored window scrambles it.
-        shown = f"\u2066{shown}\u2069" if "/" in text else f"\u2068{shown}\u2069"
-        painter.drawText(self._mirror(option, box), int(aligned), shown)
-
-    def _mirror(self, option: QStyleOptionViewItem, box: QRect) -> QRect:
-        direction: Qt.LayoutDirection = option.direction  # pyright: ignore[reportAttributeAccessIssue]
-        rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
-        return QStyle.visualRect(direction, rect, box)
