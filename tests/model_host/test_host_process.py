@@ -165,6 +165,7 @@ async def test_no_key_of_the_environment_reaches_the_host(monkeypatch) -> None:
     hosted = HostedModel(key_for=lambda _name: None)
     await hosted.start()
     try:
+        await hosted.call("models")  # it answers: it is what it was started as
         environ = Path(f"/proc/{hosted.pid}/environ").read_bytes()
     finally:
         await hosted.close()
