@@ -60,11 +60,15 @@ def _depends(tree: Path) -> str:
     """Ask Debian's own tool which packages hold what the libraries ask for."""
     inside = (tree / PROGRAM / "_internal").resolve()
     own = {path.parent for path in inside.rglob("*.so*")}
-    files = sorted(p for p in (tree / PROGRAM).rglob("*") if p.is_file() and _is_elf(p))
+    files = sorted(
+        p for p in (tree / PROGRAM).rglob("*") if not p.is_symlink() and p.is_file() and _is_elf(p)
+    )
     with tempfile.TemporaryDirectory() as place:
         debian = Path(place) / "debian"
         debian.mkdir()
-        (debian / "control").write_text("Source: desktop-agent\n\nPackage: desktop-agent\n")
+        (debian / "control").write_text(
+            "Source: desktop-agent\n\nPackage: desktop-agent\nArchitecture: any\n"
+        )
         where = [f"-l{folder}" for folder in sorted(own)]
         quiet = ("--ignore-missing-info", "--warnings=0")
         found = run("dpkg-shlibdeps", "-O", *quiet, *where, *files, cwd=place)

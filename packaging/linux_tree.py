@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -53,10 +54,21 @@ def lay_out(build: Build, tree: Path, *, for_distribution: bool) -> None:
         for library in (program / "_internal").iterdir():
             if _OF_THE_DISTRIBUTION.fullmatch(library.name):
                 library.unlink()
+    _forget_build_paths(program)
     _link(tree / "usr/bin/desktop-agent", "../lib/desktop-agent/desktop-agent")
     _lay_out_menu(build, tree / "usr/share")
     _lay_out_papers(build, tree / "usr/share")
     settle(tree, build.moment)
+
+
+def _forget_build_paths(program: Path) -> None:
+    """Take the folder of a Python that was built by hand out of its libraries."""
+    if shutil.which("patchelf") is None or sys.base_prefix == "/usr":
+        return
+    for path in (program / "_internal").rglob("*.so*"):
+        is_pythons = "lib-dynload" in path.parts or path.name.startswith("libpython")
+        if is_pythons and not path.is_symlink():
+            run("patchelf", "--remove-rpath", path)
 
 
 def _lay_out_menu(build: Build, share: Path) -> None:
@@ -136,8 +148,13 @@ def settle(tree: Path, moment: int) -> None:
         os.utime(path, (moment, moment), follow_symlinks=False)
 
 
-def run(*command: str | Path, **how: object) -> str:
-    """Run a program of the system; what it prints is returned, its failure raised."""
+def run(
+    *command: str | Path, cwd: Path | str | None = None, env: dict[str, str] | None = None
+) -> str:
+    """Run a program of the system and return what it prints; its complaint ends the build."""
     words = [str(word) for word in command]
-    done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, **how)  # type: ignore[call-overload]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=cwd, env=env, check=False)
+    if done.returncode:
+        sys.stderr.write(done.stderr[-4000:])
+        raise SystemExit(f"{words[0]} failed with exit code {done.returncode}")
     return done.stdout
