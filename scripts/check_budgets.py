@@ -7,7 +7,7 @@ from pathlib import Path
 
 MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 40
-FOLDERS = ("desktop_agent", "scripts")
+FOLDERS = ("desktop_agent", "scripts", "skills")
 
 
 def over_budget(path: Path) -> Iterator[str]:
