@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from desktop_agent import app
+from desktop_agent.__main__ import main as start
 
 
 def _tell() -> None:
@@ -18,6 +18,10 @@ def _tell() -> None:
 
 def main() -> None:
     """Start the window on an empty folder, with a model chosen."""
+    # In the app's own order: what comes first makes the rest cheaper.
+    from desktop_agent.gui import plain_import
+
+    plain_import.restore()
     from desktop_agent.gui import shell
 
     class Watched(shell.MainWindow):
@@ -28,4 +32,4 @@ def main() -> None:
     shell.MainWindow = Watched
     folder = Path(os.environ["DESKTOP_AGENT_HOME"]) / "folder"
     folder.mkdir(parents=True)
-    sys.exit(app.main(["--demo", str(folder)]))
+    sys.exit(start(["--demo", str(folder)]))

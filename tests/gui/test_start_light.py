@@ -8,12 +8,15 @@ import sys
 from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtWidgets import QStyle, QWidget
 
+from desktop_agent.gui import plain_import
 from desktop_agent.gui.mirroring import at_far_end, placed
 from desktop_agent.gui.widgets import IconButton, IconLabel, TextButton
 
 PROGRAM = """
-import json, os, sys
+import builtins, json, linecache, os, sys
 from desktop_agent.__main__ import main
+from desktop_agent.gui import plain_import
+plain_import.restore()
 from desktop_agent.gui import shell
 
 made = []
@@ -31,7 +34,9 @@ class Watched(shell.MainWindow):
 
 def tell():
     import gc
-    print(json.dumps([sorted(sys.modules), made, gc.isenabled()]), flush=True)
+    is_plain = builtins.__import__ is builtins.__orig_import__
+    sources = sorted(name for name in linecache.cache if "desktop_agent" in name)
+    print(json.dumps([sorted(sys.modules), made, gc.isenabled(), is_plain, sources]), flush=True)
     os._exit(0)
 
 shell.MainWindow = Watched
@@ -67,12 +72,15 @@ def test_the_first_paint_waits_for_nothing_that_it_does_not_show(tmp_path):
         timeout=60,
         check=True,
     )
-    modules, kinds, collects = json.loads(done.stdout)
+    modules, kinds, collects, is_plain, sources = json.loads(done.stdout)
     assert not LATER & set(modules)
     # Qt makes its numbers when a class is first named: those of QStyle, or of every widget that
     # there is, cost as much as ten of our own modules.
     assert not {"PixelMetric", "WizardButton"} & set(kinds)
     assert not collects
+    # Qt's bindings would read the source of each module, and keep it: 8 MB.
+    assert is_plain
+    assert set(sources) <= {plain_import.__file__}
 
 
 def test_an_icon_is_drawn_when_it_can_first_be_seen_and_has_its_room_before(qtbot, theme):
