@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import difflib
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from desktop_agent.adapters.skill_intake import is_wanted
+from desktop_agent.core.tool import ToolError
+from desktop_agent.engine import skill_files
 
 _LONGEST = 200_000
 _LARGEST_COMPARED = 300_000
@@ -15,12 +16,12 @@ _MOST_LINES = 4_000
 
 
 def digest_of(folder: Path) -> str:
-    """Return the hex SHA-256 over the names and contents of a skill's files."""
-    found = hashlib.sha256()
-    for name, path in sorted(_files(folder).items()):
-        inner = hashlib.sha256(path.read_bytes()).digest()
-        found.update(f"{len(name.encode())}:{name}".encode() + inner)
-    return found.hexdigest()
+    """Return the digest by which the engine knows what was installed. Raises OSError."""
+    try:
+        with skill_files.held(str(folder.resolve())) as held:
+            return held.digest(skill_files.entries(held.folder))
+    except (skill_files.TooLarge, ToolError) as error:
+        raise OSError(str(error)) from None
 
 
 def compare(old: Path, new: Path) -> tuple[str, int]:

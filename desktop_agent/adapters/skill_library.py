@@ -265,7 +265,7 @@ class SkillLibrary:
         name = directory_name(skill.name, skill.folder)
         directory = shelf.put(source, name, replaced)
         fetched = kept.fetched
-        origin = Origin(fetched.source, fetched.commit, skill.folder, digest_of(source))
+        origin = Origin(fetched.source, fetched.commit, skill.folder, digest_of(directory))
         skill_origins.record(self._config_dir, directory.resolve(), origin)
 
 

@@ -102,13 +102,20 @@ class SkillState:
 
     def source_of(self, directory: str) -> tuple[str, str]:
         """Return where a skill was installed from and its commit; empty when unknown."""
+        known = self._origin_of(directory)
+        return known.source, known.commit
+
+    def installed_digest(self, directory: str) -> str:
+        """Return the digest of what the person installed there; empty for anything else."""
+        return self._origin_of(directory).digest
+
+    def _origin_of(self, directory: str) -> skill_origins.Origin:
         with self._guard:
             mark = _mark(self._origins_file)
             if mark != self._origins_mark:
                 self._origins = skill_origins.origins(self._origins_file.parent)
                 self._origins_mark = mark
-            known = self._origins.get(directory, skill_origins.Origin(""))
-        return known.source, known.commit
+            return self._origins.get(directory, skill_origins.Origin(""))
 
     def _kept(self) -> _Kept:
         with self._guard:

@@ -50,6 +50,10 @@ class SkillMemory(Protocol):
         """Return where a skill was installed from and its commit; empty when unknown."""
         ...
 
+    def installed_digest(self, directory: str) -> str:
+        """Return the digest of what the person installed there; empty for anything else."""
+        ...
+
     def trust_of(self, root: str) -> TrustRecord | None:
         """Return what the person said of a folder."""
         ...
@@ -149,7 +153,7 @@ def judge(
     """
     skills = _judged_skills(findings, memory, root, record, needs)
     usable = sorted((s for s in skills if s.is_usable), key=lambda skill: skill.name)
-    held = trust.judged(root, findings.brought, record)
+    held = trust.judged(root, _unasked(findings, memory), record)
 
     def may_use(path: str, digest: str) -> bool:
         return trust.is_trusted(record, path, digest)
@@ -168,6 +172,22 @@ def judge(
         section=section_of(usable),
         directories=tuple(skill.directory for skill in usable),
     )
+
+
+def _unasked(findings: Findings, memory: SkillMemory) -> Brought:
+    """Return what a folder brings, without the skills that the person put there by this app."""
+    brought = findings.brought
+    skills = {
+        findings.relative(found.skill.directory): found.digest
+        for found in findings.skills
+        if found.digest and not is_as_installed(found.skill, found.digest, memory)
+    }
+    return Brought(skills, brought.instructions, brought.roles)
+
+
+def is_as_installed(skill: Skill, digest: str, memory: SkillMemory) -> bool:
+    """Whether a folder's skill is exactly what the person installed into that folder."""
+    return bool(digest) and memory.installed_digest(skill.directory) == digest
 
 
 def section_of(usable: Sequence[Skill]) -> str:
@@ -200,7 +220,9 @@ def _judged_skills(
         is_trusted, is_changed = True, False
         if skill.origin == "folder":
             path = findings.relative(skill.directory)
-            is_trusted = trust.is_trusted(record, path, found.digest)
+            is_trusted = trust.is_trusted(record, path, found.digest) or is_as_installed(
+                skill, found.digest, memory
+            )
             known = record is not None and not record.is_ignored and path in record.digests
             is_changed = known and not is_trusted
         source, commit = memory.source_of(skill.directory)

@@ -21,7 +21,7 @@ from desktop_agent.engine.trust import TrustRecord
 
 _log = logging.getLogger(__name__)
 
-# Looking at what is there again costs a few milliseconds; it may take a hundredth of the time.
+# Looking at what is there again costs a few milliseconds; it may take a hundredth of a processor.
 _PAUSE_S = 2.0
 _SHARE = 100
 # A first request waits this long for the first scan of its folder.
@@ -46,6 +46,7 @@ class Skills:
         self._catalogs: dict[str, Catalog] = {}
         self._undecided: dict[str, tuple[TrustDecision, bool]] = {}
         self._for_this_run: dict[str, TrustRecord | None] = {}
+        self._cost_s = 0.0
         self._needs: dict[str, tuple[str, ...]] = {}
         self._asked: tuple[Findings, ...] = ()
         self._watched: dict[str, None] = {}
@@ -193,7 +194,8 @@ class Skills:
         except OSError as error:
             raise ToolError(f"skill '{skill.name}' can't be read: {error.strerror}.") from None
         path = self._findings[root].relative(skill.directory)
-        if not trust.is_trusted(self._record(root), path, digest):
+        is_trusted = trust.is_trusted(self._record(root), path, digest)
+        if not is_trusted and not catalogs.is_as_installed(skill, digest, self._memory):
             raise ToolError(
                 f"skill '{skill.name}' changed since the person trusted this folder. It is not "
                 "used until the person trusts it again."
@@ -211,15 +213,13 @@ class Skills:
     # -- scanning --------------------------------------------------------------------------
 
     async def _watch(self) -> None:
-        cost = 0.0
         while True:
-            await asyncio.sleep(max(self._pause_s, cost * _SHARE))
-            began = time.monotonic()
+            await asyncio.sleep(max(self._pause_s, self._cost_s * _SHARE))
+            self._cost_s = 0.0
             try:
                 await self._look_again()
             except Exception:  # noqa: BLE001 - the watch goes on, whatever one look met
                 _log.exception("the folders of skills were not looked at")
-            cost = time.monotonic() - began
 
     async def _look_again(self) -> None:
         for root in list(self._watched)[-_MOST_ROOTS:]:
@@ -239,7 +239,8 @@ class Skills:
     async def _scan(self, root: str) -> None:
         """Look at the disk, and send out what changed."""
         async with self._one_at_a_time:
-            findings = await asyncio.to_thread(catalogs.find, self._scanner, self._places, root)
+            findings, cost_s = await asyncio.to_thread(self._find, root)
+        self._cost_s += cost_s
         if findings == self._findings.get(root):
             return
         self._findings[root] = findings
@@ -247,6 +248,11 @@ class Skills:
             decision, is_kept = self._undecided.pop(root)
             self.trust(root, decision, is_kept=is_kept)
         self._judge(root)
+
+    def _find(self, root: str) -> tuple[Findings, float]:
+        """Return what lies on disk, and the seconds of a processor that it took."""
+        began = time.thread_time()
+        return catalogs.find(self._scanner, self._places, root), time.thread_time() - began
 
     def _judge_all(self) -> None:
         for root in list(self._findings):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from desktop_agent.adapters.skill_library import SkillLibrary
 from desktop_agent.adapters.skill_state import SkillState
 from desktop_agent.core.events import EngineFailed
 from desktop_agent.core.tool import ToolError
@@ -219,6 +220,34 @@ async def test_trust_that_can_not_be_saved_holds_for_this_run_and_is_told(shelf:
     shelf.skills.trust(shelf.place, "trust")
     assert in_use(shelf) == ALL
     assert isinstance(shelf.others_heard[-1], EngineFailed)
+
+
+async def test_what_the_person_installed_into_the_folder_is_theirs_until_it_changes(
+    tmp_path: Path,
+) -> None:
+    shelf = Shelf(tmp_path)
+    source = put_skill(tmp_path / "source", "new", body="As installed.", run_py="1")
+    library = SkillLibrary(
+        mine=shelf.mine,
+        removed=tmp_path / "removed",
+        config_dir=shelf.config,
+        changed=shelf.skills.rescan,
+    )
+    try:
+        await shelf.look()
+        fetched = await library.fetch(str(source))
+        folders = [skill.folder for skill in fetched.skills]
+        await library.install(fetched.id, folders, target="folder", root=shelf.place)
+        await shelf.until(lambda event: bool(event.skills))
+        assert shelf.one("new").is_usable
+        assert shelf.now.trust.brings == ()
+        assert "As installed." in await shelf.skills.text(shelf.place, "new")
+        (shelf.folder / "new" / "run.py").write_text("2")
+        await shelf.until(lambda event: not event.skills[0].is_usable)
+        assert shelf.now.trust.brings == ("1 skill",)
+    finally:
+        await library.close()
+        await shelf.skills.close()
 
 
 # -- instructions -----------------------------------------------------------------------------
