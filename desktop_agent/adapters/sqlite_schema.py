@@ -59,7 +59,7 @@ _WORDS = "CREATE VIRTUAL TABLE words USING fts5(text, tokenize='unicode61 remove
 _WORDS_PLAIN = "CREATE TABLE words (rowid INTEGER PRIMARY KEY, text TEXT NOT NULL)"
 
 # The script at index n brings a database from version n to n + 1.
-_MIGRATIONS: tuple[str, ...] = (_TABLES, sqlite_tasks.TABLES, _BY_AGENT)
+_MIGRATIONS: tuple[str, ...] = (_TABLES, sqlite_tasks.TABLES, _BY_AGENT, sqlite_tasks.BY_ID)
 SCHEMA_VERSION = len(_MIGRATIONS)
 
 
@@ -139,6 +139,7 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
         )
     if 0 < version < SCHEMA_VERSION:
         _back_up(connection, path, version)
+    connection.create_function("task_id", 1, sqlite_tasks.task_id, deterministic=True)
     for number in range(version, SCHEMA_VERSION):
         _apply(connection, number)
 

@@ -65,7 +65,7 @@ class NodeItem(QGraphicsRectItem):
         return self.task.owner if is_worked_on and self.task is not None else ""
 
     def _words(self) -> QRect:
-        left = 2 * _EDGE + _ICON - 2
+        left = 2 * _EDGE + self._theme.icon_px(_ICON) - 2
         width, height = round(self._size.width()), round(self._size.height())
         return QRect(left, 5, width - left - _EDGE + 2, height - 10)
 
@@ -120,14 +120,15 @@ class NodeItem(QGraphicsRectItem):
 
     def _paint_icon(self, painter: QPainter) -> None:
         theme = self._theme
-        box = QRectF(_EDGE, (self._size.height() - _ICON) / 2, _ICON, _ICON)
+        size = theme.icon_px(_ICON)
+        box = QRectF(_EDGE, (self._size.height() - size) / 2, size, size)
         if self.state == "running":
             paint_spinner(painter, box, theme.pulse, theme.color("accent"), theme.color("line2"))
             return
         icon, token = STATE_ICONS[self.state]
         ratio = painter.device().devicePixelRatioF() * 2
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-        painter.drawPixmap(box.topLeft(), theme.pixmap(icon, token, _ICON, ratio))
+        painter.drawPixmap(box.topLeft(), theme.pixmap(icon, token, size, ratio))
 
     def _paint_words(self, painter: QPainter, task: Task, *, is_done: bool) -> None:
         theme = self._theme

@@ -10,8 +10,8 @@ from typing import Literal
 
 import msgspec
 
+from desktop_agent.core.ordering import same_ends
 from desktop_agent.core.tasks import Task
-from desktop_agent.gui.models.same_ends import same_ends
 
 RowState = Literal["done", "skipped", "running", "stalled", "blocked", "pending"]
 

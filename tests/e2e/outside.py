@@ -124,6 +124,20 @@ class Outside:
         found = until(look)
         return found[0] if found else ""
 
+    def gone(self, name):
+        """Wait until nothing of this name is showing."""
+        return bool(until(lambda: not self.named(name)))
+
+    def order(self, first, second):
+        """Wait until the first of two names stands before the second."""
+
+        def look():
+            names = [node["name"] for node in self.look()]
+            is_there = first in names and second in names
+            return is_there and names.index(first) < names.index(second)
+
+        return until(look)
+
     def place(self, name):
         """Return the middle of what has this name, in pixels of the screen."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import compress, count
 from operator import is_not, not_
@@ -17,7 +16,7 @@ from PySide6.QtCore import (
     Qt,
 )
 
-from desktop_agent.gui.models.same_ends import same_ends
+from desktop_agent.core.ordering import longest_increasing, same_ends
 
 Row = TypeVar("Row")
 _Index = QModelIndex | QPersistentModelIndex
@@ -181,21 +180,3 @@ def runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
         if place == len(numbers) or numbers[place] != numbers[place - 1] + 1:
             yield numbers[start], numbers[place - 1]
             start = place
-
-
-def longest_increasing(numbers: Sequence[int]) -> set[int]:
-    """Return the members of one longest increasing subsequence."""
-    tails: list[int] = []
-    ends: list[int] = []
-    before: list[int] = []
-    for number, value in enumerate(numbers):
-        length = bisect_left(tails, value)
-        before.append(ends[length - 1] if length else -1)
-        tails[length : length + 1] = [value]
-        ends[length : length + 1] = [number]
-    found: set[int] = set()
-    at = ends[-1] if ends else -1
-    while at >= 0:
-        found.add(numbers[at])
-        at = before[at]
-    return found

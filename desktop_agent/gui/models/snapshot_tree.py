@@ -14,7 +14,8 @@ from PySide6.QtCore import (
     Qt,
 )
 
-from desktop_agent.gui.models.snapshot_list import ROW_ROLE, longest_increasing, runs
+from desktop_agent.core.ordering import longest_increasing
+from desktop_agent.gui.models.snapshot_list import ROW_ROLE, runs
 
 Row = TypeVar("Row")
 _Index = QModelIndex | QPersistentModelIndex

@@ -1,10 +1,11 @@
-"""What is the same at both ends of two sequences, so that only the middle is looked at. No Qt.
+"""What of a sequence is the same or in order already, so that as little as possible moves.
 
-By halves: comparing slices of the same objects takes no step of Python for each of them.
+Ends are compared by halves: for slices of the same objects that takes no step of Python each.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -65,3 +66,21 @@ def _same_tail(old: Sequence[Any], new: Sequence[Any], high: int) -> int:
         else:
             high = middle - 1
     return low
+
+
+def longest_increasing(numbers: Sequence[int]) -> set[int]:
+    """Return the members of one longest increasing subsequence."""
+    tails: list[int] = []
+    ends: list[int] = []
+    before: list[int] = []
+    for number, value in enumerate(numbers):
+        length = bisect_left(tails, value)
+        before.append(ends[length - 1] if length else -1)
+        tails[length : length + 1] = [value]
+        ends[length : length + 1] = [number]
+    found: set[int] = set()
+    at = ends[-1] if ends else -1
+    while at >= 0:
+        found.add(numbers[at])
+        at = before[at]
+    return found
