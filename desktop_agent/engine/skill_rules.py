@@ -78,8 +78,8 @@ def declared(front: FrontMatter, directory_name: str) -> Declared:
         compatibility=visible(raw["compatibility"])[:_LONGEST_TEXT],
         allowed_tools=visible(raw["allowed-tools"])[:_LONGEST_TEXT],
         metadata=_metadata(front.fields.get("metadata")),
-        warnings=tuple(warnings),
-        problem=front.problem or ("" if description else "The description is missing."),
+        warnings=tuple(map(visible, warnings)),
+        problem=visible(front.problem) or ("" if description else "The description is missing."),
     )
 
 

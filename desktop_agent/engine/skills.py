@@ -300,7 +300,7 @@ def skill_text(skill: Skill, body: str, listed: tuple[skill_files.Entry, ...]) -
     ]
     others = [e.path for e in listed if e.path != Path(skill.location).name]
     if others:
-        shown = [visible(path) for path in others[:_SHOWN_FILES]]
+        shown = [" ".join(visible(path).split()) for path in others[:_SHOWN_FILES]]
         more = len(others) - len(shown)
         lines += ["Its files:", *shown, *([f"… and {more} more"] if more else [])]
     return "\n".join([*lines, "</skill>"])

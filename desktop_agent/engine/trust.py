@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from desktop_agent.core.skills import FolderTrust
+from desktop_agent.engine.skill_rules import visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def judged(root: str, brought: Brought, record: TrustRecord | None) -> FolderTru
         is_trusted=is_trusted,
         is_ignored=record is not None and record.is_ignored,
         brings=brought.in_words(),
-        changed=tuple(sorted(changed)),
+        changed=tuple(sorted(" ".join(visible(path).split()) for path in changed)),
     )
 
 
