@@ -82,16 +82,16 @@ def _path(
     """Return the tasks from one end to the other along edges, both included; empty if none."""
     start, goal = ends
     came_from = {start: start}
-    todo = [start]
-    while todo:
-        number = todo.pop()
+    to_visit = [start]
+    while to_visit:
+        number = to_visit.pop()
         if number == goal:
             return _way_back(came_from, goal)
         kept = [blocked for blocked in tasks[number].blocks if (number, blocked) in edges]
         for following in sorted({*kept, *added.get(number, ())}):
             if following not in came_from:
                 came_from[following] = number
-                todo.append(following)
+                to_visit.append(following)
     return []
 
 

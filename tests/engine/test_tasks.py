@@ -272,14 +272,14 @@ def test_whatever_is_asked_the_edges_stay_true(history) -> None:
 
 def _reaches_itself(start: int, tasks: dict[int, Task]) -> bool:
     seen: set[int] = set()
-    todo = list(tasks[start].blocks)
-    while todo:
-        number = todo.pop()
+    to_visit = list(tasks[start].blocks)
+    while to_visit:
+        number = to_visit.pop()
         if number == start:
             return True
         if number not in seen:
             seen.add(number)
-            todo.extend(tasks[number].blocks)
+            to_visit.extend(tasks[number].blocks)
     return False
 
 

@@ -86,10 +86,10 @@ class Answer:
         return found
 
     def frames(self, kind):
-        todo, found = [self.document.rootFrame()], []
-        while todo:
-            frame = todo.pop()
-            todo += frame.childFrames()
+        to_visit, found = [self.document.rootFrame()], []
+        while to_visit:
+            frame = to_visit.pop()
+            to_visit += frame.childFrames()
             if frame.frameFormat().property(FRAME_KIND) == kind:
                 found.append(frame)
         return found
