@@ -10,6 +10,7 @@ from desktop_agent.engine.agent import Agent
 
 WARN_AT = 0.8
 MORE = 1.5
+_NO_LIMIT = Budget()
 
 
 class Tree(Protocol):
@@ -34,6 +35,8 @@ def spent(tree: Tree, agent: Agent) -> Spent:
 
 def used(tree: Tree, agent: Agent) -> float:
     """Return the largest share used of any limit of its own; 0 when it has none."""
+    if agent.meter.budget == _NO_LIMIT:
+        return 0.0  # asked for each change of any agent: no need to add up what is below
     return spent(tree, agent).share_of(agent.meter.budget)
 
 

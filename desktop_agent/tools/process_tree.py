@@ -12,9 +12,9 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,8 +30,8 @@ _QUIET_S = 0.005
 _QUIET_LOOKS = 2
 _FREEZE_ROUNDS = 20
 _DEAD = frozenset({b"Z", b"X"})
-# Many commands may be ended at a time; threads that all look would only get in each other's way.
-_LOOKING = threading.Lock()
+_MARKED = f"\0{MARK}=".encode()
+_Alive = Callable[[], Awaitable[tuple[int, ...]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,33 @@ class _Entry:
     group: int
     session: int
     started: int
-    is_marked: bool
+    mark: bytes
+
+
+class _Looks:
+    """Looks through all processes, one look at a time: who asks meanwhile shares the next one.
+
+    Many commands are ended at the same time when a tree of agents is stopped.
+    """
+
+    def __init__(self) -> None:
+        self._worker = ThreadPoolExecutor(1, "processes")
+        self._began = 0.0
+        self._found: list[_Entry] = []
+
+    async def look(self) -> list[_Entry]:
+        """Return the processes as they are at some moment after this call."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._worker, self._look, time.monotonic())
+
+    def _look(self, asked: float) -> list[_Entry]:
+        if self._began <= asked:
+            self._began = time.monotonic()
+            self._found = _entries(None)
+        return self._found
+
+
+_looks = _Looks()
 
 
 class _Tree:
@@ -52,15 +78,25 @@ class _Tree:
     """
 
     def __init__(self, mark: str, leader: int | None, since: Moment | None = None) -> None:
-        self._mark = f"{MARK}={mark}".encode()
+        self._mark = mark.encode()
         self._leader = leader
         self._since = since
         self._seen: dict[int, int] = {}
 
-    def living(self) -> tuple[int, ...]:
+    async def look(self) -> tuple[int, ...]:
+        """Return those that live at some moment after this call."""
         if sys.platform != "linux":
             return _group_alive(self._leader)
-        entries = {entry.pid: entry for entry in _entries(self._mark, self._since)}
+        return self._own(await _looks.look())
+
+    def living(self) -> tuple[int, ...]:
+        """Return those that live now; waits for the look."""
+        if sys.platform != "linux":
+            return _group_alive(self._leader)
+        return self._own(_entries(self._since))
+
+    def _own(self, all_entries: list[_Entry]) -> tuple[int, ...]:
+        entries = {entry.pid: entry for entry in all_entries}
         found = {pid for pid, entry in entries.items() if self._is_own(entry)}
         grew = True
         while grew:
@@ -71,12 +107,12 @@ class _Tree:
         self._seen |= {pid: entries[pid].started for pid in found}
         return tuple(sorted(found))
 
-    def freeze(self) -> None:
+    async def freeze(self) -> None:
         """Stop them all where they are, so that none starts another while they are ended."""
         stopped: set[int] = set()
         quiet = 0
         for _ in range(_FREEZE_ROUNDS):
-            fresh = set(self.living()) - stopped
+            fresh = set(await self.look()) - stopped
             for pid in fresh:
                 _send(pid, signal.SIGSTOP)
             stopped |= fresh
@@ -86,7 +122,8 @@ class _Tree:
 
     def _is_own(self, entry: _Entry) -> bool:
         in_session = self._leader is not None and self._leader in (entry.group, entry.session)
-        return entry.is_marked or in_session or self._seen.get(entry.pid) == entry.started
+        is_marked = bool(entry.mark) and entry.mark.startswith(self._mark)
+        return is_marked or in_session or self._seen.get(entry.pid) == entry.started
 
 
 def members(mark: str, leader: int | None, since: Moment | None = None) -> tuple[int, ...]:
@@ -103,7 +140,7 @@ def in_session(pids: tuple[int, ...], leader: int) -> tuple[int, ...]:
     """Return those that are still in the leader's session: they did not leave on purpose."""
     if sys.platform != "linux":
         return pids
-    entries = (_entry(pid, b"\0") for pid in pids)
+    entries = (_entry(pid) for pid in pids)
     return tuple(entry.pid for entry in entries if entry and entry.session == leader)
 
 
@@ -113,23 +150,27 @@ async def end(mark: str, leader: int | None) -> tuple[int, ...]:
         return await asyncio.to_thread(_end_on_windows, leader)
     tree = _Tree(mark, leader)
     if sys.platform == "linux":
-        await asyncio.to_thread(tree.freeze)
-    return await _end(tree.living)
+        await tree.freeze()
+    return await _end(tree.look)
 
 
 async def end_these(pids: tuple[int, ...]) -> tuple[int, ...]:
     """End these processes alone; return those that are still there."""
     if not pids or sys.platform == "win32":
         return ()
-    return await _end(lambda: tuple(pid for pid in pids if _is_alive(pid)))
+
+    async def alive() -> tuple[int, ...]:
+        return tuple(pid for pid in pids if _is_alive(pid))
+
+    return await _end(alive)
 
 
-async def _end(alive: Callable[[], tuple[int, ...]]) -> tuple[int, ...]:
+async def _end(alive: _Alive) -> tuple[int, ...]:
     if await _signalled(alive, signal.SIGTERM, _GRACE_S):
         return ()
     if await _signalled(alive, signal.SIGKILL, _KILL_S):
         return ()
-    return await asyncio.to_thread(alive)
+    return await alive()
 
 
 def names_of(pids: tuple[int, ...]) -> str:
@@ -137,14 +178,14 @@ def names_of(pids: tuple[int, ...]) -> str:
     return ", ".join(f"pid {pid}{_name_of(pid)}" for pid in pids)
 
 
-async def _signalled(alive: Callable[[], tuple[int, ...]], number: int, seconds: float) -> bool:
+async def _signalled(alive: _Alive, number: int, seconds: float) -> bool:
     """Signal all of them, new ones too, until none is left; whether that happened in time."""
     deadline = time.monotonic() + seconds
     told: set[int] = set()
     quiet = 0
     # One empty look is not enough: a process can hand over to its child in between.
     while quiet < _QUIET_LOOKS:
-        living = await asyncio.to_thread(alive)
+        living = await alive()
         quiet = 0 if living else quiet + 1
         for pid in living:
             # SIGKILL is repeated: a tree that forks quickly is always one step ahead.
@@ -199,19 +240,18 @@ def _is_alive(pid: int) -> bool:
     return True
 
 
-def _entries(mark: bytes, since: Moment | None) -> list[_Entry]:
+def _entries(since: Moment | None) -> list[_Entry]:
     # In this order: who comes while the names are read is newer than `now`, and is listed or
     # is found at the next look.
-    with _LOOKING:
-        names = os.listdir("/proc")  # noqa: PTH208 - names only, hundreds of times a minute
-        now = moment() if since is not None else None
-        found: list[_Entry] = []
-        for name in names:
-            if not name.isdigit() or not may_be_newer(int(name), since, now):
-                continue
-            if entry := _entry(int(name), mark):
-                found.append(entry)
-        return found
+    names = os.listdir("/proc")  # noqa: PTH208 - names only, hundreds of times a minute
+    now = moment() if since is not None else None
+    found: list[_Entry] = []
+    for name in names:
+        if not name.isdigit() or not may_be_newer(int(name), since, now):
+            continue
+        if entry := _entry(int(name)):
+            found.append(entry)
+    return found
 
 
 def _fields(pid: int) -> list[bytes]:
@@ -224,7 +264,7 @@ def _fields(pid: int) -> list[bytes]:
     return status[status.rindex(b")") + 2 :].split()
 
 
-def _entry(pid: int, mark: bytes) -> _Entry | None:
+def _entry(pid: int) -> _Entry | None:
     fields = _fields(pid)
     if not fields or fields[0] in _DEAD:
         return None
@@ -232,8 +272,8 @@ def _entry(pid: int, mark: bytes) -> _Entry | None:
         environment = Path(f"/proc/{pid}/environ").read_bytes()
     except OSError:
         environment = b""
-    is_marked = environment.startswith(mark) or b"\0" + mark in environment
-    return _Entry(pid, int(fields[1]), int(fields[2]), int(fields[3]), int(fields[19]), is_marked)
+    mark = (b"\0" + environment).partition(_MARKED)[2].partition(b"\0")[0]
+    return _Entry(pid, int(fields[1]), int(fields[2]), int(fields[3]), int(fields[19]), mark)
 
 
 def _name_of(pid: int) -> str:

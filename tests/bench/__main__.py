@@ -17,6 +17,7 @@ BENCHMARKS = {
     "store": "the sessions file: appending events, listing 10,000 sessions",
     "skills": "1,000 skills: the first look, one more look, in a folder that needs trust",
     "skills_window": "the page of 1,000 skills: open, search, switch",
+    "agents": "8 live subagents on screen, a tree of 1,000, the registry's memory, stop",
     "tasks": "a list of 10,000 tasks, a graph of 500, 1,000 rapid changes, spinners",
 }
 _TIMEOUT_S = 600

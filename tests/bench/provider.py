@@ -3,6 +3,8 @@
 It speaks OpenAI's chat completions. The model's name says what it answers:
 `steps-N` calls the shell in each of N answers, then ends; `stream-RATE-SECONDS` streams
 numbered words; `line-BYTES` answers with one line; `shell` runs the command in the prompt.
+`team-N-RATE-SECONDS` starts N subagents: each streams as above, or runs what stands behind
+`run:` in its prompt, which is the message's own text.
 """
 
 from __future__ import annotations
@@ -89,10 +91,16 @@ def _chunk(delta: dict[str, Any], finish: str | None) -> bytes:
     return b"data: %s\n\n" % json.dumps(body).encode()
 
 
-async def _answers(request: dict[str, Any]) -> AsyncIterator[tuple[dict[str, Any], str | None]]:
+async def _answers(
+    request: dict[str, Any],
+) -> AsyncIterator[tuple[dict[str, Any], str | None]]:
     kind, *numbers = request["model"].split("-")
     messages = request["messages"]
     yield {"role": "assistant", "content": ""}, None
+    if kind == "team":
+        async for answer in _team(int(numbers[0]), numbers[1:], messages):
+            yield answer
+        return
     if kind == "steps":
         count = sum(message["role"] == "assistant" for message in messages)
         if count < int(numbers[0]):
@@ -113,13 +121,34 @@ async def _answers(request: dict[str, Any]) -> AsyncIterator[tuple[dict[str, Any
     yield {}, "stop"
 
 
-def _call(command: str, number: int) -> dict[str, Any]:
-    function = {"name": "shell", "arguments": json.dumps({"command": command})}
-    return {
-        "tool_calls": [
-            {"index": 0, "id": f"call_{number}", "type": "function", "function": function}
+async def _team(
+    count: int, pace: list[str], messages: list[dict[str, Any]]
+) -> AsyncIterator[tuple[dict[str, Any], str | None]]:
+    said = _text(next(message for message in messages if message["role"] == "user"))
+    number, _, order = said.partition(" of the team: ")
+    if order.startswith("run:") and messages[-1]["role"] == "user":
+        yield _call(order.removeprefix("run:").replace("NAME", number), 0), "tool_calls"
+        return
+    elif order:
+        async for word in _words(int(pace[0]), float(pace[1])):
+            yield {"content": word}, None
+    elif messages[-1]["role"] == "user" and len(messages) < 4:
+        prompts = [f"{one} of the team: {said}" for one in range(count)]
+        spawned = [
+            _function("spawn", n, description=p[:1], prompt=p) for n, p in enumerate(prompts)
         ]
-    }
+        yield {"tool_calls": spawned}, "tool_calls"
+    else:
+        yield {"content": "They work."}, None
+
+
+def _function(name: str, index: int, **arguments: str) -> dict[str, Any]:
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    return {"index": index, "id": f"call_{index}", "type": "function", "function": function}
+
+
+def _call(command: str, number: int) -> dict[str, Any]:
+    return {"tool_calls": [{**_function("shell", 0, command=command), "id": f"call_{number}"}]}
 
 
 def _text(message: dict[str, Any]) -> str:
