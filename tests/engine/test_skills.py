@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from desktop_agent import paths
 from desktop_agent.core.skills import Skill
 from desktop_agent.engine import skill_files
 from desktop_agent.engine.skill_scan import DEEPEST, MOST_FOLDERS, Place, Scanner
@@ -245,6 +246,15 @@ async def test_without_python_a_skill_that_needs_it_says_so(
     shelf.skills.watch(shelf.place)
     await shelf.until(lambda event: any(skill.needs for skill in event.skills))
     assert shelf.one("one").needs == ("Python 3: install it",)
+
+
+def test_the_skills_that_come_with_the_app_keep_the_standard(tmp_path: Path) -> None:
+    found = scanned(paths.builtin_skills())
+    assert found
+    assert {name: (skill.warnings, skill.problem) for name, skill in found.items()} == {
+        name: ((), "") for name in found
+    }
+    assert all(name == skill.name for name, skill in found.items())
 
 
 # -- hostile ones -----------------------------------------------------------------------------
