@@ -251,9 +251,7 @@ async def test_without_python_a_skill_that_needs_it_says_so(
 def test_the_skills_that_come_with_the_app_keep_the_standard(tmp_path: Path) -> None:
     found = scanned(paths.builtin_skills())
     assert found
-    assert {name: (skill.warnings, skill.problem) for name, skill in found.items()} == {
-        name: ((), "") for name in found
-    }
+    assert [skill for skill in found.values() if skill.warnings or skill.problem] == []
     assert all(name == skill.name for name, skill in found.items())
 
 
