@@ -42,10 +42,11 @@ def is_zip(path: Path) -> bool:
         return file.read(4) in {b"PK\x03\x04", _END}
 
 
-def unpack(archive: Path, intake: Intake, *, within: str = "") -> str:
+def unpack(archive: Path, intake: Intake, *, within: str = "", has_top: bool = False) -> str:
     """Take the skills' files out of a zip; return the commit that its comment names, or ''.
 
-    Raises SkillLibraryError for one that is damaged, hostile or too large.
+    With `has_top` all of it lies in one folder, which is taken away. Raises SkillLibraryError
+    for one that is damaged, hostile or too large.
     """
     if archive.stat().st_size > intake.limits.size:
         raise SkillLibraryError(
@@ -54,14 +55,17 @@ def unpack(archive: Path, intake: Intake, *, within: str = "") -> str:
     try:
         _require_short_list(archive)
         with zipfile.ZipFile(archive) as opened:
-            _take(opened, intake, within)
+            _take(opened, intake, within, has_top)
             return _commit(opened.comment)
     except (*_BROKEN, NotImplementedError, RuntimeError) as error:
         raise SkillLibraryError(_DAMAGED) from error
 
 
-def _take(opened: zipfile.ZipFile, intake: Intake, within: str) -> None:
+def _take(opened: zipfile.ZipFile, intake: Intake, within: str, has_top: bool) -> None:
     entries = _entries(opened, intake)
+    if has_top:
+        parts = ((path.parts[1:], entry) for path, entry in entries)
+        entries = [(PurePosixPath(*rest), entry) for rest, entry in parts if rest]
     folders = skill_folders((path for path, _ in entries), intake.limits, within)
     chosen = [(path, entry) for path, entry in entries if is_below(path, folders)]
     intake.require_room(len(chosen), sum(entry.file_size for _, entry in chosen))

@@ -77,6 +77,13 @@ _PRIVATE = (
 _MISSING = "There is no git repository at that address, or it is private. Check the address."
 
 
+class GitMissing(SkillLibraryError):
+    """There is no git on this computer."""
+
+    def __init__(self) -> None:
+        super().__init__(_NO_GIT)
+
+
 class GitFailed(Exception):
     """Git ended with an error; `words` are for the person."""
 
@@ -94,7 +101,7 @@ class Git:
         # Python looks into the current folder first on Windows: what is found there is relative.
         found = shutil.which("git")
         if found is None or not Path(found).is_absolute():
-            raise SkillLibraryError(_NO_GIT)
+            raise GitMissing
         self._program = found
         self._environment = _environment(folder, place.protocol)
 

@@ -10,7 +10,7 @@ import re
 import shutil
 import threading
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -110,27 +110,33 @@ class Intake:
         self.count = 0
         self._names: dict[str, str] = {}
         self._folders: dict[str, str] = {}
-        self._skipped: list[str] = []
-        self._more_skipped = 0
+        self._skipped: list[tuple[str, str]] = []
+        self._notes: list[str] = []
         self._stopped = threading.Event()
 
     @property
     def skipped(self) -> tuple[str, ...]:
         """What was left out, in words."""
-        if not self._more_skipped:
-            return tuple(self._skipped)
-        return (*self._skipped, f"{self._more_skipped} more were left out.")
+        return self.skipped_of([""])
+
+    def skipped_of(self, folders: Sequence[str]) -> tuple[str, ...]:
+        """Return what was left out of some skills, in words, and what might have been one."""
+        told = [
+            words
+            for path, words in self._skipped
+            if is_below(PurePosixPath(path), folders) or path.casefold().endswith("skill.md")
+        ]
+        more = len(told) - _MOST_TOLD
+        rest = [f"{more} more were left out."] if more > 0 else []
+        return (*told[:_MOST_TOLD], *rest, *self._notes)
 
     def skip(self, path: str, reason: str) -> None:
-        """Note that a file was left out; `reason` goes behind `it `-less words."""
-        if len(self._skipped) < _MOST_TOLD:
-            self._skipped.append(f"{shown(path)} was left out: {reason}.")
-        else:
-            self._more_skipped += 1
+        """Note that a file was left out, and why."""
+        self._skipped.append((path, f"{shown(path)} was left out: {reason}."))
 
     def note(self, words: str) -> None:
         """Tell something else about what was not taken."""
-        self._skipped.append(words)
+        self._notes.append(words)
 
     def stop(self) -> None:
         """Take nothing more: the next file raises, in whatever thread it comes."""
@@ -205,12 +211,14 @@ def remove_tree(folder: Path) -> None:
     def again(_: object, path: str, __: object) -> None:
         try:
             Path(path).parent.chmod(0o700)
-            Path(path).chmod(0o700)
+            if not os.path.islink(path):  # noqa: PTH114 - its target is not ours
+                Path(path).chmod(0o700)
             os.unlink(path)  # noqa: PTH108 - a path as the library gives it
         except OSError:
             return
 
-    shutil.rmtree(folder, onerror=again)
+    if not folder.is_symlink():
+        shutil.rmtree(folder, onerror=again)
 
 
 def _folded(path: PurePosixPath) -> str:

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
-from desktop_agent.adapters import skill_git, skill_origins
-from desktop_agent.adapters.skill_address import Download, Local, Place, Repository, read_address
-from desktop_agent.adapters.skill_archive import is_zip, unpack
+from desktop_agent.adapters import skill_origins
 from desktop_agent.adapters.skill_diff import compare, digest_of
-from desktop_agent.adapters.skill_download import download
-from desktop_agent.adapters.skill_folder import copy_file, copy_folder
-from desktop_agent.adapters.skill_found import directory_name, found_skills, text_of
-from desktop_agent.adapters.skill_intake import Intake, Limits, remove_tree
+from desktop_agent.adapters.skill_fetch import Fetcher, Kept, disk_words
+from desktop_agent.adapters.skill_found import directory_name, text_of
+from desktop_agent.adapters.skill_intake import Limits, remove_tree
 from desktop_agent.adapters.skill_origins import Origin
 from desktop_agent.adapters.skill_shelf import Shelf, folder_shelf, shelf_of
 from desktop_agent.core.skill_install import (
@@ -30,35 +22,19 @@ from desktop_agent.core.skill_install import (
     SkillLibraryError,
     SkillUpdate,
 )
-from desktop_agent.engine.skill_scan import Place as ScanPlace
-from desktop_agent.engine.skill_scan import Scanner
-
-_Result = TypeVar("_Result")
+from desktop_agent.engine.skill_scan import Place, Scanner
 
 _MOST_KEPT = 6
-_NOTHING_FOUND = "No skill was found there: a skill is a folder with a file called SKILL.md in it."
 _GONE = "What was fetched is not there any more. Fetch it again."
 _NOT_INSTALLED = (
     "This skill was not installed from an address, so there is nothing to compare it with."
 )
 
 
-@dataclass(slots=True)
-class _Kept:
-    """What was fetched, and where it lies: `files` below `folder`, a private one."""
-
-    fetched: Fetched
-    folder: Path
-
-    @property
-    def files(self) -> Path:
-        return self.folder / "files"
-
-
 @dataclass(frozen=True, slots=True)
 class _Waiting:
     directory: Path
-    kept: _Kept
+    kept: Kept
     found: FoundSkill
 
 
@@ -83,16 +59,14 @@ class SkillLibrary:
         self._removed = removed
         self._config_dir = config_dir
         self._changed = changed
-        self._limits = limits or Limits()
-        self._allows_loopback_http = allows_loopback_http
-        self._kept: dict[str, _Kept] = {}
+        self._fetcher = Fetcher(limits or Limits(), allows_loopback_http)
+        self._kept: dict[str, Kept] = {}
         self._waiting: dict[str, _Waiting] = {}
         self._one_at_a_time = asyncio.Lock()
 
     async def fetch(self, address: str) -> Fetched:
         """Get the skills at an address into a private folder. Raises SkillLibraryError."""
-        place = read_address(address, allows_loopback_http=self._allows_loopback_http)
-        kept = await self._fetch(place, _source(place, address))
+        kept = await self._fetcher.fetch(address, lambda: _words_of(self._mine))
         self._kept[kept.fetched.id] = kept
         while len(self._kept) > _MOST_KEPT:
             await self.discard(next(iter(self._kept)))
@@ -134,21 +108,25 @@ class SkillLibrary:
             raise SkillLibraryError(f"{broken.name} can't be installed. {broken.problem}")
         names: list[str] = []
         async with self._one_at_a_time:
-            shelf = Shelf(self._place(target, root), self._removed)
             try:
+                shelf = Shelf(self._place(target, root), self._removed)
+                taken = await asyncio.to_thread(_installed, shelf.place)
                 for skill in chosen:
-                    if await asyncio.to_thread(self._put, shelf, kept, skill, replace):
+                    if await asyncio.to_thread(self._put, shelf, kept, skill, taken, replace):
                         names.append(skill.name)
             except OSError as error:
-                raise SkillLibraryError(_disk_words(error, names)) from error
+                done = f" Installed before that: {', '.join(names)}." if names else ""
+                raise SkillLibraryError(disk_words(error) + done) from error
             finally:
                 if names:
                     self._changed()
         return tuple(names)
 
-    async def discard(self, fetch_id: str) -> None:
-        """Forget what was fetched and delete it."""
-        if kept := self._kept.pop(fetch_id, None):
+    async def discard(self, fetched_id: str) -> None:
+        """Delete what was fetched, to be installed or as an update, and is not wanted any more."""
+        waiting = self._waiting.pop(fetched_id, None)
+        kept = waiting.kept if waiting is not None else self._kept.pop(fetched_id, None)
+        if kept is not None:
             await asyncio.to_thread(remove_tree, kept.folder)
 
     async def check_update(self, directory: str) -> SkillUpdate | None:
@@ -158,8 +136,7 @@ class SkillLibrary:
         origin = skill_origins.origins(self._config_dir).get(str(path))
         if origin is None:
             raise SkillLibraryError(_NOT_INSTALLED)
-        place = read_address(origin.source, allows_loopback_http=self._allows_loopback_http)
-        kept = await self._fetch(place, origin.source, only=origin.folder)
+        kept = await self._fetcher.fetch(origin.source, dict, only=origin.folder)
         try:
             waiting = _Waiting(path, kept, _same_skill(kept, origin, path.name))
             update = await asyncio.to_thread(_update, waiting, origin)
@@ -171,7 +148,7 @@ class SkillLibrary:
             return None
         self._waiting[update.id] = waiting
         while len(self._waiting) > _MOST_KEPT:
-            await self.discard_update(next(iter(self._waiting)))
+            await self.discard(next(iter(self._waiting)))
         return update
 
     async def update(self, update_id: str) -> None:
@@ -185,13 +162,8 @@ class SkillLibrary:
                 await asyncio.to_thread(
                     self._write, shelf, waiting.kept, waiting.found, waiting.directory
                 )
-        await self.discard_update(update_id)
+        await self.discard(update_id)
         self._changed()
-
-    async def discard_update(self, update_id: str) -> None:
-        """Forget a newer version that was not wanted."""
-        if waiting := self._waiting.pop(update_id, None):
-            await asyncio.to_thread(remove_tree, waiting.kept.folder)
 
     async def remove(self, directory: str) -> None:
         """Move a skill of the person's or the folder's own among the removed ones."""
@@ -205,47 +177,10 @@ class SkillLibrary:
 
     async def close(self) -> None:
         """Delete everything that was fetched and not installed."""
-        for fetch_id in tuple(self._kept):
-            await self.discard(fetch_id)
-        for update_id in tuple(self._waiting):
-            await self.discard_update(update_id)
+        for fetched_id in (*self._kept, *self._waiting):
+            await self.discard(fetched_id)
 
-    async def _fetch(self, place: Place, source: str, only: str = "") -> _Kept:
-        folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="desktop-agent-skills-"))
-        intake = Intake(folder / "files", self._limits)
-        intake.root.mkdir(mode=0o700)
-        try:
-            with _disk_errors():
-                commit = await self._take_from(place, folder, intake, only)
-                skills = await _in_thread(
-                    intake, lambda: found_skills(intake.root, self._limits, _words_of(self._mine))
-                )
-            if not skills:
-                raise SkillLibraryError(" ".join((_NOTHING_FOUND, *intake.skipped[:3])))
-        except BaseException:
-            await asyncio.to_thread(remove_tree, folder)
-            raise
-        return _Kept(
-            Fetched(f"fe_{secrets.token_hex(8)}", source, commit, skills, intake.skipped), folder
-        )
-
-    async def _take_from(self, place: Place, folder: Path, intake: Intake, only: str) -> str:
-        """Take the skills' files, and return the commit if there is one."""
-        if isinstance(place, Repository):
-            own = folder / "git"
-            own.mkdir()
-            commit = await skill_git.fetch(place, own, intake, only)
-            await asyncio.to_thread(remove_tree, own)
-            return commit
-        if isinstance(place, Download):
-            file = folder / "download"
-            limit = self._limits.size
-            allows = self._allows_loopback_http
-            await download(place.url, file, limit=limit, allows_loopback_http=allows)
-            return await _in_thread(intake, lambda: _take_file(file, intake, place.is_markdown))
-        return await _in_thread(intake, lambda: _take_local(place, intake))
-
-    def _fetched(self, fetch_id: str) -> _Kept:
+    def _fetched(self, fetch_id: str) -> Kept:
         if fetch_id not in self._kept:
             raise SkillLibraryError(_GONE)
         return self._kept[fetch_id]
@@ -253,20 +188,26 @@ class SkillLibrary:
     def _place(self, target: InstallTarget, root: str) -> Path:
         return self._mine if target == "mine" else folder_shelf(root)
 
-    def _put(self, shelf: Shelf, kept: _Kept, skill: FoundSkill, replace: bool) -> bool:
-        taken = _clash(skill, _installed(shelf.place))
-        if taken is not None and not replace:
+    def _put(
+        self, shelf: Shelf, kept: Kept, skill: FoundSkill, taken: dict[str, Path], replace: bool
+    ) -> bool:
+        """Install one, unless its name is taken; `taken` is kept up to date."""
+        old = _clash(skill, taken)
+        if old is not None and not replace:
             return False
-        self._write(shelf, kept, skill, taken)
+        directory = self._write(shelf, kept, skill, old)
+        for name in (directory.name, skill.name):
+            taken[name.casefold()] = directory
         return True
 
-    def _write(self, shelf: Shelf, kept: _Kept, skill: FoundSkill, replaced: Path | None) -> None:
+    def _write(self, shelf: Shelf, kept: Kept, skill: FoundSkill, replaced: Path | None) -> Path:
         source = kept.files / skill.folder
         name = directory_name(skill.name, skill.folder)
         directory = shelf.put(source, name, replaced)
         fetched = kept.fetched
         origin = Origin(fetched.source, fetched.commit, skill.folder, digest_of(directory))
         skill_origins.record(self._config_dir, directory.resolve(), origin)
+        return directory
 
 
 def _real(directory: str) -> Path:
@@ -276,55 +217,14 @@ def _real(directory: str) -> Path:
     return path
 
 
-def _source(place: Place, address: str) -> str:
-    """Return what can be fetched again from anywhere."""
-    if isinstance(place, Local):
-        return str(place.path)
-    if isinstance(place, Repository) and place.protocol == "file":
-        return url2pathname(urlsplit(place.url).path)
-    is_short = isinstance(place, Repository) and "://" not in address and place.protocol != "ssh"
-    return place.url if is_short else address.strip().strip("\"'<>").strip()
-
-
-def _take_local(place: Local, intake: Intake) -> str:
-    if place.path.is_dir():
-        copy_folder(place.path, intake)
-        return ""
-    if not place.path.is_file():
-        raise SkillLibraryError(f"{place.path} is neither a folder nor a file.")
-    return _take_file(place.path, intake, place.path.suffix.lower() == ".md")
-
-
-def _take_file(file: Path, intake: Intake, is_markdown: bool) -> str:
-    if is_markdown:
-        copy_file(file, intake)
-        return ""
-    if not is_zip(file):
-        raise SkillLibraryError(
-            "That is not a skill: give a folder, a .zip or .skill file, or a SKILL.md."
-        )
-    return unpack(file, intake)
-
-
-async def _in_thread(intake: Intake, work: Callable[[], _Result]) -> _Result:
-    """Run some work on a thread; when it is cancelled, wait until the thread has let go."""
-    running = asyncio.ensure_future(asyncio.to_thread(work))
-    try:
-        return await asyncio.shield(running)
-    except asyncio.CancelledError:
-        intake.stop()
-        await asyncio.wait((running,))
-        raise
-
-
-def _skill_in(kept: _Kept, folder: str) -> FoundSkill:
+def _skill_in(kept: Kept, folder: str) -> FoundSkill:
     for skill in kept.fetched.skills:
         if skill.folder == folder:
             return skill
     raise SkillLibraryError(f"There is no skill in {folder or 'the top folder'}.")
 
 
-def _same_skill(kept: _Kept, origin: Origin, name: str) -> FoundSkill:
+def _same_skill(kept: Kept, origin: Origin, name: str) -> FoundSkill:
     """Find what was installed once: at its place, or where its name is now."""
     skills = kept.fetched.skills
     by_place = [skill for skill in skills if skill.folder == origin.folder]
@@ -361,7 +261,7 @@ def _installed(place: Path) -> dict[str, Path]:
     if place.is_dir():
         for entry in sorted(place.iterdir()):
             found[entry.name.casefold()] = entry
-    for item in Scanner().scan(ScanPlace(place, "mine")):
+    for item in Scanner().scan(Place(place, "mine")):
         found.setdefault(item.skill.name.casefold(), Path(item.skill.directory))
     return found
 
@@ -380,10 +280,4 @@ def _disk_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise SkillLibraryError(_disk_words(error, [])) from error
-
-
-def _disk_words(error: OSError, done: list[str]) -> str:
-    where = f" ({error.filename})" if error.filename else ""
-    words = f"The disk did not take it: {error.strerror or error}{where}."
-    return f"{words} Installed before that: {', '.join(done)}." if done else words
+        raise SkillLibraryError(disk_words(error)) from error

@@ -14,6 +14,7 @@ from desktop_agent.core.skill_install import SkillLibraryError
 from desktop_agent.engine.containment import is_within
 
 # The folders of skills that belong to a workspace; a home's own belong to other apps.
+_INCOMING, _OUTGOING = ".skill-incoming-", ".skill-outgoing-"
 _FOLDERS = ((".agents", "skills"), (".claude", "skills"))
 
 
@@ -30,8 +31,9 @@ class Shelf:
         `replaced` is kept among the removed ones. Raises OSError; then nothing has changed.
         """
         self.place.mkdir(parents=True, exist_ok=True)
+        self._recover()
         target = replaced or self.place / name
-        staged = self._beside("incoming")
+        staged = self._beside(_INCOMING, name)
         try:
             _copy(source, staged)
             if replaced is None:
@@ -47,7 +49,8 @@ class Shelf:
 
     def take(self, directory: Path) -> Path:
         """Move a skill among the removed ones; return where it is kept. Raises OSError."""
-        aside = self._beside("outgoing")
+        self._recover()
+        aside = self._beside(_OUTGOING, directory.name)
         directory.rename(aside)
         try:
             return self._keep(aside, directory.name)
@@ -56,7 +59,7 @@ class Shelf:
             raise
 
     def _swap(self, staged: Path, target: Path) -> None:
-        aside = self._beside("outgoing")
+        aside = self._beside(_OUTGOING, target.name)
         target.rename(aside)
         try:
             staged.rename(target)
@@ -65,8 +68,21 @@ class Shelf:
             raise
         self._keep(aside, target.name)
 
-    def _beside(self, word: str) -> Path:
-        return self.place.parent / f".{word}-{secrets.token_hex(6)}"
+    def _beside(self, word: str, name: str) -> Path:
+        return self.place.parent / f"{word}{secrets.token_hex(6)}-{name}"
+
+    def _recover(self) -> None:
+        """Finish what a killed app left half done: a skill is in place, or among the removed."""
+        for left in self.place.parent.glob(f"{_INCOMING}*"):
+            remove_tree(left)
+        for left in self.place.parent.glob(f"{_OUTGOING}*"):
+            if left.is_symlink() or not left.is_dir():
+                continue  # not of our making
+            name = left.name.removeprefix(_OUTGOING).partition("-")[2]
+            if name and not os.path.lexists(self.place / name):
+                left.rename(self.place / name)
+            else:
+                self._keep(left, name or "skill")
 
     def _keep(self, folder: Path, name: str) -> Path:
         self._removed.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -75,7 +91,7 @@ class Shelf:
             folder.rename(kept)
         except OSError:
             # Another disk: a copy under another name first, so that it is whole or not there.
-            copied = self._removed / f".incoming-{secrets.token_hex(6)}"
+            copied = self._removed / f"{_INCOMING}{secrets.token_hex(6)}"
             try:
                 shutil.copytree(folder, copied, symlinks=True)
                 copied.rename(kept)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+import time
 from pathlib import Path
 
 import pytest
@@ -401,4 +402,129 @@ async def test_a_skill_without_a_description_is_shown_and_not_installed(
     with pytest.raises(SkillLibraryError, match="bad can't be installed"):
         await library.install(fetched.id, ["bad", "good"], target="mine")
     assert not home.mine.exists()
+    await library.close()
+
+
+async def test_what_a_killed_app_left_half_done_is_finished_by_the_next_change(
+    tmp_path: Path, home: Home
+) -> None:
+    repo = make_repository(tmp_path / "repo", TWO)
+    library = home.library()
+    fetched = await library.fetch(str(repo.path))
+    await library.install(fetched.id, ["skills/alpha"], target="mine")
+    beside = home.mine.parent
+    (home.mine / "alpha").rename(beside / ".skill-outgoing-0a1b2c-alpha")
+    write_files(beside / ".skill-incoming-0a1b2c-alpha", {"SKILL.md": "half"})
+    elsewhere = write_files(tmp_path / "elsewhere", {"key": "secret"})
+    (elsewhere / "key").chmod(0o600)
+    (beside / ".skill-incoming-link").symlink_to(elsewhere)
+    (beside / ".skill-outgoing-0-link").symlink_to(elsewhere / "key")
+    before = snapshot(elsewhere)
+    await library.install(fetched.id, ["skills/beta"], target="mine")
+    assert sorted(path.name for path in home.mine.iterdir()) == ["alpha", "beta"]
+    assert not any(path.is_dir() and not path.is_symlink() for path in beside.glob(".skill-*"))
+    assert snapshot(elsewhere) == before
+    await library.close()
+
+
+async def test_an_installation_that_the_disk_refuses_leaves_all_as_it_was(
+    tmp_path: Path, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo = make_repository(tmp_path / "repo", TWO)
+    library = home.library()
+    fetched = await library.fetch(str(repo.path))
+    both = ["skills/alpha", "skills/beta"]
+    await library.install(fetched.id, both[:1], target="mine")
+    before = snapshot(home.top)
+    real = Path.rename
+
+    def refuse(path: Path, target: Path) -> Path:
+        if "incoming" in path.name:
+            raise OSError(28, "No space left on device", str(target))
+        return real(path, target)
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    with pytest.raises(SkillLibraryError, match="The disk did not take it: No space left"):
+        await library.install(fetched.id, both, target="mine", replace=True)
+    with pytest.raises(SkillLibraryError, match="No space left"):
+        await library.install(fetched.id, both[1:], target="mine")
+    assert snapshot(home.top) == before
+    assert len(home.changes) == 1
+    await library.close()
+
+
+async def test_removing_across_disks_is_whole_or_not_at_all(
+    tmp_path: Path, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo = make_repository(tmp_path / "repo", TWO)
+    library = home.library()
+    fetched = await library.fetch(str(repo.path))
+    await library.install(fetched.id, ["skills/alpha", "skills/beta"], target="mine")
+    real = Path.rename
+
+    def other_disk(path: Path, target: Path) -> Path:
+        if home.removed in target.parents and home.removed not in path.parents:
+            raise OSError(18, "Invalid cross-device link")
+        return real(path, target)
+
+    monkeypatch.setattr(Path, "rename", other_disk)
+    await library.remove(str(home.mine / "alpha"))
+    (kept,) = home.removed.iterdir()
+    assert (kept / "scripts/count.py").is_file()
+    monkeypatch.setattr("shutil.copytree", lambda *_, **__: (_ for _ in ()).throw(OSError(28, "x")))
+    with pytest.raises(SkillLibraryError):
+        await library.remove(str(home.mine / "beta"))
+    assert (home.mine / "beta/SKILL.md").is_file()
+    await library.close()
+
+
+async def test_only_what_was_left_out_of_skills_is_told(tmp_path: Path, home: Home) -> None:
+    folder = write_files(tmp_path / "loose", {**TWO, "docs/a.md": "a"})
+    (folder / "docs/link").symlink_to(folder)
+    (folder / "skills/alpha/link").symlink_to(folder)
+    library = home.library()
+    fetched = await library.fetch(str(folder))
+    assert fetched.skipped == ("skills/alpha/link was left out: it is a link.",)
+    await library.close()
+
+
+async def test_a_skill_that_nobody_committed_is_not_found_and_that_is_said(
+    tmp_path: Path, home: Home
+) -> None:
+    repo = make_repository(tmp_path / "repo", {"README.md": "x"})
+    write_files(repo.path, {"skills/alpha/SKILL.md": skill_text("alpha")})
+    library = home.library()
+    with pytest.raises(SkillLibraryError, match="only what is committed counts"):
+        await library.fetch(str(repo.path))
+    assert len((await library.fetch(str(repo.path / "skills"))).skills) == 1
+    await library.close()
+
+
+async def test_an_update_that_is_not_wanted_is_thrown_away(tmp_path: Path, home: Home) -> None:
+    repo = make_repository(tmp_path / "repo", TWO)
+    library = home.library()
+    fetched = await library.fetch(str(repo.path))
+    await library.install(fetched.id, ["skills/alpha"], target="mine")
+    repo.commit({"skills/alpha/SKILL.md": skill_text("alpha", "Newer.")})
+    update = await library.check_update(str(home.mine / "alpha"))
+    assert update is not None
+    await library.discard(update.id)
+    with pytest.raises(SkillLibraryError, match="Fetch it again"):
+        await library.update(update.id)
+    assert "Newer" not in (home.mine / "alpha/SKILL.md").read_text()
+    await library.close()
+
+
+async def test_a_hundred_skills_are_installed_beside_a_thousand_in_a_moment(
+    tmp_path: Path, home: Home
+) -> None:
+    for number in range(1_000):
+        write_files(home.mine / f"own-{number}", {"SKILL.md": skill_text(f"own-{number}")})
+    many = {f"s{n}/SKILL.md": skill_text(f"s{n}") for n in range(100)}
+    library = home.library()
+    began = time.process_time()
+    fetched = await library.fetch(str(write_files(tmp_path / "many", many)))
+    names = [skill.folder for skill in fetched.skills]
+    assert len(await library.install(fetched.id, names, target="mine")) == 100
+    assert time.process_time() - began < 10
     await library.close()

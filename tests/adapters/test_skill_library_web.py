@@ -200,6 +200,42 @@ async def test_a_fetch_that_is_given_up_ends_git_and_leaves_nothing(
     await library.close()
 
 
+async def test_without_git_the_forges_zip_of_a_repository_is_taken(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    body = zipped({**TWO, "two-main/other/gamma/SKILL.md": skill_text("gamma")}, b"c" * 40)
+    routes = {
+        "/team/two/archive/HEAD.zip": _zip(body),
+        "/team/two/archive/main.zip": _zip(body),
+        "/group/two/-/archive/main/archive.zip": _zip(body),
+    }
+    library = home.library()
+    async with serve(routes) as server:
+        whole = await library.fetch(f"{server.url}/team/two.git")
+        part = await library.fetch(f"{server.url}/group/two/-/tree/main/skills")
+        one = await library.fetch(f"{server.url}/team/two/blob/main/skills/beta/SKILL.md")
+        with pytest.raises(SkillLibraryError, match="Git is not installed"):
+            await library.fetch(f"{server.url}/team/none")
+        assert [s.folder for s in whole.skills] == ["other/gamma", "skills/alpha", "skills/beta"]
+        assert [s.folder for s in part.skills] == ["skills/alpha", "skills/beta"]
+        assert [s.folder for s in one.skills] == ["skills/beta"]
+        assert whole.commit == "c" * 40
+        await library.install(part.id, ["skills/alpha"], target="mine")
+        assert await library.check_update(str(home.mine / "alpha")) is None
+    await library.close()
+
+
+async def test_an_address_that_gives_a_zip_without_saying_so_is_taken_too(home: Home) -> None:
+    library = home.library()
+    async with serve({"/download": _zip(zipped(TWO))}) as server:
+        fetched = await library.fetch(f"{server.url}/download")
+        assert len(fetched.skills) == 2
+        with pytest.raises(SkillLibraryError, match="no git repository at that address"):
+            await library.fetch(f"{server.url}/nothing")
+    await library.close()
+
+
 def _processes_of(word: str) -> list[str]:
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
