@@ -347,15 +347,21 @@ def team() -> SessionOpened:
     """Seven subagents in every state."""
     spawn = _call(20, "spawn", description="explorer", prompt="Find callers")
     asks_parent = (
-        "[Question from tester (sa_1): Which currency?] "
+        "[Question from tester (sa_1)] Which currency?\n"
         'It waits for answer_child(agent_id: "sa_1", answer: "…").'
+    )
+    report = (
+        "[Report from grep callers (sa_3): completed]\nNine callers, all in src/webhooks and "
+        "src/cli.\n\nThe one in deliver.py catches the error itself."
     )
     return _opened(
         *_ASKED,
         *_ran(spawn, None),
         _says(6, "Three of them look at different parts. I wait for what they find."),
         *_told(7, asks_parent, sender="sa_1"),
-        *_told(8, "[Report of grep callers (sa_3): completed] 9 callers.", sender="sa_3"),
+        *_told(8, report, sender="sa_3"),
+        *_told(9, "[The user told explorer (sa_2): Skip the vendored copies.]", sender="user"),
+        BudgetReached(MAIN, MAIN, Spent(0.51), Budget(cost=0.5)),
         agents=_team(),
         lists=(tasks(),),
     )

@@ -9,6 +9,11 @@ from desktop_agent.core.events import Happening, QuestionAnswered, QuestionAsked
 from desktop_agent.core.ids import AgentId, QuestionId
 from desktop_agent.core.questions import Question
 
+SKIPPED = (
+    "The person skipped this question. Decide it yourself where that is safe, or go on with what "
+    "does not depend on it."
+)
+
 
 class Questions:
     """Open questions by id. Futures never leave the engine loop."""
@@ -36,7 +41,7 @@ class Questions:
         finally:
             self._waiting.pop(question.id, None)
             emit(QuestionAnswered(agent_id, question.id, reply, by))
-        return reply
+        return reply if reply.strip() else SKIPPED
 
     def answer(self, question_id: QuestionId, text: str, *, by: str = "user") -> None:
         """Settle a question; the first answer wins. `by` is `user` or an agent's id."""

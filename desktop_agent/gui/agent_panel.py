@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
 from desktop_agent.core.agents import AgentInfo
@@ -54,6 +55,9 @@ _OF_NOTES = (
     | QuestionAsked
     | QuestionAnswered
 )
+
+_TOP = 10
+_ASKS_SHARE = 0.4
 
 
 class AgentPanel(QWidget):
@@ -139,6 +143,7 @@ class AgentPanel(QWidget):
     def set_probe_result(self, agent_id: str, text: str) -> None:
         """Show what a probe or a question aside brought, or why it brought nothing."""
         question, _ = self._probes.get(agent_id, ("", ""))
+        text = text.removeprefix(f"probe {agent_id} · ")  # it stands under its name
         self._probes[agent_id] = (question, text.strip() or self.tr("It gave no answer."))
         self._show_strip()
 
@@ -146,6 +151,15 @@ class AgentPanel(QWidget):
         """Mark an agent, as when its transcript is shown."""
         self.tree.flush()
         self.tree.select(agent_id)
+
+    def set_alone(self, is_alone: bool) -> None:
+        """Begin where the window's header does, with nothing above."""
+        self._column.setContentsMargins(0, _TOP if is_alone else 0, 0, 0)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave most of the height to the tree and the card."""
+        super().resizeEvent(event)
+        self.asks.set_room(round(self.height() * _ASKS_SHARE))
 
     def _open(self, opened: SessionOpened) -> None:
         self._session, self._main = opened.info.id, opened.info.main_agent
@@ -342,6 +356,7 @@ class AgentPanel(QWidget):
         inner.addWidget(self.strip)
         content = _Column()
         column = QVBoxLayout(content)
+        self._column = column
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(theme.space("s"))
         column.addWidget(self.asks)

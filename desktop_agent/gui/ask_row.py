@@ -10,7 +10,10 @@ from PySide6.QtWidgets import QCheckBox, QFrame, QLineEdit, QVBoxLayout, QWidget
 
 from desktop_agent.core.approvals import ApprovalRequest
 from desktop_agent.core.messages import CommandDisplay
+from desktop_agent.core.questions import Question
+from desktop_agent.gui.agent_rows import plain
 from desktop_agent.gui.asks import Ask
+from desktop_agent.gui.flow_layout import FlowLayout
 from desktop_agent.gui.plain_tips import plain_tip
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.transcript.decision_words import request_words
@@ -26,6 +29,7 @@ from desktop_agent.gui.widgets import (
 
 # The card in the transcript shows all of it.
 _EFFECT_LINES = 3
+_OPTIONS, _OPTION = 4, 30
 
 
 class AskRow(QFrame):
@@ -129,7 +133,27 @@ class AskRow(QFrame):
             answer.clicked.connect(self._answer)
             line = row(self._field, answer, spacing=6)
             line.setStretch(0, 1)
+            self._add_options(column)
             column.addLayout(line)
+
+    def _add_options(self, column: QVBoxLayout) -> None:
+        """Offer the first few answers as buttons; the card in the transcript has all."""
+        asked = self.ask.asked
+        options = asked.options[:_OPTIONS] if isinstance(asked, Question) else ()
+        if not options:
+            return
+        holder = QWidget(self)
+        flow = FlowLayout(holder, self._theme.space("xs"))
+        for option in options:
+            words = plain(option)
+            short = words if len(words) <= _OPTION else f"{words[: _OPTION - 1]}…"
+            button = TextButton(self._theme, short.replace("&", "&&"), parent=holder)
+            button.setObjectName("askOption")
+            button.setAccessibleName(words)
+            button.setToolTip(plain_tip(words) if short != words else "")
+            button.clicked.connect(lambda _=False, text=option: self.answered.emit(text))
+            flow.addWidget(button)
+        column.addWidget(holder)
 
     def _answer(self) -> None:
         text = self._field.text().strip()

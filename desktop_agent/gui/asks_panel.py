@@ -23,6 +23,7 @@ from desktop_agent.gui.widgets import Chip, PrimaryButton, TextButton, TextLabel
 ARM_S = 0.4
 _MAX_ROWS = 50
 _MAX_HEIGHT = 360
+_LEAST_HEIGHT = 150
 
 
 class AsksPanel(QWidget):
@@ -64,6 +65,10 @@ class AsksPanel(QWidget):
     def count(self) -> int:
         """How many wait in the session that is shown."""
         return len(self._shown)
+
+    def set_room(self, high: int) -> None:
+        """Scroll what is higher than this."""
+        self._area.set_highest(max(_LEAST_HEIGHT, min(high, _MAX_HEIGHT)))
 
     def focus_oldest(self) -> bool:
         """Give the oldest the focus; tell whether there is one."""

@@ -22,7 +22,7 @@ class PromptButton(QPushButton):
         super().__init__(parent)
         self.setObjectName("examplePrompt")
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
         self.words = TextLabel("", "")

@@ -22,6 +22,12 @@ class FittedArea(QScrollArea):
         content.setAutoFillBackground(False)
         content.installEventFilter(self)
 
+    def set_highest(self, highest: int) -> None:
+        """Scroll what is higher than this."""
+        if highest != self._highest:
+            self._highest = highest
+            self.fit()
+
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Follow the content when it needs more or less room."""
         if watched is self.widget() and event.type() == QEvent.Type.LayoutRequest:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QSizePolicy, QVBoxLayout, QWidget
 
-from desktop_agent.core.events import Event
+from desktop_agent.core.events import Event, ListChanged, SessionOpened
 from desktop_agent.gui.agent_panel import AgentPanel
 from desktop_agent.gui.side_panel import SidePanel
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import Separator
+
+_NO_LIMIT = 16_777_215
+# Of the height, for the tasks.
+_SHARE, _SHARE_ASKED = 0.5, 0.36
+_LAID_OUT_MS = 50
 
 
 class RightPanel(QFrame):
@@ -38,6 +44,13 @@ class RightPanel(QFrame):
             part.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
         self.tasks.filled.connect(lambda _: self._show_parts())
         self.agents.tree.filled.connect(lambda _: self._show_parts())
+        self.agents.asks_changed.connect(lambda _: self._share())
+        self.tasks.tasks.list.verticalScrollBar().rangeChanged.connect(lambda *_: self._share())
+        # The rows are laid out a little after they came.
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(_LAID_OUT_MS)
+        self._soon.timeout.connect(self._share)
         self._show_parts()
 
     @property
@@ -50,10 +63,34 @@ class RightPanel(QFrame):
         # What the main agent alone asks stands in its transcript; it opens no panel.
         return bool(self.agents.tree.rows)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Share the height anew."""
+        super().resizeEvent(event)
+        self._share()
+
+    def _share(self) -> None:
+        """Give the tasks what they need, up to half; less where the person is waited for."""
+        if not self._has_agents:
+            self.tasks.setMaximumHeight(_NO_LIMIT)
+            return
+        part = _SHARE_ASKED if self.agents.asks.count else _SHARE
+        least = self.tasks.minimumSizeHint().height()
+        high = max(least, round(self.height() * part))
+        self.tasks.setMaximumHeight(max(least, min(high, self._tasks_need())))
+
+    def _tasks_need(self) -> int:
+        shown = self.tasks.tasks.list
+        if not shown.isVisible():
+            return _NO_LIMIT  # the graph takes what it gets
+        around = self.tasks.height() - shown.height() + 2 * shown.frameWidth()
+        return around + shown.contentsSize().height()
+
     def apply(self, event: Event) -> None:
         """Follow the session that is shown."""
         self.tasks.apply(event)
         self.agents.apply(event)
+        if isinstance(event, SessionOpened | ListChanged):
+            self._soon.start()
 
     def _show_parts(self) -> None:
         # Without subagents the tasks' part stays, with its field for a first task.
@@ -61,4 +98,6 @@ class RightPanel(QFrame):
         self.tasks.setVisible(has_tasks)
         self.agents.setVisible(self._has_agents)
         self._line.setVisible(has_tasks and self._has_agents)
+        self.agents.set_alone(not has_tasks)
+        self._share()
         self.filled.emit(self.has_content)

@@ -23,12 +23,16 @@ class RoundButton(QAbstractButton):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFixedSize(self.sizeHint())
-        theme.changed.connect(self.update)
+        theme.changed.connect(self._fit)
 
     def sizeHint(self) -> QSize:
         """The circle and room for the ring."""
         side = self._theme.size("send") + 2 * _RING
         return QSize(side, side)
+
+    def _fit(self) -> None:
+        self.setFixedSize(self.sizeHint())
+        self.update()
 
     def enterEvent(self, event: QEnterEvent) -> None:
         """Show the hover colour."""
@@ -57,7 +61,8 @@ class RoundButton(QAbstractButton):
             painter.setPen(QPen(theme.color("accent"), 2))
             painter.drawEllipse(QRectF(self.rect()).adjusted(1, 1, -1, -1))
         token = "onAccent" if self.isEnabled() else "muted"
-        pixmap = theme.pixmap(self._icon, token, 18, self.devicePixelRatioF())
+        size = theme.icon_px(18)
+        pixmap = theme.pixmap(self._icon, token, size, self.devicePixelRatioF())
         corner = circle.center()
-        painter.drawPixmap(round(corner.x() - 9), round(corner.y() - 9), pixmap)
+        painter.drawPixmap(round(corner.x() - size / 2), round(corner.y() - size / 2), pixmap)
         painter.end()

@@ -45,7 +45,8 @@ class SidePanel(QFrame):
         self._window: GraphWindow | None = None
         self.setObjectName("sidePanel")
         self.setAccessibleName(self.tr("Tasks"))
-        self.setFixedWidth(theme.size("right"))
+        theme.changed.connect(self._fit)
+        self._fit()
         self.tasks = TaskPanel(theme, self)
         self.graph = TaskGraph(theme, self)
         self._build()
@@ -56,6 +57,9 @@ class SidePanel(QFrame):
         self.tasks.filled.connect(self.filled)
         self.tasks.selected.connect(self.graph.select)
         self.graph.selected.connect(self.tasks.select)
+
+    def _fit(self) -> None:
+        self.setFixedWidth(self._theme.size("right"))
 
     @property
     def is_empty(self) -> bool:

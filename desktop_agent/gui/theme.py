@@ -22,7 +22,9 @@ _LATER_FONTS = ("Inter-Italic.otf", "JetBrainsMono-Regular.ttf", "JetBrainsMono-
 # Set on an application that was made with this style: to be told takes Qt a moment.
 HAS_STYLE = "hasFusionStyle"
 # Heights that hold a line of text grow with the person's text size.
-_GROWING = {"row", "row2", "session_row", "section_row", "control", "diff_line", "header"}
+_GROWING = {"row", "row2", "session_row", "section_row", "control", "diff_line", "header", "send"}
+# These take a part of what the words in them take.
+_WIDENING = {"sidebar", "right", "center_min"}
 _SCHEMES = {"light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark}
 _MAX_PIXMAPS = 600
 
@@ -137,7 +139,7 @@ class Theme(QObject):
     def size(self, name: str) -> int:
         """Return a measure by its name; heights of rows and controls follow the text size."""
         pixels = int(self._tokens["size"][name])
-        if name == "sidebar" and self._text_scale > 100:
+        if name in _WIDENING and self._text_scale > 100:
             return round(pixels * (1 + (self._text_scale - 100) / 250))
         if name in _GROWING and self._text_scale > 100:
             return round(pixels * self._text_scale / 100)

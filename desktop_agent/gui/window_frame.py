@@ -22,15 +22,14 @@ from desktop_agent.gui.sidebar import Sidebar
 from desktop_agent.gui.theme import Theme
 
 _DRAWER_BELOW = 820
-_SIDE_DRAWER_BELOW = 1100
 _COMPOSER_EXTRA = 48  # the composer stands this much outside the column of text
 
 
 class WindowFrame(QWidget):
     """Below 820 pixels the sidebar is a drawer over the rest, closed by a click beside it.
 
-    So is the panel at the far side below 1,100 pixels; it is there only when it has something
-    to show.
+    So is the panel at the far side below 1,100 pixels, at the normal text size; it is there
+    only when it has something to show.
     """
 
     sidebar_toggled = Signal(bool)
@@ -68,6 +67,7 @@ class WindowFrame(QWidget):
         column.addWidget(self._bottom)
         self.header.sidebar_button.clicked.connect(self.toggle_sidebar)
         self.header.side_button.clicked.connect(self.toggle_side)
+        theme.changed.connect(self._place)
 
     @property
     def is_narrow(self) -> bool:
@@ -93,7 +93,9 @@ class WindowFrame(QWidget):
     @property
     def has_side_drawer(self) -> bool:
         """Whether the panel at the far side is a drawer now."""
-        return self.width() < _SIDE_DRAWER_BELOW
+        # Where both panels would leave the conversation too little for its text.
+        beside = self.sidebar.width() + self._theme.size("right")
+        return self.width() < beside + self._theme.size("center_min")
 
     def add_bar(self, bar: QWidget) -> None:
         """Take a bar that stands right below the header."""

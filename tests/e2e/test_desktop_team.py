@@ -61,7 +61,8 @@ class Team:
         """Wait for the n-th request of one of them."""
         with self._changed:
             is_met = self._changed.wait_for(lambda: len(self.requests[who]) >= count, SECONDS)
-            assert is_met, f"{who} made {len(self.requests[who])} requests, not {count}"
+            made = {name: len(requests) for name, requests in self.requests.items()}
+            assert is_met, f"{who} did not make its request {count}: {made}"
             return self.requests[who][count - 1]
 
 

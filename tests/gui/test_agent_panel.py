@@ -626,7 +626,7 @@ def test_a_probe_is_quoted_under_its_own_agent(panel, qtbot) -> None:
     with qtbot.waitSignal(panel.probe_requested):
         button(panel, "steer-probe").click()
     panel.set_probe_result(ONE, "probe sa_1 · running · 3 tools")
-    assert panel.strip.quote._text.text() == "probe sa_1 · running · 3 tools"
+    assert panel.strip.quote._text.text() == "running · 3 tools"
     panel.select(TWO)
     assert panel.strip.quote.isHidden()
     panel.select(ONE)

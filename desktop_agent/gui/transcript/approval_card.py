@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt, Signal
@@ -16,6 +16,8 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QMenu, QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_agent.core.approvals import AllowAlways, AllowOnce, Decision, Deny, Edited
+from desktop_agent.core.events import SessionOpened
+from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import CommandDisplay, DiffDisplay
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.transcript.approval_forms import EditForm, RefuseForm
@@ -56,14 +58,25 @@ class Asker:
     folder: str = ""
 
 
+def asker_of(
+    item: ApprovalItem, names: Mapping[AgentId, str], opened: SessionOpened | None
+) -> Asker:
+    """Return who asks; of a single agent nothing has to be said."""
+    name = names.get(item.request.agent_id, "") if len(names) > 1 else ""
+    info = opened.info if opened is not None else None
+    return Asker(name, info.id if info else "", info.workspace.root if info else "")
+
+
 class ApprovalCard(Card):
-    """Asks; `decided` carries the decision. It never takes the focus by itself.
+    """Asks; `decided` carries the decision, `all_allowed` is for all that wait of its kind.
+    It never takes the focus by itself.
 
     Keys and clicks count from 400 ms after it appeared. Enter allows only while the card
     itself has the focus; Esc asks for a refusal and its reason.
     """
 
     decided = Signal(object)
+    all_allowed = Signal()
 
     def __init__(
         self,
@@ -101,6 +114,11 @@ class ApprovalCard(Card):
     def has_draft(self) -> bool:
         """Whether the person has begun to write something into it."""
         return self._form is not None
+
+    def set_alike(self, count: int) -> None:
+        """Offer to allow so many at once; for fewer than two there is nothing to offer."""
+        self._all.setVisible(count > 1 and bool(self._request.rules))
+        self._all.set_text(self.tr("Allow all %n", "", count))
 
     def announce(self) -> None:
         """Tell a screen reader at once; the focus stays where it is."""
@@ -236,8 +254,13 @@ class ApprovalCard(Card):
         refuse.setObjectName("refuse")
         refuse.setToolTip(self.tr("Refuse, and say why if you like (Esc)"))
         refuse.clicked.connect(self._open_refusal)
+        self._all = TextButton(theme, "", "check-check")
+        self._all.setObjectName("allowAll")
+        self._all.setToolTip(self.tr("Allows once each request of this kind that waits here"))
+        self._all.clicked.connect(self._allow_all)
+        self._all.hide()
         strip = QWidget(self)
-        strip.setLayout(row(*shown, None, refuse))
+        strip.setLayout(row(*shown, self._all, None, refuse))
         for button in strip.findChildren(TextButton):
             button.setAutoDefault(False)
         return strip
@@ -267,6 +290,10 @@ class ApprovalCard(Card):
     @property
     def _can_answer(self) -> bool:
         return self.is_armed and not self._is_decided
+
+    def _allow_all(self) -> None:
+        if self._can_answer:
+            self.all_allowed.emit()
 
     def _open_editor(self) -> None:
         if not self._can_answer:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
+from desktop_agent.core.approvals import AllowOnce
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.transcript.approval_card import ApprovalCard, Asker
 from desktop_agent.gui.transcript.budget_card import BudgetCard
@@ -75,6 +76,7 @@ class CardFactory(QObject):
         self._theme = theme
         self._clocks = clocks
         self._unfolded: dict[str, bool] = {}
+        self.alike: Callable[[ApprovalItem], tuple[ApprovalItem, ...]] = lambda item: (item,)
         self.asker: Callable[[ApprovalItem], Asker] = lambda _item: Asker()
         self.silent_since = 0.0
 
@@ -179,7 +181,13 @@ class CardFactory(QObject):
     def _approval_card(self, item: ApprovalItem, parent: QWidget) -> ApprovalCard:
         card = ApprovalCard(self._theme, item, self.asker(item), self._clocks.steady, parent)
         card.decided.connect(lambda decision: self.decided.emit(item.request.id, decision))
+        card.all_allowed.connect(lambda: self._allow(self.alike(item)))
+        card.set_alike(len(self.alike(item)))
         return card
+
+    def _allow(self, items: tuple[ApprovalItem, ...]) -> None:
+        for item in items:
+            self.decided.emit(item.request.id, AllowOnce())
 
     def _told_card(self, item: ToldItem | BudgetItem, parent: QWidget) -> Card:
         who = item.agent_id

@@ -245,6 +245,15 @@ def turn_item(event: TurnEnded, started_at: float) -> TurnItem:
     )
 
 
+def alike(waiting: Iterable[ApprovalItem], item: ApprovalItem) -> tuple[ApprovalItem, ...]:
+    """Return the requests that one glance can settle with this one: of its kind, itself included.
+
+    What is always asked, whatever the rules, is only ever settled by itself.
+    """
+    tool = item.request.call.name
+    return tuple(one for one in waiting if one.request.call.name == tool and one.request.rules)
+
+
 def key_of_call(items: Iterable[Item], call_id: str) -> str:
     """Return the key of a tool call's item; empty when it is not loaded."""
     for item in items:

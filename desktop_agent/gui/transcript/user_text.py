@@ -23,6 +23,10 @@ _SKILL_GAP = "  "
 def write_user_text(item: UserItem, writer: MarkdownWriter, styles: Styles) -> None:
     """Write the message into its bubble."""
     text = item.text[:_SHOWN_LIMIT]
+    if words := sender_words(item):
+        char = styles.text("caption", "semibold", "muted")
+        writer.new_block(styles.block("tight", bottom=4), char)
+        writer.cursor.insertText(words, char)
     if item.skills:
         _write_skills(item, writer, styles, bottom=6 if text else 0)
     if text or not (item.attachments or item.skills):
@@ -47,6 +51,12 @@ def write_user_text(item: UserItem, writer: MarkdownWriter, styles: Styles) -> N
         writer.cursor.insertText(words, char)
 
 
+def sender_words(item: UserItem) -> str:
+    """Say who speaks where it is an agent: the one that started this one."""
+    is_agent = item.sender.startswith(("ag_", "sa_"))
+    return translate("Transcript", "From the agent that started it") if is_agent else ""
+
+
 def text_width(item: UserItem, styles: Styles) -> int:
     """Return how wide the message would be without line breaks."""
     shown = [(line, "body") for line in item.text[:2_000].split("\n")]
@@ -55,6 +65,7 @@ def text_width(item: UserItem, styles: Styles) -> int:
     if item.skills:
         shown.append((_SKILL_GAP.join(f"  {name}  " for name in item.skills), "small"))
     shown.append((delivery_words(item), "caption"))
+    shown.append((sender_words(item), "caption"))
     return (
         max(
             ceil(QFontMetricsF(styles.text(size).font()).horizontalAdvance(line))

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from desktop_agent.core.events import Event, Happening, SessionOpened
 from desktop_agent.gui.theme import Theme
-from desktop_agent.gui.transcript.approval_card import ApprovalCard, Asker
+from desktop_agent.gui.transcript.approval_card import ApprovalCard, Asker, asker_of
 from desktop_agent.gui.transcript.browser import TranscriptBrowser
 from desktop_agent.gui.transcript.card_factory import CardFactory, Clocks
 from desktop_agent.gui.transcript.card_layer import CardLayer
@@ -23,6 +23,7 @@ from desktop_agent.gui.transcript.items import (
     ApprovalItem,
     Item,
     UserItem,
+    alike,
     key_of_call,
     last_answer,
 )
@@ -78,6 +79,7 @@ class TranscriptView(QWidget):
         self.browser = TranscriptBrowser(theme, self)
         self._factory = CardFactory(theme, self._clocks, self)
         self._factory.asker = self._asker_of
+        self._factory.alike = lambda item: alike(self._asked, item)
         self.cards = CardLayer(self.browser, self._factory, self.column)
         self.page = Page(
             self.browser.document(), Styles(theme), self.cards.measure, self._factory.words
@@ -144,10 +146,7 @@ class TranscriptView(QWidget):
 
     def focus_oldest_approval(self) -> bool:
         """Scroll to the approval that has waited longest and give it the focus."""
-        open_ones = self._transcript.waiting() if self._transcript is not None else ()
-        if not open_ones:
-            return False
-        return self._show_card(open_ones[0].key)
+        return bool(self._asked) and self._show_card(self._asked[0].key)
 
     def show_call(self, call_id: str) -> bool:
         """Scroll to a tool call and give its card the focus; False when it is not loaded."""
@@ -204,9 +203,7 @@ class TranscriptView(QWidget):
         factory.wished.connect(self.wished)
         factory.path_activated.connect(self.open_path_requested)
         factory.earlier_requested.connect(self._on_earlier_requested)
-        factory.text_requested.connect(
-            lambda title, text: show_text(self._theme, title, text, self)
-        )
+        factory.text_requested.connect(lambda *what: show_text(self._theme, *what, self))
         self.cards.resized.connect(self._on_card_resized)
         self.browser.resized.connect(self._on_browser_resized)
         self.browser.anchorClicked.connect(self._on_link)
@@ -240,10 +237,8 @@ class TranscriptView(QWidget):
         return card is not None
 
     def _asker_of(self, item: ApprovalItem) -> Asker:
-        info = self._opened.info if self._opened is not None else None
         names = self._transcript.agent_names if self._transcript is not None else {}
-        name = names.get(item.request.agent_id, "") if len(names) > 1 else ""
-        return Asker(name, info.id if info else "", info.workspace.root if info else "")
+        return asker_of(item, names, self._opened)
 
     def _grow_only(self, changed: set[str]) -> bool:
         """Show more text of an answer that is there already; False if more has to change."""
@@ -283,8 +278,16 @@ class TranscriptView(QWidget):
         silent = self._clocks.wall() - self._last_event_at
         return transcript.is_writing and silent >= _SILENT_S
 
+    @property
+    def _asked(self) -> tuple[ApprovalItem, ...]:
+        return self._transcript.waiting() if self._transcript is not None else ()
+
     def _after_events(self) -> None:
-        waiting = self._transcript.waiting() if self._transcript is not None else ()
+        waiting = self._asked
+        for item in waiting:
+            card = self.cards.cards.get(item.key)
+            if isinstance(card, ApprovalCard):
+                card.set_alike(len(alike(waiting, item)))
         if len(waiting) > self._waiting:
             card = self.cards.cards.get(waiting[len(waiting) - 1].key)
             if isinstance(card, ApprovalCard) and self.isVisible():

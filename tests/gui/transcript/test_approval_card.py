@@ -295,3 +295,41 @@ def test_the_oldest_of_several_is_focused_first(view, clock):
     card = view.cards.cards["rq_1"]
     assert card.hasFocus()
     assert view.rect().intersects(card.geometry())
+
+
+def several(view, *tools, **more):
+    calls = [call(number, tool) for number, tool in enumerate(tools)]
+    asked = [needs(one, number, **more) for number, one in enumerate(calls)]
+    view.open(opened(begins(), says(1, "I will.", *calls), *asked, status="running"))
+    return [view.cards.cards[f"rq_{number}"] for number in range(len(tools))]
+
+
+def test_several_of_one_kind_are_allowed_with_one_click(view, qtbot, clock):
+    cards = several(view, "shell", "shell", "write", "shell")
+    clock.now += 1
+    named = [button(card, "allowAll") for card in cards]
+    assert [one.isVisible() for one in named] == [True, True, False, True]
+    assert named[0].accessibleName() == "Allow all 3"
+    decided = []
+    view.decided.connect(lambda request, decision: decided.append((request, decision)))
+    qtbot.mouseClick(named[3], LEFT)
+    assert decided == [(f"rq_{number}", AllowOnce()) for number in (0, 1, 3)]
+    view.apply(
+        [ApprovalResolved(AGENT, "rq_0", AllowOnce()), ApprovalResolved(AGENT, "rq_1", AllowOnce())]
+    )
+    assert not button(view.cards.cards["rq_3"], "allowAll").isVisible()
+
+
+def test_what_no_rule_may_cover_is_never_allowed_in_one_go(view):
+    cards = several(view, "write", "write", rules=())
+    assert not any(button(card, "allowAll").isVisible() for card in cards)
+
+
+def test_two_requests_for_the_same_file_are_two_decisions(view, qtbot, clock):
+    display = DiffDisplay("a.py", PATCH, 1, 1)
+    cards = several(view, "edit", "edit", display=display)
+    clock.now += 1
+    with qtbot.waitSignal(view.decided) as hit:
+        qtbot.mouseClick(button(cards[0], "allowOnce"), LEFT)
+    assert hit.args == ["rq_0", AllowOnce()]
+    assert cards[1].isEnabled()

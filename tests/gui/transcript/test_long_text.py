@@ -35,7 +35,13 @@ def written_at_once(answer, text, *, is_live=False):
 
 @pytest.mark.parametrize(
     "text",
-    [LINE, WORDS * 800, f"Begin.\n\n{WORDS * 800}\n\nEnd.", FULL * 100, "```python\n" + "x = 1\n" * 2_000],
+    [
+        LINE,
+        WORDS * 800,
+        f"Begin.\n\n{WORDS * 800}\n\nEnd.",
+        FULL * 100,
+        "```python\n" + "x = 1\n" * 2_000,
+    ],
     ids=["line", "prose", "between", "mixed", "code"],
 )
 def test_no_answer_is_written_at_once_for_longer_than_a_frame(answer, theme, text):

@@ -1,0 +1,92 @@
+"""What a careful eye would send back: words that are cut, panels that crowd each other out."""
+
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from desktop_agent.gui.composer import Composer
+from desktop_agent.gui.empty_session import EmptySession
+from desktop_agent.gui.right_panel import RightPanel
+from desktop_agent.gui.window_frame import WindowFrame
+from tests import gallery_story as story
+
+
+@pytest.fixture
+def scaled(theme):
+    """Set the text size; it is the normal one again afterwards."""
+
+    def scale(percent):
+        theme.configure("light", percent, True)
+
+    yield scale
+    theme.configure("light", 100, True)
+
+
+@pytest.mark.parametrize("percent", [100, 200])
+@pytest.mark.parametrize("width", [420, 900])
+def test_example_prompts_show_all_their_words(qtbot, theme, scaled, percent, width):
+    scaled(percent)
+    page = EmptySession(theme)
+    qtbot.addWidget(page)
+    page.resize(width, 900)
+    page.show()
+    qtbot.waitExposed(page)
+    page._show(("a.py",))
+    QApplication.processEvents()
+    for button in page._buttons:
+        words = button.words
+        assert words.height() >= words.heightForWidth(words.width())
+        assert button.contentsRect().contains(words.geometry())
+
+
+@pytest.fixture
+def panel(qtbot, theme):
+    one = RightPanel(theme)
+    qtbot.addWidget(one)
+    one.resize(348, 900)
+    one.show()
+    qtbot.waitExposed(one)
+    return one
+
+
+def test_tasks_take_no_more_room_than_they_need_beside_subagents(panel, qtbot):
+    panel.apply(story.team())
+    panel.agents.tree.flush()
+    qtbot.waitUntil(lambda: panel.tasks.height() == panel._tasks_need() < 450)
+    assert panel.agents.height() > 450
+
+
+def test_what_waits_for_the_person_gets_the_room(panel, qtbot):
+    panel.apply(story.team())
+    for event in story.asks():
+        panel.apply(event)
+    panel.agents.tree.flush()
+    qtbot.waitUntil(lambda: panel.tasks.height() <= 0.37 * panel.height())
+    assert panel.agents.asks.height() < panel.agents.height() // 2
+
+
+def test_a_panel_of_subagents_alone_begins_in_line_with_the_header(panel, theme):
+    panel.apply(story.crowd())
+    panel.agents.tree.flush()
+    QApplication.processEvents()
+    title = panel.agents.tree.summary
+    middle = title.mapTo(panel, title.rect().center()).y()
+    assert abs(middle - theme.size("header") // 2) <= 4
+
+
+def test_with_large_text_the_far_panel_is_wider_and_makes_room_as_a_drawer(qtbot, theme, scaled):
+    frame = WindowFrame(theme)
+    qtbot.addWidget(frame)
+    frame.resize(1440, 900)
+    assert not frame.has_side_drawer
+    normal = theme.size("right")
+    scaled(200)
+    assert theme.size("right") > normal
+    assert frame.has_side_drawer
+
+
+def test_the_send_button_grows_with_the_text(qtbot, theme, scaled):
+    composer = Composer(theme)
+    qtbot.addWidget(composer)
+    normal = composer._bar.send.width()
+    scaled(200)
+    assert composer._bar.send.width() > normal * 1.5
