@@ -59,7 +59,7 @@ _COMPLAINTS = (
     ("could not read username", "{private}"),
     ("terminal prompts disabled", "{private}"),
     ("authentication failed", "{private}"),
-    ("couldn't find remote ref head", "That repository is empty."),
+    ("couldn't find remote ref head", "That repository is empty, or there is none at that address."),
     ("not our ref", "There is no such commit in that repository. Check the address."),
     ("couldn't find remote ref", "There is no such commit in that repository. Check the address."),
     ("repository not found", "{missing}"),
@@ -68,12 +68,17 @@ _COMPLAINTS = (
     ("not a git repository", "{missing}"),
     ("failed to connect", "{host} can't be reached. Check the address and your connection."),
     ("certificate", "{host} can't prove that it is {host}. Nothing was fetched."),
-    ("not allowed", "{host} sends on to an address that is not encrypted. Nothing was fetched."),
+    ("not allowed", "{elsewhere}"),
+    ("not supported or disabled", "{elsewhere}"),
+    ("is this a git repository", "{missing}"),
+    ("returned error: 403", "{private}"),
+    ("requested url returned error", "{host} answered with an error. Try again later."),
 )  # fmt: skip
 _PRIVATE = (
     "{host} asks for a sign-in: the repository is private, or there is none at that address. "
     "Use its ssh address, or download it and give the folder."
 )
+_ELSEWHERE = "{host} sends on to an address that is not encrypted. Nothing was fetched."
 _MISSING = "There is no git repository at that address, or it is private. Check the address."
 
 
@@ -241,6 +246,7 @@ def _words(complaint: str, host: str) -> str:
     for part, words in _COMPLAINTS:
         if part in lowered:
             whole = words.replace("{private}", _PRIVATE).replace("{missing}", _MISSING)
+            whole = whole.replace("{elsewhere}", _ELSEWHERE)
             return whole.replace("{host}", name)
     lines = [line for line in complaint.splitlines() if line.startswith(("fatal:", "error:"))]
     said = (lines or complaint.splitlines() or ["nothing"])[0]

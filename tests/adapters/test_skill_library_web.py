@@ -83,6 +83,40 @@ async def test_a_repository_is_fetched_over_http_with_the_commit_pinned(
     await library.close()
 
 
+async def test_a_git_server_that_asks_sends_elsewhere_or_breaks_is_told_in_words(
+    tmp_path: Path, home: Home
+) -> None:
+    make_repository(tmp_path / "secret", {"alpha/SKILL.md": skill_text("alpha")})
+
+    async def sign_in(_: web.Request) -> web.Response:
+        return web.Response(status=401, headers={"WWW-Authenticate": 'Basic realm="x"'})
+
+    async def page(_: web.Request) -> web.Response:
+        return web.Response(text="<html>Hello</html>", content_type="text/html")
+
+    routes = {
+        "/private/info/refs": sign_in,
+        "/ftp/info/refs": _to("ftp://127.0.0.1/team/info/refs"),
+        "/file/info/refs": _to(f"file://{tmp_path}/secret/info/refs"),
+        "/broken/info/refs": lambda _: status(500, {}),
+        "/page/info/refs": page,
+        "/empty/info/refs": lambda _: status(200, {}),
+    }
+    library = home.library()
+    async with serve(routes) as server:
+        for name, words in {
+            "private": "asks for a sign-in",
+            "ftp": "Nothing was fetched",
+            "file": "Nothing was fetched",
+            "broken": "answered with an error",
+            "page": "there is none at that address",
+            "empty": "is empty",
+        }.items():
+            with pytest.raises(SkillLibraryError, match=words):
+                await library.fetch(f"{server.url}/{name}")
+    await library.close()
+
+
 async def test_a_skill_md_on_the_web_is_a_skill(home: Home) -> None:
     async def text(_: web.Request) -> web.Response:
         return web.Response(text=skill_text("alpha"))
