@@ -36,9 +36,13 @@ def test_the_wheel_holds_the_resources_and_no_tests(wheel: Path) -> None:
         "desktop_agent/_resources/icons/folder.svg",
         "desktop_agent/_resources/icons/LICENSE",
         "desktop_agent/_resources/fonts/Inter-LICENSE.txt",
+        "desktop_agent/_skills/pdf/SKILL.md",
+        "desktop_agent/_skills/pdf/scripts/pdf.py",
+        "desktop_agent/_skills/code-review/references/what-goes-wrong.md",
     ):
         assert needed in names
     assert not [name for name in names if name.startswith(("tests/", "scripts/", ".venv/"))]
+    assert not [name for name in names if name.endswith((".pyc", ".gitkeep"))]
 
 
 def test_an_installed_wheel_finds_its_resources(wheel: Path, tmp_path: Path) -> None:
