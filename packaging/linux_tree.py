@@ -73,7 +73,8 @@ def _forget_build_paths(program: Path) -> None:
 
 def _lay_out_menu(build: Build, share: Path) -> None:
     linux = HERE / "linux"
-    _copy(linux / "desktop-agent.desktop", share / "applications/desktop-agent.desktop")
+    for name in ("desktop-agent.desktop", "with-desktop-agent.desktop"):
+        _copy(linux / name, share / "applications" / name)
     _copy(linux / "servicemenu.desktop", share / "kio/servicemenus/desktop-agent.desktop")
     action = share / "file-manager/actions/desktop-agent.desktop"
     _copy(linux / "file-manager-action.desktop", action)
