@@ -22,7 +22,7 @@ from desktop_agent.core.events import (
     StepEnded,
     ToolOutput,
 )
-from desktop_agent.core.ids import AgentId, NoteId, SessionId, new_note_id
+from desktop_agent.core.ids import AgentId, NoteId, new_note_id
 from desktop_agent.core.notes import Delivery, Note
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.settings import Settings
@@ -30,6 +30,7 @@ from desktop_agent.gui.composer_bar import ComposerBar, SendState
 from desktop_agent.gui.composer_frame import ComposerFrame
 from desktop_agent.gui.composer_input import ComposerInput
 from desktop_agent.gui.draft import Draft
+from desktop_agent.gui.drafts import Drafts
 from desktop_agent.gui.model_words import own_name
 from desktop_agent.gui.note_ledger import NoteLedger, NoteRow
 from desktop_agent.gui.note_strip import NoteStrip
@@ -73,12 +74,12 @@ class Composer(QWidget):
         self._sends_when_read: bool | None = None
         # Sent, but not on disk as far as is known: by note, whose it is and its session's draft.
         self._unconfirmed: dict[NoteId, tuple[AgentId | None, Draft, Note]] = {}
-        self._drafts: dict[tuple[SessionId, AgentId] | None, Draft] = {}
+        self._drafts = Drafts(self)
         self.setObjectName("composerArea")
         self._make_parts()
         self._lay_out()
         self._connect()
-        self._draft = self._draft_of(None)
+        self._draft = self._drafts.first
         self._input.open_draft(self._draft, "")
         self.set_settings(self._settings)
 
@@ -223,7 +224,7 @@ class Composer(QWidget):
         self._has_asked_stop = False
         self._dollars = opened.info.usage.cost
         self._tokens = opened.info.context_tokens
-        self._draft = self._draft_of((opened.info.id, opened.info.main_agent))
+        self._draft = self._drafts.open(opened.info.id, opened.info.main_agent)
         for event in opened.events:
             if isinstance(event, NoteQueued) and event.agent_id == self._ledger.agent_id:
                 self._unconfirmed.pop(event.note.id, None)
@@ -233,9 +234,6 @@ class Composer(QWidget):
         self.set_mode(opened.info.mode)
         self._bar.set_model(own_name(opened.info.model))
         self._show_numbers()
-
-    def _draft_of(self, whose: tuple[SessionId, AgentId] | None) -> Draft:
-        return self._drafts.setdefault(whose, Draft())
 
     def _follow_info(self, event: SessionsChanged) -> None:
         for info in event.sessions:
@@ -288,6 +286,7 @@ class Composer(QWidget):
         return note
 
     def _on_input_changed(self) -> None:
+        self._drafts.keep(self._input.text)
         waiting = self._sends_when_read
         if waiting is not None and not self._input.is_reading:
             self._sends_when_read = None

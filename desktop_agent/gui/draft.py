@@ -12,8 +12,8 @@ _MAX_SENT = 50
 class Draft:
     """Text, attachments, skills by name, and the texts sent before, for Up and Down."""
 
-    def __init__(self) -> None:
-        self.text = ""
+    def __init__(self, text: str = "") -> None:
+        self.text = text
         self.attachments = AttachmentList()
         self.skills: list[str] = []
         self._sent: dict[NoteId, str] = {}

@@ -8,7 +8,9 @@ from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QActionGroup
 from PySide6.QtWidgets import QLabel, QMenu, QMessageBox, QWidget
 
+from desktop_agent import paths
 from desktop_agent.core.approvals import Mode
+from desktop_agent.gui.kept_texts import KeptTexts
 from desktop_agent.gui.pick_button import PickButton
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import restyle
@@ -30,7 +32,7 @@ class ModeButton(PickButton):
         self.setObjectName("modeButton")
         self._mode: Mode = "ask"
         self._folder = ""
-        self._confirmed: set[str] = set()
+        self._confirmed = KeptTexts(paths.config_dir() / "confirmed.json", self)
         self._is_narrow = False
         self._menu = QMenu(self)
         self._menu.setObjectName("modeMenu")
@@ -108,7 +110,7 @@ class ModeButton(PickButton):
         if mode == self._mode:
             return
         self._actions[self._mode].setChecked(True)
-        if mode == "free" and self._folder not in self._confirmed:
+        if mode == "free" and self._confirmed.text(self._folder) != mode:
             self._confirm()
         else:
             self._accept(mode)
@@ -145,7 +147,8 @@ class ModeButton(PickButton):
 
     def _on_confirmed(self, is_confirmed: bool) -> None:
         if is_confirmed:
-            self._confirmed.add(self._folder)
+            self._confirmed.keep(self._folder, "free")
+            self._confirmed.save()
             self._accept("free")
 
     def _paint_menu(self) -> None:

@@ -8,7 +8,9 @@ from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QLineEdit, QWidget
 
+from desktop_agent import paths
 from desktop_agent.gui.agent_actions import AgentActions
+from desktop_agent.gui.kept_texts import KeptTexts
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import IconButton, PrimaryButton, row
 
@@ -30,6 +32,7 @@ class SteerInput(QWidget):
         self._reason = ""
         self._mode: SteerMode = "steer"
         self._drafts: dict[tuple[str, SteerMode], str] = {}
+        self._kept = KeptTexts(paths.data_dir() / "steer_drafts.json", self)
         self.setObjectName("steerInput")
         self.field = _Field(self)
         self.field.setObjectName("steerField")
@@ -59,14 +62,14 @@ class SteerInput(QWidget):
         self._agent, self._name, self._reason = agent_id, name, reason
         if is_other:
             self._mode = "steer"
-            self.field.setText(self._drafts.get((agent_id, "steer"), ""))
+            self.field.setText(self._draft("steer"))
         self._refresh()
 
     def set_mode(self, mode: SteerMode, text: str = "") -> None:
         """Change what sending does, and with a text what stands in the field."""
         if mode != self._mode:
             self._mode = mode
-            self.field.setText(self._drafts.get((self._agent, mode), ""))
+            self.field.setText(self._draft(mode))
         if text:
             self.field.setText(text)
         self._refresh()
@@ -91,7 +94,14 @@ class SteerInput(QWidget):
         self.set_mode("steer")
         self.sent.emit(mode, text)
 
+    def _draft(self, mode: SteerMode) -> str:
+        found = self._drafts.get((self._agent, mode), "")
+        # Only of a note it is sure that it still makes sense later.
+        return found or (self._kept.text(self._agent) if mode == "steer" else "")
+
     def _on_typed(self, text: str) -> None:
+        if self._mode == "steer":
+            self._kept.keep(self._agent, text)
         if text:
             self._drafts[self._agent, self._mode] = text
         else:

@@ -1,0 +1,36 @@
+"""The drafts of all sessions and agents; their texts outlive the app."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject
+
+from desktop_agent import paths
+from desktop_agent.core.ids import AgentId, SessionId
+from desktop_agent.gui.draft import Draft
+from desktop_agent.gui.kept_texts import KeptTexts
+
+
+class Drafts:
+    """One draft for each agent that was written to, and one for before there is a session."""
+
+    def __init__(self, owner: QObject) -> None:
+        self._kept = KeptTexts(paths.data_dir() / "drafts.json", owner)
+        self._key = ""
+        self._drafts: dict[str, Draft] = {"": Draft()}
+
+    def open(self, session_id: SessionId, agent_id: AgentId) -> Draft:
+        """Return an agent's draft; what is typed is its text from now on."""
+        self._key = f"{session_id}/{agent_id}"
+        if self._key not in self._drafts:
+            self._drafts[self._key] = Draft(self._kept.text(self._key))
+        return self._drafts[self._key]
+
+    @property
+    def first(self) -> Draft:
+        """What is typed before there is a session."""
+        return self._drafts[""]
+
+    def keep(self, text: str) -> None:
+        """Keep what is typed now."""
+        if self._key:
+            self._kept.keep(self._key, text)
