@@ -41,7 +41,7 @@ class Build:
 
     @property
     def parts(self) -> list[papers.Entry]:
-        """What is in the app, as packaging/shipped.py told."""
+        """What is in the app, as PyInstaller found it."""
         return json.loads(self.shipped.read_text("utf-8"))
 
 

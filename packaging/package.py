@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -89,13 +88,8 @@ def main() -> int:
 
 def prepare(work: Path, *, is_frozen: bool) -> Build:
     """Freeze the app, or take what was frozen before, and note what is in it."""
-    frozen, shipped = work / "desktop-agent", work / "shipped.json"
-    if not is_frozen:
-        frozen = freeze.freeze(work)
-        tell = [freeze.python_of(work / "environment"), ROOT / "packaging/shipped.py"]
-        command = [str(word) for word in (*tell, work / "work")]
-        told = subprocess.run(command, check=True, capture_output=True, text=True)
-        shipped.write_text(told.stdout, "utf-8")
+    frozen = work / "desktop-agent" if is_frozen else freeze.freeze(work)
+    shipped = work / "work" / "desktop_agent" / "shipped.json"
     moment = int(os.environ.get("SOURCE_DATE_EPOCH") or freeze.commit_time())
     page = os.environ.get("DESKTOP_AGENT_HOMEPAGE", "")
     return Build(frozen, shipped, desktop_agent.__version__, moment, page)

@@ -18,6 +18,9 @@ _OWN = (
 )
 
 
+LICENCES = Path(__file__).resolve().parent / "licences"
+
+
 def copyright_text(shipped: Iterable[Entry], licence: str) -> str:
     """Return Debian's copyright file: the app's own licence, and a line for each part."""
     lines = [
@@ -53,6 +56,10 @@ def _texts(shipped: Iterable[Entry], resources: Path) -> Iterator[str]:
         title = f"{name} ({terms})"
         yield f"{title}\n{'=' * len(title)}\n"
         yield (resources / file).read_text("utf-8") + "\n"
+    # Qt's licence, and the one that it builds upon; their packages do not bring them.
+    for file in ("LGPL-3.0", "GPL-3.0"):
+        yield f"{file}\n{'=' * len(file)}\n"
+        yield (LICENCES / f"{file}.txt").read_text("utf-8")
 
 
 def bill_of_materials(shipped: Iterable[Entry], version: str, built_at: int) -> str:

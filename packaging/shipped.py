@@ -5,12 +5,12 @@ python packaging/shipped.py WORK     WORK is PyInstaller's; prints a JSON list
 
 from __future__ import annotations
 
-import json
 import platform
 import re
 import sqlite3
 import ssl
 import sys
+from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -34,13 +34,9 @@ _SPDX = {
 }
 
 
-def imported_names(work: Path) -> set[str]:
-    """Return the top-level names of everything that PyInstaller collected."""
-    names: set[str] = set()
-    for toc in (work / "desktop_agent").glob("*.toc"):
-        if toc.name.startswith(("PYZ", "COLLECT")):
-            names |= set(re.findall(r"\('([A-Za-z_][\w]*)[./']", toc.read_text("utf-8")))
-    return names
+def names_in(*tables: Iterable[tuple[str, ...]]) -> set[str]:
+    """Return the top-level names of what PyInstaller collected."""
+    return {re.split(r"[./\\\\]", entry[0])[0] for table in tables for entry in table}
 
 
 def licence_of(package: metadata.Distribution) -> str:
@@ -66,9 +62,8 @@ def texts_of(package: metadata.Distribution) -> list[str]:
     return found
 
 
-def shipped(work: Path) -> list[dict[str, Any]]:
-    """Return name, version, licence and licence texts of all that is in the app."""
-    names = imported_names(work)
+def shipped(names: set[str]) -> list[dict[str, Any]]:
+    """Return name, version, licence and licence texts of all that these names belong to."""
     owners = {
         owner.lower()
         for name, found in metadata.packages_distributions().items()
@@ -103,7 +98,3 @@ def _interpreter() -> list[dict[str, Any]]:
          "licence": "GPL-2.0-or-later WITH Bootloader-exception", "texts": [],
          "kind": "generic"},
     ]  # fmt: skip
-
-
-if __name__ == "__main__":
-    sys.stdout.write(json.dumps(shipped(Path(sys.argv[1])), indent=1) + "\n")

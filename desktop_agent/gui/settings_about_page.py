@@ -41,6 +41,8 @@ _PARTS = (
     ("", "JetBrains Mono", "OFL-1.1"),
     ("", "Lucide icons", "ISC"),
 )
+# Installers have the licences of all that is in them; a checkout has those of its own folder.
+_ALL = "licenses.txt"
 _BUNDLED = ("fonts/Inter-LICENSE.txt", "fonts/JetBrainsMono-LICENSE.txt", "icons/LICENSE")
 
 
@@ -102,11 +104,11 @@ class AboutPage(SettingsPage):
         group.add_widget(table)
         self._texts = QPlainTextEdit()
         self._texts.setObjectName("licenceTexts")
-        self._texts.setAccessibleName(self.tr("Licences of the fonts and icons"))
+        self._texts.setAccessibleName(self.tr("Licences of all parts"))
         self._texts.setReadOnly(True)
         self._texts.setMinimumHeight(220)
         self._texts.hide()
-        show = GhostButton(self._theme, self.tr("Licences of the fonts and icons"), "file-text")
+        show = GhostButton(self._theme, self.tr("Licences of all parts"), "file-text")
         show.setObjectName("showLicences")
         show.clicked.connect(self._show_texts)
         holder = QWidget()
@@ -119,7 +121,8 @@ class AboutPage(SettingsPage):
 
     def _show_texts(self) -> None:
         if not self._texts.toPlainText():
-            texts = [_licence(name) for name in _BUNDLED]
+            names = (_ALL,) if paths.resource(_ALL).is_file() else _BUNDLED
+            texts = [_licence(name) for name in names]
             self._texts.setPlainText("\n\n".join(filter(None, texts)))
         self._texts.setVisible(not self._texts.isVisible())
 
@@ -128,7 +131,7 @@ def _version(package: str) -> str:
     try:
         return metadata.version(package) if package else ""
     except metadata.PackageNotFoundError:
-        return ""  # a frozen app has no metadata
+        return ""  # no package of its own
 
 
 def _licence(name: str) -> str:
