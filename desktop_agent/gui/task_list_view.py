@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QDropEvent, QKeyEvent, QMouseEvent
+from PySide6.QtGui import QDropEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 
 from desktop_agent.gui.models.snapshot_list import ROW_ROLE
@@ -82,6 +82,18 @@ class TaskListView(QListView):
         top = self.indexAt(QPoint(self.width() // 2, 0))
         bottom = self.indexAt(QPoint(self.width() // 2, self.viewport().height() - 1))
         return max(0, top.row()), bottom.row() if bottom.isValid() else count - 1
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Say in an empty list what will stand here."""
+        super().paintEvent(event)
+        if self.model().rowCount():
+            return
+        painter = QPainter(self.viewport())
+        painter.setFont(self._theme.font("ui"))
+        painter.setPen(self._theme.color("subtle"))
+        room = self.viewport().rect().adjusted(16, 16, -16, -16)
+        flags = Qt.AlignmentFlag.AlignHCenter | Qt.TextFlag.TextWordWrap
+        painter.drawText(room, int(flags), self.tr("The agent's tasks will be here, and yours."))
 
     def task_id(self, index: QModelIndex) -> int:
         """Return the id of the task at an index; 0 where there is none."""

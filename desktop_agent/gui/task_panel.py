@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import attrgetter
 
-from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal
+from PySide6.QtCore import QLocale, QModelIndex, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QLineEdit, QMenu, QProgressBar, QVBoxLayout, QWidget
 
@@ -132,7 +132,8 @@ class TaskPanel(QWidget):
             self.filled.emit(bool(self._tasks))
 
     def _show_progress(self, done: int, count: int) -> None:
-        self._count.setText(f"{done} / {count}")
+        numbers = QLocale()
+        self._count.setText(f"{numbers.toString(done)} / {numbers.toString(count)}")
         self._bar.setMaximum(max(1, count))
         self._bar.setValue(done)
         said = self.tr("{done} of {all} tasks completed").format(done=done, all=count)

@@ -51,8 +51,10 @@ def test_the_newest_list_is_there_after_a_restart(path: Path) -> None:
 
 def test_the_next_id_outlives_an_empty_list(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
-        store.record(SESSION, ListChanged(AGENT, 1, (), next_id=9))
-    assert _reopened(path)[AGENT].next_id == 9
+        store.record(SESSION, ListChanged(AGENT, 1, (Task(7, "a"),), next_id=8))
+        store.record(SESSION, ListChanged(AGENT, 2, (Task(8, "b"),), next_id=9))
+        store.record(SESSION, ListChanged(AGENT, 3, (), next_id=9))
+    assert _reopened(path)[AGENT] == TaskState((), 9, 3)
 
 
 def test_lists_of_two_agents_do_not_mix(path: Path) -> None:

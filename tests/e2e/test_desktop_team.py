@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from desktop_agent import paths
 from desktop_agent.adapters.sqlite_store import SqliteStore
 from desktop_agent.compose import SESSIONS_FILE
 from desktop_agent.core.approvals import Rule
@@ -139,70 +137,6 @@ def is_alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-
-
-def test_the_demos_tasks_appear_run_wait_and_get_done(
-    start_app: Callable[..., App], tmp_path: Path
-) -> None:
-    folder = tmp_path / "garden"
-    shutil.copytree(paths.resource("demo"), folder)
-    me = Person(start_app(folder, Settings(model="demo", reduce_motion=True, theme="light")))
-    me.say("Look around")
-    me.sees("Write OVERVIEW.md, blocked, blocked by")
-    # Nothing blocks it any more; it runs until its file may be written.
-    me.sees("Write OVERVIEW.md, in progress")
-    me.sees("Read the important files, completed")
-    me.press("Allow once")
-    me.sees("OVERVIEW.md", "done")
-    assert (folder / "OVERVIEW.md").exists()
-
-
-def test_edits_by_hand_in_mid_run_reach_the_next_request_as_one_note(
-    start_app: Callable[..., App], tmp_path: Path
-) -> None:
-    folder = make_folder(tmp_path, *ALLOWED)
-    made = [("TaskCreate", {"subject": s}) for s in ("alpha", "beta", "gamma", "delta")]
-    script: list[Step] = [Calls(*made), hold("main"), Say("All is done.")]
-    with LoopbackProvider("openai", script) as provider:
-        settings = Settings(model=provider.model, api_base=provider.api_base, theme="light")
-        me = Person(start_app(folder, settings))
-        me.say("Plan it")
-        provider.wait_for(2, SECONDS)
-        me.sees("delta, pending")
-        me.click("beta, pending")
-        me.app.keys("Delete")
-        me.sees("Deleted “beta”")
-        me.click("alpha, pending")
-        me.app.keys("F2", "ctrl+a")
-        me.app.type("omega")
-        me.app.keys("Return")
-        me.sees("omega, pending")
-        me.click("delta, pending")
-        me.app.keys("alt+Up")
-        me.sees("Your edits are read")
-        me.click("omega, pending")
-        me.app.keys("alt+Down")
-        me.click("Add a task")
-        me.app.type("epsilon")
-        me.app.keys("Return")
-        me.sees("epsilon, pending")
-        assert me.names(", pending") == [
-            f"{name}, pending" for name in ("delta", "omega", "gamma", "epsilon")
-        ]
-        (folder / "main.go").touch()
-        last = provider.wait_for(3, SECONDS)[2]
-        notes = [text for text in last.user_texts if "edited your task list" in text]
-        assert len(notes) == 1
-        assert notes[0].count("[The user edited") == 1
-        for line in (
-            "- deleted #2 (beta)",
-            "- renamed #1 to: omega",
-            "- moved #4 before #3",
-            "- moved #1 before #3",
-            "- added #5: epsilon",
-        ):
-            assert line in notes[0], notes[0]
-        me.sees("Your edits were read at step 3")
 
 
 def test_three_subagents_are_seen_into_steered_answered_held_and_stopped(
