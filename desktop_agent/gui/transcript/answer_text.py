@@ -70,6 +70,11 @@ class AnswerText:
         """Whether `show` left something out, as it was too much for one time."""
         return self._is_behind
 
+    @property
+    def final_position(self) -> int:
+        """Where in the document begins what may still change."""
+        return self._frame.firstPosition() + self._tail_offset
+
     def show(self, text: str, *, is_live: bool, hold: bool = True) -> None:
         """Come a step nearer to this text; to be called again while it `is_behind`."""
         shown = text[:SHOWN_LIMIT]

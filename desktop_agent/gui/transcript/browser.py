@@ -42,6 +42,8 @@ from desktop_agent.gui.transcript.styles import (
 _BUTTON = 28
 _BUBBLE_RADIUS = 12
 _CODE_RADIUS = 8
+# A line may be painted a little outside of its place.
+_MARGIN = 4
 
 
 class _QuietBar(QScrollBar):
@@ -72,6 +74,7 @@ class TranscriptBrowser(QTextBrowser):
         self._hovered_frame: int = -1
         self.ground = "canvas"
         self.caret_row: ShownRow | None = None
+        self._caret = QRect()
         self.setObjectName("transcript")
         self.setAccessibleName(self.tr("Conversation"))
         self.setOpenLinks(False)
@@ -94,6 +97,8 @@ class TranscriptBrowser(QTextBrowser):
         option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         document.setDefaultTextOption(option)
         self.viewport().setMouseTracking(True)
+        # It paints all of itself: so what is scrolled is moved, not painted again.
+        self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.highlighted.connect(self._on_link_pointed)
 
     def set_page(self, page: Page) -> None:
@@ -301,19 +306,32 @@ class TranscriptBrowser(QTextBrowser):
 
     def _paint_caret(self) -> None:
         """Mark where the next words will come."""
-        if self.caret_row is None:
+        self._caret = self._caret_box()
+        if self._caret.isNull():
             return
+        painter = QPainter(self.viewport())
+        painter.fillRect(self._caret, self._theme.color("accent"))
+        painter.end()
+        self._caret.translate(0, self.verticalScrollBar().value())
+
+    def _caret_box(self) -> QRect:
+        if self.caret_row is None:
+            return QRect()
         cursor = QTextCursor(self.document())
         cursor.setPosition(self.caret_row.frame.lastPosition())
         if not cursor.block().text():
             cursor.movePosition(QTextCursor.MoveOperation.PreviousCharacter)
         box = self.cursorRect(cursor)
-        painter = QPainter(self.viewport())
-        painter.fillRect(
-            QRectF(box.left() + 2, box.top() + 2, 7, max(8, box.height() - 4)),
-            self._theme.color("accent"),
-        )
-        painter.end()
+        return QRect(box.left() + 2, box.top() + 2, 7, max(8, box.height() - 4))
+
+    def paint_below(self, top: int) -> None:
+        """Paint again what stands below a height of the document, and the mark, gone or come."""
+        viewport, scrolled = self.viewport(), self.verticalScrollBar().value()
+        rest = viewport.rect()
+        rest.setTop(max(rest.top(), top - scrolled - _MARGIN))
+        for area in (rest, self._caret.translated(0, -scrolled), self._caret_box()):
+            if area.isValid():
+                viewport.update(area)
 
     def _on_screen(self, frame: QTextFrame) -> QRectF:
         shape = frame.frameFormat()

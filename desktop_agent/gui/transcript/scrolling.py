@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QTextCursor
-from PySide6.QtWidgets import QTextBrowser
 
+from desktop_agent.gui.transcript.browser import TranscriptBrowser
 from desktop_agent.gui.transcript.page import Page, ShownRow
 from desktop_agent.gui.transcript.rows import EARLIER_KEY
 
@@ -31,7 +31,7 @@ class Scrolling(QObject):
 
     moved = Signal()
 
-    def __init__(self, browser: QTextBrowser, page: Page) -> None:
+    def __init__(self, browser: TranscriptBrowser, page: Page) -> None:
         super().__init__(browser)
         self._browser = browser
         self._page = page
@@ -42,10 +42,13 @@ class Scrolling(QObject):
         self._bar.valueChanged.connect(self._on_moved)
 
     @contextmanager
-    def kept(self) -> Iterator[None]:
-        """Stay at the end, or keep the first row on screen where it is."""
+    def kept(self, *, below: int = 0) -> Iterator[None]:
+        """Stay at the end, or keep the first row on screen where it is.
+
+        Nothing before the position `below` changes: only what follows it is painted again.
+        """
         anchor = None if self._follows_end() else self._anchor_now()
-        with self._edited(anchor):
+        with self._edited(anchor, below):
             yield
 
     @contextmanager
@@ -74,17 +77,38 @@ class Scrolling(QObject):
     # -- inside --------------------------------------------------------------------------
 
     @contextmanager
-    def _edited(self, anchor: tuple[ShownRow, float] | None) -> Iterator[None]:
+    def _edited(self, anchor: tuple[ShownRow, float] | None, below: int = 0) -> Iterator[None]:
         edit = QTextCursor(self._browser.document())
         edit.beginEditBlock()
         self._is_ours += 1
         try:
             yield
         finally:
+            if below:
+                self._end_quietly(edit)
+            else:
+                edit.endEditBlock()
+                self._settle()
+            self._restore(anchor)
+            if below:
+                document = self._browser.document()
+                block = document.findBlock(below)
+                top = document.documentLayout().blockBoundingRect(block).top()
+                self._browser.paint_below(int(top))
+            self._is_ours -= 1
+
+    def _end_quietly(self, edit: QTextCursor) -> None:
+        """Have it laid out, without Qt's wish to paint everything that comes with frames."""
+        layout = self._browser.document().documentLayout()
+        size = layout.documentSize()
+        layout.blockSignals(True)
+        try:
             edit.endEditBlock()
             self._settle()
-            self._restore(anchor)
-            self._is_ours -= 1
+        finally:
+            layout.blockSignals(False)
+        if layout.documentSize() != size:
+            layout.documentSizeChanged.emit(layout.documentSize())
 
     def _restore(self, anchor: tuple[ShownRow, float] | None) -> None:
         if anchor is None:

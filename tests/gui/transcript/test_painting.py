@@ -1,0 +1,98 @@
+"""What is painted while text comes: no more than changed, and exactly what a whole paint gives."""
+
+import pytest
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtGui import QGuiApplication
+
+from tests.gui.transcript.story import (
+    begins,
+    call,
+    delta,
+    gives,
+    long_session,
+    opened,
+    runs,
+    says,
+    starts_to_say,
+)
+
+TEXT = """First words of an answer that goes on for a while, so that its lines fill the width of
+the view and are broken more than once, which is what long answers do.
+
+1. one **bold** thing
+2. two
+
+> a quote with `code` in it
+
+| Name | Size |
+|------|-----:|
+| a    |    1 |
+
+```python
+def total(rows):
+    return sum(row.amount for row in rows)
+```
+
+And the end, [with a link](https://example.org) and a few more words to it.
+"""
+
+
+class Paints(QObject):
+    """Notes how high each painted region is."""
+
+    def __init__(self, widget):
+        super().__init__(widget)
+        self.heights = []
+        widget.installEventFilter(self)
+
+    def eventFilter(self, watched, event):
+        if event.type() == QEvent.Type.Paint:
+            self.heights.append(event.region().boundingRect().height())
+        return False
+
+
+def on_screen(view):
+    """Return what stands on the screen, painted piece by piece as it was."""
+    QGuiApplication.processEvents()
+    return view.screen().grabWindow(view.winId()).toImage()
+
+
+@pytest.mark.parametrize("step", [3, 40])
+def test_what_is_painted_piece_by_piece_is_what_a_whole_paint_gives(view, qtbot, step):
+    one = call(1, "shell", command="make")
+    view.open(opened(*long_session(3), begins(20), says(2, "Look:", one), status="running"))
+    view.apply([runs(one), gives(one), starts_to_say(50)])
+    qtbot.waitUntil(lambda: not view._window._has_work)
+    for at in range(0, len(TEXT) * 2, step):
+        view.apply([delta(50, (TEXT * 2)[at : at + step])])
+        # Colours, and the first line of what may become a table, come in a moment.
+        qtbot.waitUntil(lambda: not view._window._has_work and not view._hold.isActive())
+        pieces = on_screen(view)
+        view.browser.viewport().repaint()
+        assert pieces == on_screen(view), (TEXT * 2)[:at][-80:]
+
+
+def test_more_words_paint_only_the_paragraph_they_belong_to(view, qtbot):
+    view.open(opened(*long_session(10), begins(20), status="running"))
+    view.apply([starts_to_say(50), delta(50, "First paragraph.\n\nSecond")])
+    qtbot.waitUntil(lambda: not view._window._has_work)
+    on_screen(view)
+    paints = Paints(view.browser.viewport())
+    for _ in range(40):
+        view.apply([delta(50, " word")])
+        QGuiApplication.processEvents()
+    assert len(paints.heights) >= 40
+    assert max(paints.heights) < view.browser.viewport().height() / 3
+
+
+def test_words_out_of_sight_paint_nothing(view, qtbot):
+    view.open(opened(*long_session(10), begins(20), status="running"))
+    view.apply([starts_to_say(50), delta(50, "Some words")])
+    qtbot.waitUntil(lambda: not view._window._has_work)
+    view.browser.verticalScrollBar().setValue(0)
+    on_screen(view)
+    paints = Paints(view.browser.viewport())
+    for _ in range(40):
+        view.apply([delta(50, " word and another")])
+        QGuiApplication.processEvents()
+    assert not paints.heights
