@@ -99,7 +99,7 @@ class Agent:
         self._turn_usage = Usage()
         self._outcome: tuple[StopReason, Fault | None] = ("finished", None)
         self._recent = RecentCalls()
-        self._batch: ToolBatch | None = None
+        self.batch: ToolBatch | None = None
         self._report: StopReport | None = None
 
     # -- what others see ---------------------------------------------------------------
@@ -216,7 +216,7 @@ class Agent:
         """Cancel the turn; it ends with a report. Does nothing when none runs."""
         if self.is_running and not self._is_stopping and self._job is not None:
             self._is_stopping = True
-            self._report = stop_report(self._batch)
+            self._report = stop_report(self.batch)
             self._job.cancel()
             self._setup.changed(self)
 
@@ -384,7 +384,7 @@ class Agent:
         calls = message.tool_calls
         if not calls:
             return
-        self._batch = batch = ToolBatch(calls, self, self._dispatch)
+        self.batch = batch = ToolBatch(calls, self, self._dispatch)
         refusal = refusal or (CUT_OFF if is_cut_off(answer) else "")
         if refusal:
             self._append(batch.close(refusal))
@@ -393,5 +393,5 @@ class Agent:
         try:
             await batch.run()
         finally:
-            self._batch = None
+            self.batch = None
             self._append(batch.close())

@@ -14,6 +14,7 @@ from desktop_agent.core.tool import Access
 from desktop_agent.engine.dispatch import Caller, Dispatch
 
 CANCELLED = "Cancelled: the user stopped the turn while this ran. It may have had an effect."
+STOPPED = "Stopped by the user while it ran. It may have had an effect. Your turn goes on."
 NOT_EXECUTED = "Not executed: the user stopped the turn before this call began."
 NO_TOOLS = "Not executed: this is your last step, and it is without tools."
 CUT_OFF = "Not executed: the answer was cut off in the middle of the tool calls. Send them again."
@@ -28,6 +29,8 @@ class ToolBatch:
         self._dispatch = dispatch
         self._begun: set[str] = set()
         self._results: dict[str, ToolResult] = {}
+        self._jobs: dict[str, asyncio.Task[None]] = {}
+        self._stopped: set[str] = set()
 
     @property
     def running(self) -> tuple[ToolCall, ...]:
@@ -48,7 +51,8 @@ class ToolBatch:
         for looks_only, group in groupby(self._calls, key=self._looks_only):
             calls = list(group)
             for together in [calls] if looks_only else [[call] for call in calls]:
-                jobs = [asyncio.ensure_future(self._one(call)) for call in together]
+                jobs = [asyncio.create_task(self._one(call)) for call in together]
+                self._jobs = dict(zip((call.id for call in together), jobs, strict=True))
                 for ended in await asyncio.gather(*jobs, return_exceptions=True):
                     if isinstance(ended, BaseException):
                         raise ended
@@ -64,9 +68,24 @@ class ToolBatch:
         results = tuple(self._results[call.id] for call in self._calls)
         return Message(new_message_id(), "tool", results, created_at=time.time())
 
+    def stop(self, call_id: str) -> None:
+        """Cancel one call that runs; the others, and the turn, go on."""
+        if call_id not in self._stopped and any(call.id == call_id for call in self.running):
+            self._stopped.add(call_id)
+            self._jobs[call_id].cancel()
+
     async def _one(self, call: ToolCall) -> None:
         self._begun.add(call.id)
-        self._results[call.id] = await self._dispatch.run(call, self._caller)
+        try:
+            self._results[call.id] = await self._dispatch.run(call, self._caller)
+        except asyncio.CancelledError:
+            own = asyncio.current_task()
+            # A stop of the whole turn that came on top is one more request to end.
+            if call.id not in self._stopped or (own is not None and own.uncancel() > 0):
+                raise
+            result = ToolResult(call.id, STOPPED, is_error=True)
+            self._results[call.id] = result
+            self._caller.session.emit(ToolEnded(self._caller.id, result, "cancelled"))
 
     def _looks_only(self, call: ToolCall) -> bool:
         tool = self._dispatch.tools.get(call.name)

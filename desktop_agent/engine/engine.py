@@ -255,6 +255,12 @@ class Engine(SkillCommands):
         """Cancel the turns of the agent and of all below it, children first."""
         self._agents.stop(self._agent(agent_id))
 
+    def stop_call(self, agent_id: AgentId, call_id: str) -> None:
+        """Cancel one running tool call; the agent is told of it and goes on."""
+        batch = self._agent(agent_id).batch
+        if batch is not None:
+            batch.stop(call_id)
+
     def stop_and_send(self, agent_id: AgentId, note: Note) -> None:
         """Cancel the agent's own turn; the note starts the next one."""
         self._agent(agent_id).stop()

@@ -138,6 +138,8 @@ class SideFlow(QObject):
                 self._flow.show_agent(agent_id)
             case "more":
                 post("extend_budget", agent_id)
+            case "stop_call":
+                self._flow.tell("stop_call", words)
             case "budget":
                 self.edit_budget(agent_id)
             case _:

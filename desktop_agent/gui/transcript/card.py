@@ -147,6 +147,8 @@ class CardHeader(QAbstractButton):
         self.counts: tuple[int, int] | None = None
         self.state = ""
         self.can_unfold = True
+        # Room at the end, before the state, for a button that stands over it.
+        self.reserved = 0
         # A sentence, not a path or a command.
         self.is_prose = False
         self._is_hovered = False
@@ -222,7 +224,7 @@ class CardHeader(QAbstractButton):
             at -= 16
             self._paint_state(painter, QRect(at, self._top(16), 16, 16))
             at -= self._theme.space("s")
-        return self._paint_counts(painter, at)
+        return self._paint_counts(painter, at - self.reserved)
 
     def _paint_counts(self, painter: QPainter, at: int) -> int:
         if self.counts is None:

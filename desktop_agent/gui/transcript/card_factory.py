@@ -176,6 +176,8 @@ class CardFactory(QObject):
         card.unfolded.connect(lambda on: self._unfolded.__setitem__(row.key, on))
         card.path_activated.connect(self.path_activated)
         card.text_requested.connect(self.text_requested)
+        # Of the agent that is shown.
+        card.stopped.connect(lambda: self.wished.emit("", "stop_call", row.key))
         return card
 
     def _approval_card(self, item: ApprovalItem, parent: QWidget) -> ApprovalCard:

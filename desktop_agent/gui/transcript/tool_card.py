@@ -16,6 +16,7 @@ from desktop_agent.gui.transcript.diff_view import DiffView, diff_height
 from desktop_agent.gui.transcript.items import SETTLED, ToolItem
 from desktop_agent.gui.transcript.output_view import OutputView
 from desktop_agent.gui.transcript.rows import ToolGroup
+from desktop_agent.gui.transcript.stop_button import SIZE, StopButton
 from desktop_agent.gui.transcript.tool_words import (
     diff_of,
     error_line,
@@ -37,12 +38,13 @@ class ToolCard(Card):
     """A line that unfolds to the output or the diff.
 
     `unfolded` tells that the person opened or closed it, `path_activated` asks to open a
-    file, `text_requested` to show a long text in a window of its own.
+    file, `text_requested` to show a long text in a window of its own, `stopped` to end the call.
     """
 
     unfolded = Signal(bool)
     path_activated = Signal(str)
     text_requested = Signal(str, str)
+    stopped = Signal()
 
     def __init__(
         self,
@@ -65,6 +67,8 @@ class ToolCard(Card):
         self.body.addWidget(self.header)
         self.body.addStretch(1)
         self.setObjectName("toolCard")
+        # Made for a call that runs: most cards are of calls that are over.
+        self._stop: StopButton | None = None
         self.set_item(item)
         if is_unfolded:
             self._build_details()
@@ -143,9 +147,27 @@ class ToolCard(Card):
         header.setEnabled(header.can_unfold)
         if item.state == "running":
             self._show_elapsed(item)
+        self._show_stop(is_running=item.state == "running")
         self._name(summary(item))
         header.setToolTip(plain_tip(error_line(item)) if item.state == "failed" else "")
         header.update()
+
+    def _show_stop(self, *, is_running: bool) -> None:
+        if self._stop is None and is_running:
+            # Left of the chevron and the state.
+            far = self._theme.space("m") + 2 * self._theme.space("s") + 30
+            self._stop = StopButton(self._theme, self, self.header, far)
+            self._stop.clicked.connect(self._on_stop)
+        if self._stop is not None:
+            self._stop.is_wanted = is_running
+            self.header.reserved = SIZE if is_running else 0
+            self._stop.follow()
+
+    def _on_stop(self) -> None:
+        if self._stop is not None:
+            self._stop.is_wanted = False
+            self._stop.follow()
+        self.stopped.emit()
 
     def _show_elapsed(self, item: ToolItem) -> None:
         seconds = self._now - item.started_at

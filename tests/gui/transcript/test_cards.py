@@ -4,7 +4,15 @@ import msgspec
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QLabel, QLineEdit, QPlainTextEdit, QPushButton, QRadioButton
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QPushButton,
+    QRadioButton,
+)
 
 from desktop_agent.core.events import (
     EngineFailed,
@@ -353,3 +361,23 @@ def test_times_are_short():
         "2 m 04 s",
         "1 h 02 m",
     ]
+
+
+def test_a_running_tool_is_stopped_from_its_card_by_mouse_and_by_keys(view, qtbot):
+    one = call(1, command="sleep 100")
+    view.open(opened(begins(), says(1, "", one), runs(one), status="running"))
+    card = view.cards.cards["call_1"]
+    button = card.findChild(QAbstractButton, "stopTool")
+    assert not button.isVisible()
+    card.header.setFocus()
+    qtbot.waitUntil(button.isVisible)
+    assert button.accessibleName() == "Stop this tool"
+    assert card.rect().contains(button.geometry())
+    with qtbot.waitSignal(view.wished) as hit:
+        qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert hit.args == ["", "stop_call", "call_1"]
+    assert not button.isVisible()
+    view.apply([gives(one, "Stopped", "cancelled")])
+    card.header.setFocus()
+    QApplication.processEvents()
+    assert not button.isVisible()
