@@ -13,6 +13,7 @@ import pytest
 
 from desktop_agent import paths
 from desktop_agent.core.skills import Skill
+from desktop_agent.core.tool import ToolError
 from desktop_agent.engine import skill_files
 from desktop_agent.engine.skill_scan import DEEPEST, MOST_FOLDERS, Place, Scanner
 from tests.helpers.skills import Shelf, put_skill
@@ -325,6 +326,16 @@ def test_a_pipe_among_the_files_holds_nothing_up(tmp_path: Path) -> None:
     folder = put_skill(tmp_path / "skills", "bad")
     os.mkfifo(folder / "pipe")
     assert beside_a_good_one(tmp_path).problem == ""
+
+
+def test_a_file_that_became_a_pipe_or_a_link_after_the_look_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("/etc/passwd")
+    with skill_files.held(str(tmp_path.resolve())) as folder:
+        with pytest.raises(ToolError, match="not a regular file"):
+            folder.text("pipe")
+        with pytest.raises(OSError, match="symbolic links"):
+            folder.text("link")
 
 
 def test_a_file_of_100_mb_is_a_sentence(tmp_path: Path) -> None:

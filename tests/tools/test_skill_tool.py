@@ -311,16 +311,17 @@ async def test_a_subagent_has_the_same_skills_and_may_not_write_them_either(shel
 
 
 async def test_a_subagent_whose_role_lists_tools_without_skill_has_none(shelf: Shelf) -> None:
-    put_skill(shelf.mine, "pdf")
+    folder = put_skill(shelf.mine, "pdf", notes_md="a note")
     shelf.roles.mkdir(parents=True)
     (shelf.roles / "reader.md").write_text("---\nname: reader\ntools: Read, Grep\n---\nRead.\n")
-    child = [says("done")]
+    child = [calls(("read", {"path": str(folder / "notes.md")})), says("done")]
     rig = SkillRig(shelf, spawning("reader"), says("1"), says("2"), children={"work": child})
     rig.send("go")
     await rig.until(AgentEnded)
-    (request,) = rig.tree.requests_of("work")
-    assert [tool.name for tool in request.tools] == ["read", "grep", "ask_parent"]
-    assert "<available_skills>" not in request.system
+    first, second = rig.tree.requests_of("work")
+    assert [tool.name for tool in first.tools] == ["read", "grep", "ask_parent"]
+    assert "<available_skills>" not in first.system
+    assert "outside the workspace" in second.messages[-1].results[0].text
 
 
 # -- roles from files -------------------------------------------------------------------------
