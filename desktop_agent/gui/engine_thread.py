@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ from desktop_agent.core.events import (
 from desktop_agent.gui.backend import Backend, BridgeClosed, Compose
 
 _FLUSH_S = 1 / 30
+# So long may this thread keep the window's from running, where Python's own choice is 5 ms.
+_SWITCH_S = 0.0005
 _log = logging.getLogger(__name__)
 
 
@@ -63,6 +66,7 @@ class EngineThread:
 
     def start(self) -> None:
         """Start the thread; returns when it can take commands."""
+        sys.setswitchinterval(_SWITCH_S)
         self._thread.start()
         self._has_loop.wait()
 
