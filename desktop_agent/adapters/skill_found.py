@@ -18,6 +18,7 @@ from desktop_agent.engine.skill_rules import NAME_LENGTH, declared, visible
 from desktop_agent.engine.skill_scan import location_in, scripts_in
 
 _LARGEST_SHOWN = 200_000
+_LONGEST_NAME = 120  # bytes: disks take 255, with what is put in front of it
 _CLASH = "Replaces your skill {name}."
 
 
@@ -42,7 +43,8 @@ def directory_name(name: str, folder: str) -> str:
     candidates = (name, PurePosixPath(folder).name)
     for candidate in candidates:
         plain = unicodedata.normalize("NFKC", visible(candidate)).strip()
-        slug = re.sub(r"[^\w.-]+", "-", plain).strip("-._")[:NAME_LENGTH].strip("-._")
+        slug = re.sub(r"[^\w.-]+", "-", plain).strip("-._")[:NAME_LENGTH]
+        slug = slug.encode()[:_LONGEST_NAME].decode("utf-8", "ignore").strip("-._")
         if slug and not windows_names.refusal(slug):
             return slug
     return "skill"
