@@ -178,6 +178,7 @@ class Composer(QWidget):
         inner.setContentsMargins(12, 10, 10, 8)
         inner.setSpacing(6)
         inner.addWidget(self._input)
+        self._frame.setFocusProxy(self._input)
         inner.addWidget(self._bar)
         column = QWidget(self)
         column.setMaximumWidth(_MAX_WIDTH)

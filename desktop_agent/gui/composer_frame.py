@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QRectF, Signal
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QRectF, Qt, Signal
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QFrame, QWidget
 
 from desktop_agent.gui.composer_text import is_folder_drop
@@ -54,6 +54,11 @@ class ComposerFrame(QFrame):
         radius = theme.radius("composer")
         painter.drawRoundedRect(box, radius, radius)
         painter.end()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Begin to write: what looks like one field is one."""
+        super().mousePressEvent(event)
+        self.setFocus(Qt.FocusReason.MouseFocusReason)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Files, but no folders: those are the window's."""

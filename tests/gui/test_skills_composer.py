@@ -2,7 +2,7 @@
 
 import pytest
 from msgspec.structs import replace
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QListWidget, QToolButton
 
 from desktop_agent.core.agents import AgentInfo
@@ -11,6 +11,7 @@ from desktop_agent.core.messages import Message, TextPart
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.composer import Composer
+from desktop_agent.gui.composer_frame import ComposerFrame
 from desktop_agent.gui.composer_text import ComposerText
 from desktop_agent.gui.skills_chips import SkillChip
 from desktop_agent.gui.transcript.parts import user_item
@@ -176,3 +177,13 @@ def test_what_a_person_writes_about_a_skill_is_not_mistaken_for_one():
     assert user_item(added(text), None).text == text
     typed = '<skill name="pdf" location="/x"> is what I saw'
     assert user_item(added(typed), None).text == typed
+
+
+def test_a_click_beside_the_buttons_of_the_box_begins_to_write(composer, qtbot):
+    frame = composer.findChild(ComposerFrame)
+    composer.findChild(QToolButton).setFocus()
+    assert not text_of(composer).hasFocus()
+    qtbot.mouseClick(
+        frame, Qt.MouseButton.LeftButton, pos=frame.rect().bottomLeft() + QPoint(2, -2)
+    )
+    assert text_of(composer).hasFocus()
