@@ -79,6 +79,15 @@ MARKS: dict[str, Mark] = {
     "tasks_rapid_seconds": Mark("s", None, None),
     "tasks_rapid_equal": Mark("is", 1, 1),
     "tasks_rapid_gap_max": Mark("ms", 50, None),
+    "package_deb": Mark("MB", 80, 90),
+    "package_installed": Mark("MB", 210, 230),
+    "package_appimage": Mark("MB", 90, None),
+    "installed_window_warm": Mark("ms", 500, 1000),
+    "installed_window_work": Mark("ms", None, None),
+    "installed_first_request_work": Mark("ms", None, None),
+    "installed_window_cold": Mark("ms", 1000, 2000),
+    "installed_demo_answer": Mark("ms", 200, 500),
+    "installed_first_request": Mark("ms", 2500, 3000),
 }
 
 
