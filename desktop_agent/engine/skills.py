@@ -96,6 +96,8 @@ class Skills:
     def rescan(self) -> None:
         """Look at all folders again."""
         self._asked = ()
+        # Files that were seen already may mean something else now: their origin is known.
+        self._judge_all()
         for root in list(self._findings):
             self._start(root)
 

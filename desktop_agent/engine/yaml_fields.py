@@ -11,8 +11,7 @@ import yaml
 
 _DEEPEST = 20
 _MOST_ALIASES = 50
-_MOST_EVENTS = 10_000
-# What aliases may blow a head up to, in values.
+# With what aliases stand for.
 _MOST_VALUES = 10_000
 
 _TAB = re.compile(r"^[ ]*[A-Za-z][A-Za-z0-9_-]*:[ ]*\t", re.MULTILINE)
@@ -72,7 +71,8 @@ class _Reading:
     _values: int = 0
 
     def whole(self) -> YamlFields:
-        events = self._events()
+        # The parser hands out events one by one: nothing is built that was not counted.
+        events: Iterator[Any] = _parse(self.head, Loader=_Loader)
         next(events)  # the stream
         value: object = ""
         for event in events:
@@ -88,14 +88,6 @@ class _Reading:
             self._odd["a tab behind a field's colon"] = None
         warnings = tuple(f"The standard's validator refuses {what}." for what in self._odd)
         return YamlFields(cast(dict[str, object], value), warnings)
-
-    def _events(self) -> Iterator[Any]:
-        # The C parser, which hands out events one by one: nothing is built that was not counted.
-        events: Iterator[Any] = _parse(self.head, Loader=_Loader)
-        for count, event in enumerate(events):
-            if count > _MOST_EVENTS:
-                raise _TooMuch(f"Its front matter has more than {_MOST_EVENTS:,} parts.")
-            yield event
 
     def _value(self, event: Any, events: Iterator[Any]) -> object:
         before = self._values

@@ -284,12 +284,21 @@ BOMBS = {
 }
 
 
+BOMB_WORDS = {
+    "aliases": "grows to more than 10,000 values",
+    "many aliases": "has more than 50 aliases",
+    "deep lists": "is nested more than 20 deep",
+    "deep maps": "is nested more than 20 deep",
+    "deep blocks": "is nested more than 20 deep",
+    "many parts": "grows to more than 10,000 values",
+    "long": "is longer than 64,000 characters",
+}
+
+
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_a_yaml_bomb_is_a_sentence(tmp_path: Path, bomb: str) -> None:
     put_skill(tmp_path / "skills", "bad", head=BOMBS[bomb])
-    skill = beside_a_good_one(tmp_path)
-    assert "Its front matter" in skill.problem
-    assert len(skill.problem) < 300
+    assert beside_a_good_one(tmp_path).problem == f"Its front matter {BOMB_WORDS[bomb]}."
 
 
 def test_yaml_that_would_run_code_is_text(tmp_path: Path) -> None:
