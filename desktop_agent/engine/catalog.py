@@ -12,9 +12,9 @@ import msgspec
 
 from desktop_agent.core.skills import FolderTrust, Skill
 from desktop_agent.engine import instructions as agents_md
-from desktop_agent.engine import role_files, trust
+from desktop_agent.engine import trust
 from desktop_agent.engine.instructions import Instructions
-from desktop_agent.engine.role_files import RoleFile
+from desktop_agent.engine.role_files import RoleFile, RoleReader
 from desktop_agent.engine.roles import Role
 from desktop_agent.engine.skill_rules import DESCRIPTION_LENGTH, escaped
 from desktop_agent.engine.skill_scan import Found, Place, Scanner
@@ -115,7 +115,7 @@ class Catalog:
         return tuple(sorted(usable, key=lambda skill: skill.name))
 
 
-def find(scanner: Scanner, places: Places, root: str) -> Findings:
+def find(scanner: Scanner, reader: RoleReader, places: Places, root: str) -> Findings:
     """Look at the disk. For a worker thread."""
     wanted: list[Place] = []
     bounds = Path(os.path.realpath(root)) if root else None
@@ -135,8 +135,8 @@ def find(scanner: Scanner, places: Places, root: str) -> Findings:
         root=str(bounds) if bounds is not None else "",
         skills=tuple(found.values()),
         instructions=agents_md.find(str(bounds)) if bounds is not None else (),
-        folder_roles=tuple(role_files.find(bounds / _ROLE_FOLDER, bounds)) if bounds else (),
-        own_roles=tuple(role for path in places.roles for role in role_files.find(path)),
+        folder_roles=tuple(reader.find(bounds / _ROLE_FOLDER, bounds)) if bounds else (),
+        own_roles=tuple(role for path in places.roles for role in reader.find(path)),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 from dataclasses import dataclass
@@ -10,10 +9,8 @@ from pathlib import Path
 
 from desktop_agent.core.digests import sha256
 from desktop_agent.core.tool import ToolError
-from desktop_agent.engine.skill_files import read_text
+from desktop_agent.engine.skill_files import read_text, warn_once
 from desktop_agent.engine.skill_rules import visible
-
-_log = logging.getLogger(__name__)
 
 LONGEST = 64_000
 _LARGEST_FILE = 1_000_000
@@ -74,5 +71,5 @@ def _text(root: str, name: str) -> str | None:
     try:
         return read_text(root, str(path), _LARGEST_FILE)[0]
     except (OSError, ToolError) as error:
-        _log.warning("%s was not read: %s", path, error)
+        warn_once(f"{path} was not read: {error}")
         return None

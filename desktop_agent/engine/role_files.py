@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
@@ -13,10 +12,8 @@ from desktop_agent.core.digests import sha256
 from desktop_agent.core.tool import ToolError
 from desktop_agent.engine.front_matter import FrontMatter, as_text, parse
 from desktop_agent.engine.roles import ROLES, Role
-from desktop_agent.engine.skill_files import is_utf8, read_text
+from desktop_agent.engine.skill_files import is_utf8, read_text, warn_once
 from desktop_agent.engine.skill_rules import visible
-
-_log = logging.getLogger(__name__)
 
 _LARGEST = 100_000
 _LONGEST_NAME = 64
@@ -45,30 +42,51 @@ class RoleFile:
     digest: str
 
 
-def find(folder: Path, bounds: Path | None = None) -> list[RoleFile]:
-    """Return the roles of a folder's `.md` files, by file name; a bad file is logged."""
-    if bounds is None:
-        bounds = Path(os.path.realpath(folder))
-    try:
-        names = sorted(entry.name for entry in os.scandir(folder))
-    except OSError:
-        return []
-    names = [name for name in names if name.endswith(".md") and is_utf8(name)]
-    found: list[RoleFile] = []
-    for name in names[:_MOST]:
-        path = folder / name
+@dataclass(slots=True)
+class RoleReader:
+    """Reads roles, and remembers what it read until the files change."""
+
+    _kept: dict[str, tuple[os.stat_result, RoleFile | None]] = field(
+        default_factory=dict[str, tuple[os.stat_result, RoleFile | None]]
+    )
+
+    def find(self, folder: Path, bounds: Path | None = None) -> list[RoleFile]:
+        """Return the roles of a folder's `.md` files, by file name; a bad file is logged."""
         try:
-            text = read_text(str(bounds), str(path), _LARGEST)[0]
+            names = sorted(entry.name for entry in os.scandir(folder))
+        except OSError:
+            return []
+        names = [name for name in names if name.endswith(".md") and is_utf8(name)]
+        bounds = bounds or Path(os.path.realpath(folder))
+        found = (self._read(folder / name, bounds) for name in names[:_MOST])
+        return [file for file in found if file is not None]
+
+    def _read(self, path: Path, bounds: Path) -> RoleFile | None:
+        try:
+            mark = path.stat()
+            kept = self._kept.get(str(path))
+            if kept is None or _changed(kept[0], mark):
+                kept = self._kept[str(path)] = (mark, _file(path, bounds))
         except (OSError, ToolError) as error:
-            _log.warning("the role %s was not read: %s", path, error)
-            continue
-        digest = sha256(text.encode("utf-8", "replace")).hexdigest()
-        role = _role(parse(text), path.stem)
-        if role is None:
-            _log.warning("the role %s has no instructions, or the name of a built-in one", path)
-        else:
-            found.append(RoleFile(role, str(path), digest))
-    return found
+            warn_once(f"the role {path} was not read: {error}")
+            return None
+        return kept[1]
+
+
+def _changed(old: os.stat_result, new: os.stat_result) -> bool:
+    return any(
+        getattr(old, name) != getattr(new, name)
+        for name in ("st_mtime_ns", "st_ctime_ns", "st_ino", "st_dev", "st_size")
+    )
+
+
+def _file(path: Path, bounds: Path) -> RoleFile | None:
+    text = read_text(str(bounds), str(path), _LARGEST)[0]
+    role = _role(parse(text), path.stem)
+    if role is None:
+        warn_once(f"the role {path} has no instructions, or the name of a built-in one")
+        return None
+    return RoleFile(role, str(path), sha256(text.encode("utf-8", "replace")).hexdigest())
 
 
 def _role(front: FrontMatter, stem: str) -> Role | None:

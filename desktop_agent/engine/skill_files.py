@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import logging
 import os
 import stat
 from collections.abc import Generator, Iterator
@@ -20,6 +22,8 @@ from desktop_agent.engine.safe_open import (
     open_read,
     require_regular,
 )
+
+_log = logging.getLogger(__name__)
 
 MOST_FILES = 2_000
 MOST_BYTES = 20_000_000
@@ -155,6 +159,12 @@ def read_text(bounds: str, path: str, limit: int = LARGEST_TEXT) -> tuple[str, b
     resolved = resolve_for_read(workspace, path)
     with open_read(workspace, resolved) as file:
         return _text(file, path, limit)
+
+
+@functools.lru_cache(maxsize=1_000)
+def warn_once(text: str) -> None:
+    """Log a sentence the first time only: the same files are looked at every two seconds."""
+    _log.warning("%s", text)
 
 
 def is_utf8(name: str) -> bool:

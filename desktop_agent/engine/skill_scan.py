@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 from collections import Counter
@@ -17,8 +16,6 @@ from desktop_agent.engine.containment import is_within
 from desktop_agent.engine.front_matter import parse
 from desktop_agent.engine.skill_files import Entry, Held, TooLarge
 from desktop_agent.engine.skill_rules import declared, visible
-
-_log = logging.getLogger(__name__)
 
 DEEPEST = 6
 MOST_FOLDERS = 2_000
@@ -81,7 +78,6 @@ class Scanner:
             try:
                 found.append(self._read(place, directory, real))
             except (OSError, ToolError) as error:
-                _log.info("the skill in %s was not read: %s", directory, error)
                 problem = f"It can't be read: {_words(error)}"
                 found.append(_broken(place, directory, problem))
         return found
@@ -114,7 +110,7 @@ def _skill_folders(place: Place) -> Iterator[tuple[str, str]]:
     top = os.path.realpath(place.path)
     if not place.holds(top):
         if os.path.isdir(top):  # noqa: PTH112
-            _log.warning("%s leads out of its folder and was not read", place.path)
+            skill_files.warn_once(f"{place.path} leads out of its folder and was not read")
         return
     waiting = [(str(place.path), top, 0)]
     seen = {top}

@@ -15,6 +15,7 @@ from desktop_agent.engine import catalog as catalogs
 from desktop_agent.engine import skill_files, skill_needs, trust
 from desktop_agent.engine.catalog import Catalog, Findings, Places, SkillMemory
 from desktop_agent.engine.front_matter import split
+from desktop_agent.engine.role_files import RoleReader
 from desktop_agent.engine.skill_rules import escaped, visible
 from desktop_agent.engine.skill_scan import Scanner
 from desktop_agent.engine.trust import TrustRecord
@@ -40,7 +41,7 @@ class Skills:
         self._memory = memory
         self._pause_s = pause_s
         self._emit: Callable[[Event], None] = lambda _: None
-        self._scanner = Scanner()
+        self._readers = (Scanner(), RoleReader())
         self._one_at_a_time = asyncio.Lock()
         self._findings: dict[str, Findings] = {}
         self._catalogs: dict[str, Catalog] = {}
@@ -254,7 +255,7 @@ class Skills:
     def _find(self, root: str) -> tuple[Findings, float]:
         """Return what lies on disk, and the seconds of a processor that it took."""
         began = time.thread_time()
-        return catalogs.find(self._scanner, self._places, root), time.thread_time() - began
+        return catalogs.find(*self._readers, self._places, root), time.thread_time() - began
 
     def _judge_all(self) -> None:
         for root in list(self._findings):

@@ -11,6 +11,7 @@ from pathlib import Path
 from desktop_agent.adapters.skill_state import SkillState
 from desktop_agent.engine import catalog
 from desktop_agent.engine.catalog import Findings, Places
+from desktop_agent.engine.role_files import RoleReader
 from desktop_agent.engine.skill_scan import Scanner
 from tests.bench.report import report
 
@@ -44,7 +45,7 @@ def _median(work: Callable[[], object]) -> float:
 
 
 def _look(places: Places, root: str, scanner: Scanner | None = None) -> Findings:
-    return catalog.find(scanner or Scanner(), places, root)
+    return catalog.find(scanner or Scanner(), RoleReader(), places, root)
 
 
 def main() -> None:

@@ -308,3 +308,12 @@ def test_a_pipe_in_place_of_the_instructions_holds_nobody_up(tmp_path: Path) -> 
 def test_marks_that_can_not_be_seen_are_left_out_of_instructions(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_text("Use tabs.\U000e0041\u202e\u200b")
     assert paths_of(tmp_path) == [("AGENTS.md", "Use tabs.")]
+
+
+def test_what_can_not_be_read_is_logged_once_not_at_every_look(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    os.mkfifo(tmp_path / "AGENTS.md")
+    for _ in range(3):
+        assert paths_of(tmp_path) == []
+    assert caplog.text.count("AGENTS.md was not read") == 1
