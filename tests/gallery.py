@@ -123,7 +123,7 @@ async def _session(gallery: Gallery) -> None:
     await gallery.take("08-question")
     gallery.show(story.stopped())
     await gallery.take("09-stopped")
-    gallery.window.popups.open_palette(gallery.window.commands.all, gallery.window.pages.sessions)
+    gallery.window.commands.palette.trigger()
     await gallery.take("10-palette")
     gallery.window.popups._palette.close()
     gallery.window.open_models()

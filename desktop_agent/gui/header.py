@@ -72,6 +72,7 @@ class Header(QFrame):
     def set_session(self, title: str, place: str) -> None:
         """Show what the session is called, and its folder and branch."""
         self._title.set_text(title)
+        self._title.setVisible(bool(title))
         self._place.set_text(place)
         for button in (self.find_button, self.copy_button):
             button.setVisible(bool(title))

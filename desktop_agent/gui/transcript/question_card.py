@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QButtonGroup, QRadioButton, QSizePolicy, QWidget
 
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.transcript.card import AnswerLine, Card
-from desktop_agent.gui.transcript.characters import with_marks
+from desktop_agent.gui.transcript.characters import breakable, with_marks
 from desktop_agent.gui.transcript.items import QuestionItem
 from desktop_agent.gui.widgets import GhostButton, IconLabel, PrimaryButton, TextLabel, row
+
+
+class _OptionWords(TextLabel):
+    """The words of an answer: they wrap, as a radio button's own do not, and choose it."""
+
+    def __init__(self, words: str, button: QRadioButton) -> None:
+        super().__init__(breakable(words))
+        self._button = button
+        self.setWordWrap(True)
+        self.setMinimumWidth(1)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Choose the answer."""
+        super().mouseReleaseEvent(event)
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._button.click()
 
 
 class QuestionCard(Card):
@@ -75,10 +93,13 @@ class QuestionCard(Card):
         self.setAccessibleDescription(options)
 
     def _add_option(self, number: int, words: str) -> None:
-        button = QRadioButton(words.replace("&", "&&"), self)
+        button = QRadioButton(self)
         button.setAccessibleName(words)
         self._group.addButton(button, number)
-        self.body.addWidget(button)
+        line = row(button, _OptionWords(words, button), spacing=6)
+        line.setAlignment(button, Qt.AlignmentFlag.AlignTop)
+        line.setStretch(1, 1)
+        self.body.addLayout(line)
 
     def _choose_other(self) -> None:
         if self._question.options:
