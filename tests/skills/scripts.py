@@ -21,9 +21,8 @@ class Done:
 
 def run(skill: str, script: str, *words: str | Path, cwd: Path | None = None) -> Done:
     path = paths.builtin_skills() / skill / "scripts" / script
-    # -B: the skill's folder stays as it is.
     done = subprocess.run(
-        [sys.executable, "-B", "-W", "error", str(path), *map(str, words)],
+        [sys.executable, "-W", "error", str(path), *map(str, words)],
         cwd=cwd,
         stdin=subprocess.DEVNULL,
         capture_output=True,

@@ -48,7 +48,9 @@ def test_their_own_checker_has_nothing_to_say() -> None:
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: f"{path.parts[-3]}/{path.name}")
 def test_every_program_explains_itself_and_refuses_nonsense(path: Path) -> None:
     skill = path.parts[-3]
+    before = set(path.parent.rglob("*"))
     assert succeed(skill, path.name, "--help").startswith("usage: ")
+    assert set(path.parent.rglob("*")) == before, "an installed app must stay as it is"
     done = run(skill, path.name, "--no-such-option")
     assert (done.code, done.out) == (2, "")
 

@@ -7,9 +7,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from files import Trouble, library, open_document, save, tell
-from from_markdown import Writer
-from to_markdown import Converter
+# Nothing is written beside this file: it may belong to an installed program.
+sys.dont_write_bytecode = True
+
+from files import Trouble, library, open_document, save, tell  # noqa: E402
+from from_markdown import Writer  # noqa: E402
+from to_markdown import Converter  # noqa: E402
 
 _EXIT_CODES = (
     "Exit codes: 0 done, 1 not possible (the reason is on standard error), 2 wrong arguments,\n"

@@ -9,7 +9,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pdf_files import EXIT_CODES, Trouble, add_options, open_pdf, pypdf, run, save, tell
+# Nothing is written beside this file: it may belong to an installed program.
+sys.dont_write_bytecode = True
+
+from pdf_files import EXIT_CODES, Trouble, add_options, open_pdf, pypdf, run, save, tell  # noqa: E402
 
 _KINDS = {"/Tx": "text", "/Btn": "button", "/Ch": "choice", "/Sig": "signature"}
 _READ_ONLY, _REQUIRED = 1, 2

@@ -8,7 +8,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pdf_files import EXIT_CODES, add_options, numbers, open_pdf, pypdf, run, save, tell
+# Nothing is written beside this file: it may belong to an installed program.
+sys.dont_write_bytecode = True
+
+from pdf_files import EXIT_CODES, add_options, numbers, open_pdf, pypdf, run, save, tell  # noqa: E402
 
 
 def show_info(args: argparse.Namespace) -> None:

@@ -9,7 +9,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tables import (
+# Nothing is written beside this file: it may belong to an installed program.
+sys.dont_write_bytecode = True
+
+from tables import (  # noqa: E402
     EXIT_CODES,
     Sheet,
     Trouble,

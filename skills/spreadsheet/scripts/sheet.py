@@ -13,7 +13,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tables import (
+# Nothing is written beside this file: it may belong to an installed program.
+sys.dont_write_bytecode = True
+
+from tables import (  # noqa: E402
     EXIT_CODES,
     Sheet,
     Trouble,
