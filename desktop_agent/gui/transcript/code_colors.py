@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Any
@@ -20,16 +21,17 @@ def spans(code: str, language: str) -> Iterator[tuple[str, str]]:
         yield text, _color(kind)
 
 
-def spans_by_line(code: str, language: str) -> list[list[tuple[str, str]]]:
-    """Return the runs of each line."""
-    lines: list[list[tuple[str, str]]] = [[]]
+def spans_by_line(code: str, language: str) -> Iterator[list[tuple[str, str]]]:
+    """Yield the runs of each line, as the lexer comes to it."""
+    line: list[tuple[str, str]] = []
     for text, token in spans(code, language):
         for number, part in enumerate(text.split("\n")):
             if number:
-                lines.append([])
+                yield line
+                line = []
             if part:
-                lines[-1].append((part, token))
-    return lines
+                line.append((part, token))
+    yield line
 
 
 def is_ready(language: str) -> bool:
@@ -37,19 +39,34 @@ def is_ready(language: str) -> bool:
     return not language or _lexers().has(language)
 
 
+def load(language: str) -> None:
+    """Make a language ready behind the window's back."""
+    _lexers().load(language)
+
+
 class _Lexers:
     """The lexers that were asked for; to make the first one takes 0.1 s."""
 
     def __init__(self) -> None:
         self._made: dict[str, Any] = {}
+        self._loading: set[str] = set()
 
     def has(self, language: str) -> bool:
         return language in self._made
 
     def get(self, language: str) -> Any:
         if language not in self._made:
-            self._made[language] = _make_lexer(language)
+            try:
+                self._made[language] = _make_lexer(language)
+            finally:
+                # A lexer that can't be made is not asked for again.
+                self._made.setdefault(language, None)
         return self._made[language]
+
+    def load(self, language: str) -> None:
+        if language not in self._loading:
+            self._loading.add(language)
+            threading.Thread(target=self.get, args=(language,), name="lexer", daemon=True).start()
 
 
 @cache

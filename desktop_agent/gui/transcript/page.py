@@ -167,6 +167,13 @@ class Page:
             shape.leftMargin(), shape.topMargin(), -shape.rightMargin(), -shape.bottomMargin()
         )
 
+    @property
+    def live_row(self) -> ShownRow | None:
+        """The last row, if it is an answer that still comes."""
+        last = self.rows[-1] if self.rows else None
+        is_live = last is not None and isinstance(last.row, AnswerItem) and last.row.is_live
+        return last if is_live else None
+
     def first_below(self, top: float) -> int:
         """Return the index of the first row that ends below a height, by bisection."""
         low, high = 0, len(self.rows)

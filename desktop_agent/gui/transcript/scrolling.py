@@ -155,3 +155,8 @@ class Scrolling(QObject):
         if not self._is_ours:
             self._note_place()
         self.moved.emit()
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether a change of the document moves what is seen, and not the person."""
+        return self._is_ours > 0

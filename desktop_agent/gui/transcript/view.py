@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QPoint, QPointF, QRect, Qt, QTimer, QUrl, Signal
+from PySide6.QtCore import QPoint, QPointF, QRect, Qt, QUrl, Signal
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
@@ -92,6 +92,7 @@ class TranscriptView(QWidget):
         self._hover = HoverBar(theme, self.browser, self.page, self)
         self._menu = RowMenu(self.browser, self.page, self)
         self._hold = single_timer(self, _HOLD_MS, self._show_held)
+        self._placing = single_timer(self, 0, self._place)
         self._resize = single_timer(self, _RESIZE_MS, self._lay_out_again)
         self._heartbeat = Heartbeat(theme, self.cards, self._clocks.wall)
         layout = QVBoxLayout(self)
@@ -203,7 +204,7 @@ class TranscriptView(QWidget):
         factory.wished.connect(self.wished)
         factory.path_activated.connect(self.open_path_requested)
         factory.earlier_requested.connect(self._on_earlier_requested)
-        factory.text_requested.connect(lambda *what: show_text(self._theme, *what, self))
+        factory.text_requested.connect(lambda *what: show_text(self._theme, what[0], what[1], self))
         self.cards.resized.connect(self._on_card_resized)
         self.browser.resized.connect(self._on_browser_resized)
         self.browser.anchorClicked.connect(self._on_link)
@@ -215,9 +216,8 @@ class TranscriptView(QWidget):
         self._window.filled.connect(self._place)
         self._scrolling.moved.connect(self._on_scrolled)
         self._pill.clicked.connect(self._on_jump)
-        self.browser.document().documentLayout().documentSizeChanged.connect(
-            lambda _size: QTimer.singleShot(0, self, self._place)
-        )
+        laid_out = self.browser.document().documentLayout().documentSizeChanged
+        laid_out.connect(lambda _size: self._placing.start())
         self._theme.changed.connect(self._on_theme_changed)
         self._heartbeat.second.connect(self._on_second)
 
@@ -266,9 +266,7 @@ class TranscriptView(QWidget):
         self._factory.silent_since = self._last_event_at
         if self._window.sync(transcript, is_working=self._is_working(transcript)):
             self._hold.start()
-        live = self.page.rows[-1] if self.page.rows else None
-        is_live = live is not None and isinstance(live.row, AnswerItem) and live.row.is_live
-        self.browser.caret_row = live if is_live else None
+        self.browser.caret_row = self.page.live_row
 
     def _is_working(self, transcript: Transcript) -> bool:
         if not transcript.is_running:
@@ -314,6 +312,7 @@ class TranscriptView(QWidget):
         if index >= 0:
             with self._scrolling.kept():
                 self.page.show_held(index)
+            self._place()
 
     def _follow_clocks(self) -> None:
         is_running = self._transcript is not None and self._transcript.is_running
@@ -322,11 +321,11 @@ class TranscriptView(QWidget):
     def _on_second(self) -> None:
         """Show or hide that the model has been silent for a while."""
         transcript = self._transcript
-        if transcript is not None and transcript.is_running:
-            has_row = self.page.index_of(WORKING_KEY) >= 0
-            if self._is_working(transcript) != has_row:
-                self._sync()
-                self._place()
+        if transcript is None or not transcript.is_running:
+            return
+        if self._is_working(transcript) != (self.page.index_of(WORKING_KEY) >= 0):
+            self._sync()
+            self._place()
 
     def _on_browser_resized(self) -> None:
         """Fit to another width: at once the first time, else when the dragging rests."""
@@ -346,7 +345,8 @@ class TranscriptView(QWidget):
 
     def _on_scrolled(self) -> None:
         self._hover.hide()
-        self._place()
+        if not self._scrolling.is_ours:  # else they are placed when the change is through
+            self._place()
         if self.browser.verticalScrollBar().value() < self.browser.viewport().height():
             self._window.fill_soon()
 

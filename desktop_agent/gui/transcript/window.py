@@ -7,7 +7,7 @@ from time import perf_counter
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from desktop_agent.gui.transcript.card_layer import CardLayer
-from desktop_agent.gui.transcript.coloring import color_frame
+from desktop_agent.gui.transcript.coloring import Coloring
 from desktop_agent.gui.transcript.page import Page
 from desktop_agent.gui.transcript.rows import (
     EarlierRow,
@@ -25,8 +25,10 @@ WANTED_ROWS = 400
 MORE_ROWS = 200
 MOST_ROWS = 800
 KEPT_ROWS = 600
-_CHUNK = 4
-_SLICE_S = 0.008
+# What a slice adds is laid out and painted after it, which takes as long again.
+_SLICE_S = 0.005
+# While a lexer is being loaded.
+_LEXER_MS = 40
 # The newest rows are painted before any others are written.
 _FIRST_DELAY_MS = 30
 
@@ -47,6 +49,7 @@ class RowWindow(QObject):
         self._has_earlier = False
         self._is_prepended = False
         self._delay_ms = 0
+        self._coloring = Coloring()
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self._fill)
@@ -54,6 +57,7 @@ class RowWindow(QObject):
     def reset(self, *, has_earlier: bool) -> None:
         """Forget everything: another session comes."""
         self._timer.stop()
+        self._coloring.clear()
         self._cards.clear()
         self._page.clear()
         self._rows = []
@@ -64,6 +68,7 @@ class RowWindow(QObject):
 
     def rebuild(self) -> None:
         """Empty the document, to have the same rows written again in another look."""
+        self._coloring.clear()
         self._page.clear()
         self._first = max(0, len(self._rows) - FIRST_ROWS)
 
@@ -90,7 +95,7 @@ class RowWindow(QObject):
     def fill_soon(self) -> None:
         """Put more rows on top when there is time."""
         if self._has_work and not self._timer.isActive():
-            self._timer.start(self._delay_ms)
+            self._timer.start(self._delay_ms if self._can_work else _LEXER_MS)
             self._delay_ms = 0
 
     def show_more(self) -> bool:
@@ -120,7 +125,13 @@ class RowWindow(QObject):
 
     @property
     def _has_work(self) -> bool:
-        return self._page.is_behind or self._is_short or bool(self._page.styles.uncolored)
+        has_text = self._page.is_behind or self._is_short
+        return has_text or self._coloring.has_work(self._page.styles)
+
+    @property
+    def _can_work(self) -> bool:
+        has_text = self._page.is_behind or self._is_short
+        return has_text or self._coloring.can_work(self._page.styles)
 
     @property
     def _is_short(self) -> bool:
@@ -167,18 +178,16 @@ class RowWindow(QObject):
         return is_held
 
     def _fill(self) -> None:
-        """Write a part of a long answer, or a few rows on top; then let the window breathe."""
+        """Write a part of a long answer, or colours, or rows; then let the window breathe."""
         if not self._has_work:
             return
         until = perf_counter() + _SLICE_S
         with self._scrolling.kept():
             if self._page.is_behind:
                 self._page.catch_up()
-                until = 0.0
-            for frame in self._page.take_uncolored():
-                color_frame(frame, self._page.styles)
-            while self._is_short and perf_counter() < until:
-                self._write_on_top(_CHUNK)
+            elif not self._coloring.work(self._page.styles, until):
+                while self._is_short and perf_counter() < until:
+                    self._write_on_top(1)
         self.filled.emit()
         self.fill_soon()
 
