@@ -6,11 +6,21 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 os.environ["DESKTOP_AGENT_HOME"] = "/nonexistent/set-per-test"
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Report half characters, which tests log on purpose, in a form that can be sent on."""
+    report = yield
+    report.sections = [
+        (name, text.encode("utf-8", "backslashreplace").decode()) for name, text in report.sections
+    ]
+    return report
 
 
 @pytest.fixture(autouse=True)
