@@ -16,6 +16,7 @@ from desktop_agent.core.tasks import TaskChanges
 from desktop_agent.core.tool import ToolError
 from desktop_agent.engine import budgets, reports
 from desktop_agent.engine.agent import Agent
+from desktop_agent.engine.inbox import why_unread
 from desktop_agent.engine.ports import AgentRecord
 from desktop_agent.engine.questions import Questions
 from desktop_agent.engine.roles import role_named
@@ -136,7 +137,7 @@ class Agents:
     def why_unread(self, agent: Agent) -> ReturnReason | None:
         """Return why a note does not reach an agent any more; None if it does."""
         if agent.end is not None:
-            return _why(agent.end.status)
+            return why_unread(agent.end.status)
         return "stopped" if self.is_ending(agent) else None
 
     def info(self, agent: Agent) -> AgentInfo:
@@ -302,7 +303,7 @@ class Agents:
             agent.id, status, text, time.time(), meter.usage, meter.tools_run, agent.step
         )
         agent.session.emit(agent.end)
-        returned = agent.inbox.give_back(_why(status))
+        returned = agent.inbox.give_back(why_unread(status))
         agent.release()
         self._end_commands(agent)
         agent.over.set()
@@ -374,13 +375,3 @@ class Agents:
         """Wait until no command of any agent is being ended."""
         for agent in self.all():
             await agent.commands.over()
-
-
-def _why(status: EndStatus) -> ReturnReason:
-    match status:
-        case "completed":
-            return "finished"
-        case "stopped":
-            return "stopped"
-        case _:
-            return "failed"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
+from desktop_agent.core.agents import EndStatus
 from desktop_agent.core.events import (
     Happening,
     NoteDelivered,
@@ -174,3 +175,14 @@ def _as_message(notes: Iterable[Note], more_parts: MoreParts, parent_id: AgentId
 
 def _weight(note: Note) -> int:
     return 2 if note.sender == "user" and note.kind not in QUIET_KINDS else 1
+
+
+def why_unread(status: EndStatus) -> ReturnReason:
+    """Return why a note comes back from an agent that ended so."""
+    match status:
+        case "completed":
+            return "finished"
+        case "stopped":
+            return "stopped"
+        case _:
+            return "failed"

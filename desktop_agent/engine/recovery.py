@@ -13,13 +13,14 @@ from desktop_agent.core.events import (
     Happening,
     MessageAdded,
     NoteQueued,
+    NoteReturned,
     QuestionAnswered,
     QuestionAsked,
     ToolEnded,
     TurnEnded,
 )
 from desktop_agent.core.faults import Fault
-from desktop_agent.core.ids import AgentId, SessionId, new_message_id
+from desktop_agent.core.ids import AgentId, SessionId, new_message_id, new_note_id
 from desktop_agent.core.messages import (
     UNKNOWN_OUTCOME,
     Message,
@@ -27,7 +28,12 @@ from desktop_agent.core.messages import (
     open_calls,
 )
 from desktop_agent.core.notes import Note
+from desktop_agent.engine.inbox import why_unread
 from desktop_agent.engine.ports import AgentRecord
+from desktop_agent.engine.reports import body
+from desktop_agent.engine.reports import head as reports_head
+
+_SOON_S = 5.0
 
 
 def closing_events(record: AgentRecord, recent: Sequence[Happening]) -> tuple[Happening, ...]:
@@ -38,6 +44,10 @@ def closing_events(record: AgentRecord, recent: Sequence[Happening]) -> tuple[Ha
     `recent` are the session's newest happenings.
     """
     agent_id = record.agent_id
+    if record.end is not None:  # killed before it had given back what it did not read
+        why = why_unread(record.end.status)
+        unread = (*record.unconfirmed, *record.inbox)
+        return tuple(NoteReturned(agent_id, note.id, why) for note in unread)
     own = [event for event in recent if event.agent_id == agent_id]
     events: list[Happening] = []
     events.extend(_withdrawn(own))
@@ -46,6 +56,34 @@ def closing_events(record: AgentRecord, recent: Sequence[Happening]) -> tuple[Ha
     fault = Fault("internal", "The app ended while this was running.", "continue")
     events.append(TurnEnded(agent_id, "interrupted", fault=fault, at=time.time()))
     return tuple(events)
+
+
+def unreported(records: Sequence[AgentRecord]) -> list[NoteQueued]:
+    """Return the reports that were not written: killed after a subagent's end, before them."""
+    by_id = {record.agent_id: record for record in records}
+    reports: list[NoteQueued] = []
+    for record in records:
+        parent = by_id.get(record.spec.parent_id) if record.spec is not None else None
+        if parent is None or record.spec is None or record.end is None or parent.end is not None:
+            continue
+        end = record.end
+        head = reports_head(record.spec.name, record.agent_id, end.status)
+        if _went_on(parent, end.at) or _has_read(parent, head):
+            continue
+        text = f"{head}\n{body(record.agent_id, end.text)}"
+        note = Note(new_note_id(), text, "report", sender=record.agent_id, created_at=time.time())
+        reports.append(NoteQueued(parent.agent_id, note))
+    return reports
+
+
+def _has_read(parent: AgentRecord, head: str) -> bool:
+    notes = (*parent.inbox, *parent.unconfirmed)
+    return any(head in one.text for one in (*notes, *parent.history))
+
+
+def _went_on(parent: AgentRecord, at: float) -> bool:
+    """Whether it said or read something since: then it had the report, compacted by now."""
+    return any(message.created_at > at + _SOON_S for message in parent.history)
 
 
 def info_of_record(record: AgentRecord, session_id: SessionId) -> AgentInfo:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from desktop_agent.core.agents import EndStatus, StopReason
 from desktop_agent.core.faults import Fault
+from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import Message
 from desktop_agent.engine.agent import Agent
 
@@ -48,18 +49,28 @@ def effects(agent: Agent) -> str:
 
 def report(agent: Agent, status: EndStatus, text: str, unread: Sequence[str], remark: str) -> str:
     """Return what the parent is told: `unread` are notes of its own that came too late."""
-    lines = [f"[Report from {agent.name} ({agent.id}): {status}]"]
+    lines = [head(agent.name, agent.id, status)]
     if status != "completed" and effects(agent) != text:
         lines.append(effects(agent))
-    if len(text) > REPORT_LIMIT:
-        rest = f'agent_result(agent_id: "{agent.id}") gives all {len(text)} characters'
-        lines.append(f"{text[:REPORT_LIMIT]}\n… (shortened; {rest})")
-    elif text:
-        lines.append(text)
+    if text:
+        lines.append(body(agent.id, text))
     if remark:
         lines.append(remark)
     lines += [f"It did not read your note: {shortened(note, _NOTE_SHOWN)}" for note in unread]
     return "\n".join(lines)
+
+
+def head(name: str, agent_id: AgentId, status: EndStatus) -> str:
+    """Return the line by which a report is known."""
+    return f"[Report from {name} ({agent_id}): {status}]"
+
+
+def body(agent_id: AgentId, text: str) -> str:
+    """Return a result as it stands in a report."""
+    if len(text) <= REPORT_LIMIT:
+        return text
+    rest = f'agent_result(agent_id: "{agent_id}") gives all {len(text)} characters'
+    return f"{text[:REPORT_LIMIT]}\n… (shortened; {rest})"
 
 
 def task_is_free(number: int, status: EndStatus) -> str:

@@ -26,7 +26,7 @@ from desktop_agent.core.tasks import TaskState, restored
 from desktop_agent.engine.agent import Agent
 from desktop_agent.engine.agents import Agents
 from desktop_agent.engine.ports import AgentRecord, Store, StoreError
-from desktop_agent.engine.recovery import closing_events, info_of_record
+from desktop_agent.engine.recovery import closing_events, info_of_record, unreported
 from desktop_agent.engine.session import Session
 
 _log = logging.getLogger(__name__)
@@ -230,12 +230,15 @@ class Sessions:
         self._store.delete_session(session_id)
 
     def _close_interrupted(self, info: SessionInfo) -> None:
-        for record in self._store.load_agents(info.id):
-            if record.was_running or record.inbox:
+        records = self._store.load_agents(info.id)
+        for record in records:
+            if record.was_running or record.inbox or record.unconfirmed:
                 # Each agent's own: what others stream beside it must not push these out.
                 recent = self._store.page(info.id, None, _PAGE, record.agent_id).events
                 for event in closing_events(record, recent):
                     self._store.record(info.id, event)
+        for report in unreported(records):
+            self._store.record(info.id, report)
         self.session(info.id).update(status="interrupted", touch=False)
 
     # -- events ----------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from desktop_agent.core.events import (
     MessageAdded,
     NoteDelivered,
     NoteQueued,
+    NoteReturned,
     NoteTaken,
     QuestionAnswered,
     QuestionAsked,
@@ -167,6 +168,38 @@ async def test_a_subagent_that_only_waited_for_others_can_go_on(tmp_path: Path) 
     assert (infos[inner], infos[outer]) == ("completed", "paused")
     rig.engine.resume(outer)
     assert (await rig.ended(outer)).text == "went on"
+    said = [m.text for m in rig.model.requests_of("a")[0].messages]
+    assert said.count(f"[Report from the b ({inner}): completed]\nb done") == 1
+
+
+async def test_a_report_that_was_read_is_not_written_again(tmp_path: Path) -> None:
+    held = gate()
+    main = [spawns("a"), WAIT, held]
+    first = TreeRig(tmp_path, main, {"a": [says("a done")]})
+    first.send("go")
+    await held.reached.wait()
+    store = killed(first)
+    await first.engine.close()
+    rig = TreeRig(tmp_path, [says("so")], {}, store=store)
+    rig.engine.resume(rig.agent_id)
+    await rig.until(TurnEnded)
+    said = "".join(m.text for m in rig.model.main_requests[0].messages)
+    assert said.count("[Report from") == 1
+
+
+async def test_notes_of_a_subagent_that_had_just_ended_come_back(tmp_path: Path) -> None:
+    """Killed after its end was written, before its notes were given back."""
+    first = TreeRig(tmp_path, [spawns("a"), gate()], {"a": [calls(("slow", {}))]})
+    first.send("go")
+    await first.gates.reached.wait()
+    child = await first.child()
+    note = first.send_to(child, "use euros")
+    first.engine.stop(child)
+    store = killed(first, after=await first.ended(child))
+    await first.engine.close()
+    rig = TreeRig(tmp_path, [], {}, store=store)
+    returned = [e for e in store.events[rig.session_id] if isinstance(e, NoteReturned)]
+    assert [(e.note_id, e.why) for e in returned] == [(note.id, "stopped")]
 
 
 async def test_a_resumed_subagents_report_wakes_the_agents_above_it(tmp_path: Path) -> None:
