@@ -119,23 +119,10 @@ def _set_blockers(task: Task, blockers: tuple[int, ...], tasks: TaskList) -> Non
 
 
 def _restore(edit: TaskEdit, tasks: TaskList) -> str:
-    """Bring a deleted task back under a new id: the old one is gone for good."""
     deleted = edit.deleted
     if deleted is None:
         return ""
-    alive = {task.id for task in tasks.tasks}
-    task = tasks.create(
-        deleted.subject,
-        description=deleted.description,
-        active_form=deleted.active_form,
-        metadata=deleted.metadata,
-        blocked_by=[number for number in deleted.blocked_by if number in alive],
-        blocks=[number for number in deleted.blocks if number in alive],
-    )
-    if deleted.status == "completed":
-        tasks.update(task.id, TaskChanges(status="completed"))
-    if edit.before in alive:
-        tasks.move(task.id, edit.before)
+    task = tasks.restore(deleted, edit.before)
     return f"brought back #{deleted.id} as #{task.id}: {_quoted(task.subject)}"
 
 

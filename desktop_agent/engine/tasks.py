@@ -81,25 +81,49 @@ class TaskList:
         call_id: str = "",
     ) -> Task:
         """Add a task at the end. Raises TaskError: blank or duplicate subject, a bad blocker."""
-        self._check()
-        self._require_new_subject(subject)
-        now, task_id = self._clock(), self._next_id
         task = Task(
-            id=task_id,
+            id=self._next_id,
             subject=subject.strip(),
             description=description,
             active_form=active_form,
             metadata_json=_merged({}, metadata or {}),
-            created_at=now,
-            updated_at=now,
-            status_changed_at=now,
             changed_call=call_id,
         )
-        tasks = {**self._tasks, task_id: task}
-        new = [(b, task_id) for b in blocked_by] + [(task_id, b) for b in blocks]
+        return self._add(task, blocked_by, blocks)
+
+    def restore(self, deleted: Task, before: int = 0) -> Task:
+        """Bring a deleted task back, not started and under a new id: the old one is gone for good.
+
+        What it waited for, or blocked, and is gone as well is left out. Raises TaskError.
+        """
+        status = "completed" if deleted.status == "completed" else "pending"
+        task = msgspec.structs.replace(
+            deleted,
+            id=self._next_id,
+            status=status,
+            blocks=(),
+            blocked_by=(),
+            open_blockers=(),
+            changed_call="",
+        )
+        blocked_by = filter(self._tasks.__contains__, deleted.blocked_by)
+        blocks = filter(self._tasks.__contains__, deleted.blocks)
+        return self._add(task, blocked_by, blocks, before if before in self._tasks else 0)
+
+    def _add(
+        self, task: Task, blocked_by: Iterable[int], blocks: Iterable[int], before: int = 0
+    ) -> Task:
+        self._check()
+        self._require_new_subject(task.subject)
+        now, number = self._clock(), task.id
+        task = msgspec.structs.replace(task, created_at=now, updated_at=now, status_changed_at=now)
+        tasks = {**self._tasks, number: task}
+        new = [(b, number) for b in blocked_by] + [(number, b) for b in blocks]
         edges = linked(tasks, self._edges, new) if new else self._edges
-        self._commit(tasks, edges, task_id, next_id=task_id + 1)
-        return self._tasks[task_id]
+        if before:
+            tasks = {one: tasks[one] for one in _moved(tasks, number, before)}
+        self._commit(tasks, edges, number, next_id=number + 1)
+        return self._tasks[number]
 
     def update(
         self, task_id: int, changes: TaskChanges, *, owner: str = "", call_id: str = ""
@@ -134,8 +158,7 @@ class TaskList:
             self.get(before)
         if before == task_id:
             return
-        order = [number for number in self._tasks if number != task_id]
-        order.insert(order.index(before) if before else len(order), task_id)
+        order = _moved(self._tasks, task_id, before)
         if order != list(self._tasks):
             self._commit({number: self._tasks[number] for number in order}, self._edges, task_id)
 
@@ -235,6 +258,13 @@ class TaskList:
             raise
         except Exception:  # noqa: BLE001 - a listener neither undoes a change nor hides it
             _log.exception("a listener failed on a change of the task list")
+
+
+def _moved(numbers: Iterable[int], number: int, before: int) -> list[int]:
+    """Return the numbers with one in front of another; 0 is the end."""
+    order = [one for one in numbers if one != number]
+    order.insert(order.index(before) if before else len(order), number)
+    return order
 
 
 def _merged(old: dict[str, Any], new: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from desktop_agent.core.events import NoteQueued, TurnEnded
+from desktop_agent.core.events import ListChanged, NoteQueued, TurnEnded
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.tasks import Task, TaskEdit, TaskState
 from desktop_agent.engine.task_edits import apply_edit, note_text
@@ -80,6 +80,28 @@ def test_a_task_that_was_brought_back_and_deleted_again_is_told_of_under_both_id
         "- brought back #1 as #3: a",
         "- deleted #3 (a)",
     ]
+
+
+def test_undoing_a_deletion_is_one_change_that_puts_the_task_back_as_it_was() -> None:
+    told: list[ListChanged] = []
+    state = TaskState(
+        (
+            Task(1, "a"),
+            Task(2, "b", status="completed", description="d", blocked_by=(1,), blocks=(3,)),
+            Task(3, "c", blocked_by=(2,)),
+        ),
+        4,
+    )
+    tasks = TaskList(AgentId("ag"), state, told.append)
+    deleted = tasks.get(2)
+    apply_edit(TaskEdit("delete", 2), tasks)
+    apply_edit(TaskEdit("restore", before=3, deleted=deleted), tasks)
+    assert len(told) == 2
+    back = tasks.tasks[1]
+    assert [task.id for task in tasks.tasks] == [1, 4, 3]
+    assert (back.subject, back.status, back.description) == ("b", "completed", "d")
+    assert (back.blocked_by, back.blocks) == ((1,), (3,))
+    assert tasks.get(3).open_blockers == ()
 
 
 def test_a_thousand_edits_make_a_short_note_that_says_what_it_leaves_out() -> None:

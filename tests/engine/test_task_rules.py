@@ -43,6 +43,14 @@ def test_no_change_is_made_off_the_engine_thread(name: str) -> None:
     assert not told
 
 
+async def test_an_agents_own_list_refuses_another_thread(tmp_path: Path) -> None:
+    rig = TaskRig(tmp_path)
+    tasks = rig.engine._agent(rig.agent_id).tasks
+    with pytest.raises(RuntimeError, match="thread"):
+        await asyncio.to_thread(tasks.create, "a")
+    assert tasks.tasks == ()
+
+
 @pytest.mark.parametrize("name", CHANGES)
 def test_each_change_is_told_once_with_the_list_as_it_is_then(name: str) -> None:
     it = Listed(DONE)

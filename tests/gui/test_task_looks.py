@@ -98,9 +98,11 @@ def test_the_header_tells_how_much_is_done(panel: TaskPanel) -> None:
 
 def test_a_list_is_never_cleared_by_painting_it(panel: TaskPanel, qtbot) -> None:
     """Everything is done and nobody runs; only the engine ends a list."""
-    panel.apply(opened(task(1, status="completed"), task(2, status="completed")))
+    done = (task(1, status="completed"), task(2, status="completed"))
+    panel.apply(opened(*done, is_live=True))
     with qtbot.assertNotEmitted(panel.edited), qtbot.assertNotEmitted(panel.filled):
         panel.apply(IDLE)
+        panel.apply(ListChanged(AGENT, 2, done))
         panel.grab()
         QApplication.processEvents()
     assert [one.status for one in panel.tasks] == ["completed", "completed"]
