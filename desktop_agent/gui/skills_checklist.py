@@ -12,12 +12,11 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QFont, QKeyEvent, QMouseEvent, QPainter
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QMouseEvent, QPainter
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QListWidget,
     QListWidgetItem,
-    QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
     QVBoxLayout,
@@ -25,7 +24,10 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_agent.core.skill_install import FoundSkill
+from desktop_agent.gui.mirroring import placed
 from desktop_agent.gui.plain_tips import plain_tip
+from desktop_agent.gui.row_pen import RowPen
+from desktop_agent.gui.skills_delegate import paint_box
 from desktop_agent.gui.skills_files import SkillFileList, framed
 from desktop_agent.gui.skills_words import content_words
 from desktop_agent.gui.theme import Theme
@@ -194,65 +196,32 @@ class _FoundDelegate(QStyledItemDelegate):
         """Draw box and words, mirrored where the window is."""
         theme = self._theme
         skill: FoundSkill = index.data(_SKILL)
-        rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
-        state: QStyle.StateFlag = option.state  # pyright: ignore[reportAttributeAccessIssue]
         is_free = bool(index.flags() & Qt.ItemFlag.ItemIsUserCheckable)
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        is_selected = bool(state & QStyle.StateFlag.State_Selected)
-        if is_selected or state & QStyle.StateFlag.State_MouseOver:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(theme.color("active" if is_selected else "hover"))
-            painter.drawRoundedRect(rect.adjusted(1, 1, -1, -1), 8, 8)
-        faint = "muted" if is_selected else "subtle"
         about, inside, clash = _lines(skill)
-        lines = [(skill.name, "fg" if is_free else "muted", theme.font("ui", "semibold"))]
         small = theme.font("small")
-        lines.append((about, "err" if skill.problem else "muted", small))
-        lines.append((inside, "warn" if skill.scripts or skill.allowed_tools else faint, small))
-        if clash:
-            lines.append((clash, "warn", small))
-        if is_free:
-            self._paint_box(painter, option, index)
-        self._paint_lines(painter, option, lines)
-        painter.restore()
+        with RowPen(theme, painter, option) as pen:
+            pen.ground(1)
+            holds = bool(skill.scripts or skill.allowed_tools)
+            lines = [
+                (skill.name, "fg" if is_free else "muted", theme.font("ui", "semibold")),
+                (about, "err" if skill.problem else "muted", small),
+                (inside, "warn" if holds else pen.faint, small),
+                (clash, "warn", small),
+            ]
+            if is_free:
+                box = pen.mirrored(self._box(pen.rect))
+                paint_box(theme, painter, box, is_on=_is_ticked(index))
+            top = pen.rect.top() + 8
+            edge = 12 + theme.icon_px(_CHECK)
+            for text, token, font in lines:
+                high = round(QFontMetrics(font).height() * 1.15)
+                box = QRect(pen.rect.left() + edge, top, pen.rect.width() - edge - 10, high)
+                pen.text(box, with_marks(" ".join(text.split())), token, font)
+                top += high
 
-    def _paint_box(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        theme, size = self._theme, self._theme.icon_px(16)
-        box = self._box(option)
-        is_on = _is_ticked(index)
-        painter.setPen(theme.color("accentFill" if is_on else "line3"))
-        painter.setBrush(theme.color("accentFill" if is_on else "canvas"))
-        painter.drawRoundedRect(box, 4, 4)
-        if is_on:
-            mark = theme.pixmap("check", "onAccent", size - 4, painter.device().devicePixelRatioF())
-            painter.drawPixmap(box.left() + 2, box.top() + 2, mark)
-
-    def _paint_lines(
-        self, painter: QPainter, option: QStyleOptionViewItem, lines: list[tuple[str, str, QFont]]
-    ) -> None:
-        rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
-        direction: Qt.LayoutDirection = option.direction  # pyright: ignore[reportAttributeAccessIssue]
-        top = rect.top() + 8
-        near = QStyle.visualAlignment(direction, Qt.AlignmentFlag.AlignLeft)
-        flags = int(near | Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignAbsolute)
-        edge = 12 + self._theme.icon_px(_CHECK)
-        for text, token, font in lines:
-            painter.setFont(font)
-            painter.setPen(self._theme.color(token))
-            high = round(painter.fontMetrics().height() * 1.15)
-            box = QRect(rect.left() + edge, top, rect.width() - edge - 10, high)
-            line = with_marks(" ".join(text.split()))
-            shown = painter.fontMetrics().elidedText(line, Qt.TextElideMode.ElideRight, box.width())
-            painter.drawText(QStyle.visualRect(direction, rect, box), flags, f"\u2068{shown}\u2069")
-            top += high
-
-    def _box(self, option: QStyleOptionViewItem) -> QRect:
-        rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
-        direction: Qt.LayoutDirection = option.direction  # pyright: ignore[reportAttributeAccessIssue]
+    def _box(self, rect: QRect) -> QRect:
         size = self._theme.icon_px(16)
-        box = QRect(rect.left() + 10, rect.top() + 9, size, size)
-        return QStyle.visualRect(direction, rect, box)
+        return QRect(rect.left() + 10, rect.top() + 9, size, size)
 
     def editorEvent(
         self,
@@ -266,7 +235,9 @@ class _FoundDelegate(QStyledItemDelegate):
             return False
         is_wished = isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Space
         if isinstance(event, QMouseEvent) and event.type() == QEvent.Type.MouseButtonRelease:
-            near = self._box(option).adjusted(-8, -8, 8, 8)
+            rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
+            direction: Qt.LayoutDirection = option.direction  # pyright: ignore[reportAttributeAccessIssue]
+            near = placed(direction, rect, self._box(rect)).adjusted(-8, -8, 8, 8)
             is_wished = near.contains(event.position().toPoint())
         if not is_wished:
             return False

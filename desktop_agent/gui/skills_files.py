@@ -12,17 +12,15 @@ from PySide6.QtCore import (
     QModelIndex,
     QPersistentModelIndex,
     QRect,
-    QRectF,
     QSize,
     Qt,
     Signal,
 )
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter
+from PySide6.QtGui import QFocusEvent, QFontMetrics, QKeyEvent, QPainter
 from PySide6.QtWidgets import (
     QFrame,
     QListView,
     QSizePolicy,
-    QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
     QVBoxLayout,
@@ -33,6 +31,7 @@ from desktop_agent.core.skills import SkillFile
 from desktop_agent.gui.attachments import size_text
 from desktop_agent.gui.models.snapshot_list import ROW_ROLE, SnapshotListModel
 from desktop_agent.gui.plain_tips import plain_tip
+from desktop_agent.gui.row_pen import RowPen
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.transcript.characters import with_marks
 from desktop_agent.gui.transcript.mono import mono_font
@@ -118,43 +117,24 @@ class _FileDelegate(QStyledItemDelegate):
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         """Draw the row."""
         theme, one = self._theme, index.data(ROW_ROLE)
-        rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
-        state: QStyle.StateFlag = option.state  # pyright: ignore[reportAttributeAccessIssue]
-        direction: Qt.LayoutDirection = option.direction  # pyright: ignore[reportAttributeAccessIssue]
-        is_selected = bool(state & QStyle.StateFlag.State_Selected)
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        if is_selected or state & QStyle.StateFlag.State_MouseOver:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(theme.color("active" if is_selected else "hover"))
-            painter.drawRoundedRect(QRectF(rect).adjusted(1, 1, -1, -1), 6, 6)
-        inner = rect.adjusted(8, 0, -8, 0)
-        size = theme.icon_px(14)
-        icon = QRect(inner.left(), inner.center().y() - size // 2 + 1, size, size)
-        ratio = painter.device().devicePixelRatioF()
-        place = QStyle.visualRect(direction, rect, icon).topLeft()
-        painter.drawPixmap(place, theme.pixmap("file-text", "subtle", size, ratio))
-        words = size_text(one.size)
-        painter.setFont(theme.font("small"))
-        wide = painter.fontMetrics().horizontalAdvance(words) + 4
-        far = QRect(inner.right() - wide, inner.top(), wide + 1, inner.height())
-        painter.setPen(theme.color("muted" if is_selected else "subtle"))
-        flags = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignHCenter
-        painter.drawText(
-            QStyle.visualRect(direction, rect, far), int(flags), f"\u2068{words}\u2069"
-        )
-        painter.setFont(mono_font(theme, "small"))
-        painter.setPen(theme.color("fg"))
-        box = inner.adjusted(size + 8, 0, -wide - 10, 0)
-        shown = painter.fontMetrics().elidedText(
-            with_marks(one.path), Qt.TextElideMode.ElideMiddle, box.width()
-        )
-        near = QStyle.visualAlignment(direction, Qt.AlignmentFlag.AlignLeft)
-        flags = near | Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignAbsolute
-        painter.drawText(
-            QStyle.visualRect(direction, rect, box), int(flags), f"\u2066{shown}\u2069"
-        )
-        painter.restore()
+        with RowPen(theme, painter, option) as pen:
+            pen.ground(1)
+            inner = pen.rect.adjusted(8, 0, -8, 0)
+            size = theme.icon_px(14)
+            top = inner.center().y() - size // 2 + 1
+            pen.icon(QRect(inner.left(), top, size, size), "file-text", "subtle")
+            words, small = size_text(one.size), theme.font("small")
+            wide = QFontMetrics(small).horizontalAdvance(words) + 4
+            far = QRect(inner.right() - wide, inner.top(), wide + 1, inner.height())
+            pen.text(far, words, pen.faint, small, side=Qt.AlignmentFlag.AlignRight)
+            pen.text(
+                inner.adjusted(size + 8, 0, -wide - 10, 0),
+                with_marks(one.path),
+                "fg",
+                mono_font(theme, "small"),
+                elide=Qt.TextElideMode.ElideMiddle,
+                is_path=True,
+            )
 
 
 def framed(view: QWidget) -> QFrame:

@@ -7,17 +7,15 @@ from PySide6.QtCore import (
     QModelIndex,
     QPersistentModelIndex,
     QRect,
-    QRectF,
     QSize,
     Qt,
     Signal,
 )
-from PySide6.QtGui import QEnterEvent, QFont, QFontMetrics, QKeyEvent, QPainter
+from PySide6.QtGui import QEnterEvent, QFocusEvent, QFontMetrics, QKeyEvent, QPainter
 from PySide6.QtWidgets import (
     QListView,
     QPushButton,
     QSizePolicy,
-    QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
     QVBoxLayout,
@@ -27,6 +25,7 @@ from PySide6.QtWidgets import (
 from desktop_agent.core.skills import Skill
 from desktop_agent.gui.models.snapshot_list import ROW_ROLE, SnapshotListModel
 from desktop_agent.gui.plain_tips import plain_tip
+from desktop_agent.gui.row_pen import RowPen
 from desktop_agent.gui.skills_words import ORIGINS, origin_word, state_badge, state_icon
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import IconButton, TextLabel, row
@@ -132,10 +131,21 @@ class _ShortList(QListView):
         self.setObjectName("shortSkills")
         self.setMouseTracking(True)
         self.setUniformItemSizes(True)
-        self.setSelectionMode(QListView.SelectionMode.NoSelection)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Begin at the first row."""
+        super().focusInEvent(event)
+        if not self.currentIndex().isValid():
+            self.setCurrentIndex(self.model().index(0, 0))
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Nothing is chosen here: the page shows what is."""
+        super().focusOutEvent(event)
+        self.clearSelection()
+        self.setCurrentIndex(QModelIndex())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Choose on Enter and on Space."""
@@ -161,56 +171,21 @@ class _ShortDelegate(QStyledItemDelegate):
         """Draw the row, mirrored where the window is."""
         theme = self._theme
         one: Skill = index.data(ROW_ROLE)
-        rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
-        state: QStyle.StateFlag = option.state  # pyright: ignore[reportAttributeAccessIssue]
-        flag = QStyle.StateFlag
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        is_focused = bool(state & flag.State_HasFocus)
-        if is_focused or state & flag.State_MouseOver:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(theme.color("active" if is_focused else "hover"))
-            painter.drawRoundedRect(QRectF(rect).adjusted(1, 1, -1, -1), 6, 6)
-        inner = rect.adjusted(6, 0, -8, 0)
-        size = theme.icon_px(14)
-        icon = QRect(inner.left(), inner.center().y() - size // 2 + 1, size, size)
-        name, token = state_icon(one)
-        ratio = painter.device().devicePixelRatioF()
-        painter.drawPixmap(
-            self._mirror(option, icon).topLeft(),
-            theme.pixmap(name, "subtle" if token == "muted" else token, size, ratio),
-        )
-        word = origin_word(one.origin) if one.is_usable else _word(one)
-        small = theme.font("caption")
-        wide = min(inner.width() // 2, QFontMetrics(small).horizontalAdvance(word) + 2)
-        far = QRect(inner.right() - wide, inner.top(), wide + 1, inner.height())
-        self._text(painter, option, far, word, "subtle", small)
-        words = inner.adjusted(size + 8, 0, -wide - 8, 0)
-        ink = "fg" if one.is_usable else "subtle"
-        self._text(painter, option, words, one.name, ink, theme.font("ui"))
-        painter.restore()
-
-    def _text(
-        self,
-        painter: QPainter,
-        option: QStyleOptionViewItem,
-        box: QRect,
-        text: str,
-        token: str,
-        font: QFont,
-    ) -> None:
-        direction: Qt.LayoutDirection = option.direction  # pyright: ignore[reportAttributeAccessIssue]
-        painter.setFont(font)
-        painter.setPen(self._theme.color(token))
-        near = QStyle.visualAlignment(direction, Qt.AlignmentFlag.AlignLeft)
-        flags = near | Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignAbsolute
-        shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, box.width())
-        painter.drawText(self._mirror(option, box), int(flags), shown)
-
-    def _mirror(self, option: QStyleOptionViewItem, box: QRect) -> QRect:
-        direction: Qt.LayoutDirection = option.direction  # pyright: ignore[reportAttributeAccessIssue]
-        rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
-        return QStyle.visualRect(direction, rect, box)
+        with RowPen(theme, painter, option) as pen:
+            pen.ground(1)
+            inner = pen.rect.adjusted(6, 0, -8, 0)
+            size = theme.icon_px(14)
+            icon, token = state_icon(one)
+            top = inner.center().y() - size // 2 + 1
+            token = "subtle" if token == "muted" else token
+            pen.icon(QRect(inner.left(), top, size, size), icon, token)
+            word = origin_word(one.origin) if one.is_usable else _word(one)
+            small = theme.font("caption")
+            wide = min(inner.width() // 2, QFontMetrics(small).horizontalAdvance(word) + 2)
+            far = QRect(inner.right() - wide, inner.top(), wide + 1, inner.height())
+            pen.text(far, word, "subtle", small)
+            words = inner.adjusted(size + 8, 0, -wide - 8, 0)
+            pen.text(words, one.name, "fg" if one.is_usable else "subtle", theme.font("ui"))
 
 
 def _rank(one: Skill) -> tuple[bool, int, int, str]:

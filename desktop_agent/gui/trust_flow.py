@@ -60,7 +60,11 @@ class TrustFlow(QObject):
         self._bridge.post("trust_folder", self._root, decision)
 
     def look(self) -> None:
-        """Show what would be read."""
+        """Show what would be read, or is; where there is nothing, say so."""
+        if not self.trust.brings:
+            words = self.tr("This folder brings no skills, roles or instructions.")
+            self._frame.notices.hint(words)
+            return
         if self._sheet is None:
             from desktop_agent.gui.trust_sheet import TrustSheet  # rarely wanted
 
@@ -106,6 +110,8 @@ class TrustFlow(QObject):
         from desktop_agent.gui.trust_sheet import BroughtItem
 
         changed = set(self.trust.changed)
+        # Of a trusted folder only what changed is asked about; without that, all is looked at.
+        shows_all = not changed or not self.trust.is_trusted
         items = [
             BroughtItem(
                 one.directory,
@@ -116,7 +122,7 @@ class TrustFlow(QObject):
                 skill=one,
             )
             for one in self._skills
-            if one.origin == "folder" and not one.is_trusted and not one.problem
+            if one.origin == "folder" and not one.problem and (shows_all or not one.is_trusted)
         ]
         items += [
             BroughtItem(
@@ -124,10 +130,10 @@ class TrustFlow(QObject):
                 Path(one.path).name,
                 one.path if "/" in one.path else self.tr("Instructions for every session here"),
                 "user" if "/" in one.path else "file-text",
-                is_changed=self.trust.is_trusted,
+                is_changed=one.path in changed and self.trust.is_trusted,
             )
             for one in files
-            if not self.trust.is_trusted or one.path in changed
+            if shows_all or one.path in changed
         ]
         self._sheet.show_items(items)
 

@@ -102,6 +102,10 @@ class TrustSheet(QDialog):
             for item in items
         )
         self._list.show_rows(rows, current.key if current is not None else "")
+        now = self._list.current
+        if current is not None and now is not None and now.key == current.key:
+            # The text may be another one by now: what is trusted is what is seen.
+            self._on_item()
 
     def show_files(self, skill: Skill, files: Sequence[SkillFile]) -> None:
         """Show a skill's files, if it is still the one that is looked at."""

@@ -85,6 +85,8 @@ class WorkspacePicker(Popover):
         self._running: dict[str, int] = {}
         self._risky = ""
         self._build()
+        self.trust = TrustLine(theme, self)
+        self.body.addWidget(self.trust)
 
     def set_state(
         self, workspace: Workspace | None, recent: Sequence[str], running: dict[str, int]
@@ -148,13 +150,11 @@ class WorkspacePicker(Popover):
         self.extra = ExtraFolders(theme, self)
         self.extra.workspace_changed.connect(self.workspace_changed)
         self.extra.add_requested.connect(self.add_folder_requested)
-        self.trust = TrustLine(theme, self)
         self._ask = self._question()
         for part in (self.search, self._ask, self._title, self.list, Separator(self)):
             self.body.addWidget(part)
         self.body.addLayout(row(self._browse, None))
         self.body.addWidget(self.extra)
-        self.body.addWidget(self.trust)
         self.setMinimumWidth(360)
 
     def _question(self) -> QWidget:
