@@ -26,7 +26,7 @@ _Index = QModelIndex | QPersistentModelIndex
 _ICON = 16
 _EDGE = 8
 _GAP = 8
-_BUTTON = 24
+_BUTTON, _BUTTON_ICON = 24, 15
 _LEAST = 24
 # What the buttons of a row wish for, from the near end to the far one.
 ROW_WISHES = ("steer", "probe", "pause", "stop", "open")
@@ -83,8 +83,9 @@ class AgentDelegate(QStyledItemDelegate):
         """Return where the button of a wish is."""
         place = len(ROW_WISHES) - ROW_WISHES.index(wish)
         upper, _ = self._lines(rect)
-        left = rect.right() - 4 - place * _BUTTON
-        box = QRect(left, upper.center().y() - _BUTTON // 2 + 1, _BUTTON, _BUTTON)
+        side = self._theme.icon_px(_BUTTON)
+        left = rect.right() - 4 - place * side
+        box = QRect(left, upper.center().y() - side // 2 + 1, side, side)
         return QStyle.visualRect(direction, rect, box)
 
     def _lines(self, rect: QRect) -> tuple[QRect, QRect]:
@@ -110,7 +111,7 @@ class AgentDelegate(QStyledItemDelegate):
         words = upper.adjusted(inner, 0, -_EDGE, 0)
         if state & (QStyle.StateFlag.State_MouseOver | QStyle.StateFlag.State_HasFocus):
             self._paint_buttons(painter, option, row)
-            far = len(ROW_WISHES) * _BUTTON + 4
+            far = len(ROW_WISHES) * self._theme.icon_px(_BUTTON) + 4
         else:
             far = self._paint_chip(painter, option, words, row, is_selected=is_selected)
         token = "muted" if row.state in _DIM else "fg"
@@ -223,9 +224,11 @@ class AgentDelegate(QStyledItemDelegate):
                 painter.drawRoundedRect(QRectF(box).adjusted(1, 1, -1, -1), 5, 5)
             icon = "play" if wish == "pause" and row.is_holding else _BUTTON_ICONS[wish]
             token = "line3" if not is_live else "fg" if is_pointed else "muted"
-            pixmap = self._theme.pixmap(icon, token, 15, ratio)
+            size = self._theme.icon_px(_BUTTON_ICON)
+            edge = (box.width() - size + 1) // 2
+            pixmap = self._theme.pixmap(icon, token, size, ratio)
             painter.setOpacity(1.0 if is_live else 0.6)
-            painter.drawPixmap(box.left() + 5, box.top() + 5, pixmap)
+            painter.drawPixmap(box.left() + edge, box.top() + edge, pixmap)
         painter.setOpacity(1.0)
 
     def _text(

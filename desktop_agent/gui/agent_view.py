@@ -54,7 +54,7 @@ class AgentTreeView(QTreeView):
         self.setAccessibleName(self.tr("Subagents"))
         self.setHeaderHidden(True)
         self.setUniformRowHeights(True)
-        self.setIndentation(_INDENT)
+        self.setIndentation(theme.icon_px(_INDENT))
         self.setAnimated(False)
         self.setExpandsOnDoubleClick(False)
         self.setMouseTracking(True)
@@ -67,11 +67,15 @@ class AgentTreeView(QTreeView):
         self.setItemDelegate(self.rows)
         self.setModel(model)
         model.rowsInserted.connect(self._open_new)
-        theme.changed.connect(self.doItemsLayout)
+        theme.changed.connect(self._fit)
 
     def row_at(self, index: _Index) -> AgentRow | None:
         """Return the row of an index."""
         return index.data(ROW_ROLE) if index.isValid() else None
+
+    def _fit(self) -> None:
+        self.setIndentation(self._theme.icon_px(_INDENT))
+        self.doItemsLayout()
 
     def turn_spinners(self) -> None:
         """Repaint the state icons of the running rows that can be seen, and nothing else."""
@@ -143,10 +147,11 @@ class AgentTreeView(QTreeView):
         icon = "chevron-left" if is_mirrored else "chevron-right"
         if self.isExpanded(cast(QModelIndex, index)):
             icon = "chevron-down"
-        left = rect.right() + 3 if is_mirrored else rect.left() - _INDENT + 4
-        y = self.rows.icon_box(rect, self.layoutDirection()).center().y() - 6
+        size = self._theme.icon_px(14)
+        left = rect.right() + 3 if is_mirrored else rect.left() - size
+        y = self.rows.icon_box(rect, self.layoutDirection()).center().y() - size // 2 + 1
         ratio = painter.device().devicePixelRatioF()
-        painter.drawPixmap(left, y, self._theme.pixmap(icon, "muted", 14, ratio))
+        painter.drawPixmap(left, y, self._theme.pixmap(icon, "muted", size, ratio))
 
     # -- mouse -----------------------------------------------------------------------------
 

@@ -215,6 +215,8 @@ class AsksPanel(QWidget):
         self._refuse.setObjectName("asksRefuse")
         self._refuse.clicked.connect(lambda: self._decide_marked(Deny()))
         self._bar.setLayout(row(self._allow, self._refuse, None))
+        # In a low window the rest is scrolled; these are not squeezed.
+        self._bar.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self._bar.hide()
         title = TextLabel(self.tr("Waiting for you"), "title", self)
         edge = theme.space("m")

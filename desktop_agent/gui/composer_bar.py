@@ -160,7 +160,6 @@ class ComposerBar(QWidget):
         self._fit()
 
     def _name_stop(self, state: SendState) -> None:
-        self.stop.set_text(self._stop_words(state))
         self.stop.setEnabled(not state.is_stopping)
         self.halt.setEnabled(not state.is_stopping)
         tip = self.tr("Stop (Ctrl+.)")
@@ -268,6 +267,11 @@ class ComposerBar(QWidget):
         self.mode.set_narrow(tier >= 3)
         self.meter.setVisible(self._tokens is not None and tier < 5)
         self.mention.setVisible(tier < 5)
+        self.attach.setVisible(tier < 6)
+        whole = self._stop_words(self._state)
+        brief = self._state.scope and not self._state.is_stopping and tier >= 4
+        self.stop.set_text(self.tr("Stop") if brief else whole)
+        self.stop.setAccessibleName(whole.replace("&&", "&"))
 
     def _needed(self) -> int:
         shown = [widget for widget in self._placed if widget.isVisibleTo(self)]

@@ -3,6 +3,8 @@
 import pytest
 from PySide6.QtWidgets import QApplication
 
+from desktop_agent.core.events import TurnStarted
+from desktop_agent.gui.agent_delegate import ROW_WISHES
 from desktop_agent.gui.composer import Composer
 from desktop_agent.gui.empty_session import EmptySession
 from desktop_agent.gui.right_panel import RightPanel
@@ -90,3 +92,54 @@ def test_the_send_button_grows_with_the_text(qtbot, theme, scaled):
     normal = composer._bar.send.width()
     scaled(200)
     assert composer._bar.send.width() > normal * 1.5
+
+
+@pytest.mark.parametrize("percent", [100, 200])
+@pytest.mark.parametrize("width", [460, 560, 800])
+def test_no_control_of_the_message_box_is_cut_while_a_team_works(
+    qtbot, theme, scaled, percent, width
+):
+    scaled(percent)
+    composer = Composer(theme)
+    qtbot.addWidget(composer)
+    composer.resize(width, 260)
+    composer.show()
+    qtbot.waitExposed(composer)
+    composer.apply(story.team())
+    composer.apply(TurnStarted(story.MAIN))
+    QApplication.processEvents()
+    bar = composer._bar
+    assert bar.stop.accessibleName() == "Stop Main + 5"
+    for control in bar._placed:
+        if control.isVisible():
+            assert control.width() >= control.minimumSizeHint().width()
+            assert bar.rect().contains(control.geometry())
+
+
+@pytest.mark.parametrize("percent", [100, 200])
+def test_the_buttons_of_a_row_are_as_large_as_its_text_asks_and_stand_in_it(
+    qtbot, theme, scaled, percent
+):
+    scaled(percent)
+    one = RightPanel(theme)
+    qtbot.addWidget(one)
+    one.resize(theme.size("right"), 900)
+    one.show()
+    qtbot.waitExposed(one)
+    one.apply(story.team())
+    view = one.agents.tree.view
+    index = one.agents.tree.model.index_of(story.EXPLORER)
+    boxes = [view.wish_box(index, wish) for wish in ROW_WISHES]
+    assert all(box.width() == 24 * percent // 100 for box in boxes)
+    assert all(view.visualRect(index).contains(box) for box in boxes)
+
+
+def test_buttons_for_several_requests_are_never_squeezed(panel, qtbot):
+    panel.resize(348, 420)
+    panel.apply(story.team())
+    for event in story.asks():
+        panel.apply(event)
+    for row in panel.agents.asks._views.values():
+        row.mark.setChecked(row.ask.is_approval)
+    button = panel.agents.asks._allow
+    qtbot.waitUntil(lambda: button.isVisible() and button.height() >= button.sizeHint().height())

@@ -203,8 +203,9 @@ class CardHeader(QAbstractButton):
     def _paint_title(self, painter: QPainter) -> int:
         """Paint icon and verb; return where they end, counted from the leading edge."""
         at = 4 if self._flat else self._theme.space("m")
-        self._icon(painter, self.icon_name, "muted", QRect(at, self._top(16), 16, 16))
-        at += 16 + self._theme.space("s")
+        size = self._theme.icon_px(16)
+        self._icon(painter, self.icon_name, "muted", QRect(at, self._top(size), size, size))
+        at += size + self._theme.space("s")
         font = self._theme.font("ui", "medium" if self._flat else "semibold")
         token = "muted" if self._flat else "fg"
         return at + self._text(painter, self.verb, font, token, at, self.width() - at)
@@ -213,16 +214,18 @@ class CardHeader(QAbstractButton):
         """Paint chevron, state and counts; return where they begin."""
         at = self.width() - (4 if self._flat else self._theme.space("m"))
         if self.can_unfold:
-            at -= 14
+            small = self._theme.icon_px(14)
+            at -= small
             name = "chevron-down" if self.isChecked() else "chevron-right"
             is_mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
             if is_mirrored and not self.isChecked():
                 name = "chevron-left"
-            self._icon(painter, name, "subtle", QRect(at, self._top(14), 14, 14))
+            self._icon(painter, name, "subtle", QRect(at, self._top(small), small, small))
             at -= self._theme.space("s")
         if self.state:
-            at -= 16
-            self._paint_state(painter, QRect(at, self._top(16), 16, 16))
+            size = self._theme.icon_px(16)
+            at -= size
+            self._paint_state(painter, QRect(at, self._top(size), size, size))
             at -= self._theme.space("s")
         return self._paint_counts(painter, at - self.reserved)
 

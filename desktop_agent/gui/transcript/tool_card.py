@@ -155,7 +155,7 @@ class ToolCard(Card):
     def _show_stop(self, *, is_running: bool) -> None:
         if self._stop is None and is_running:
             # Left of the chevron and the state.
-            far = self._theme.space("m") + 2 * self._theme.space("s") + 30
+            far = self._theme.space("m") + 2 * self._theme.space("s") + self._theme.icon_px(30)
             self._stop = StopButton(self._theme, self, self.header, far)
             self._stop.clicked.connect(self._on_stop)
         if self._stop is not None:
