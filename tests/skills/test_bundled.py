@@ -9,12 +9,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import docx
 import pytest
 
 from desktop_agent import paths
 from desktop_agent.engine.skill_needs import missing, needs_of
 from desktop_agent.engine.skill_scan import Place, Scanner
 from tests.skills.scripts import run, succeed
+from tests.skills.test_pdf import make_pdf
+from tests.skills.test_release_notes import Repository
 
 NAMES = ["code-review", "document", "pdf", "release-notes", "skill-creator", "spreadsheet"]
 SCRIPTS = sorted(paths.builtin_skills().glob("*/scripts/*.py"))
@@ -53,6 +56,32 @@ def test_every_program_explains_itself_and_refuses_nonsense(path: Path) -> None:
     assert set(path.parent.rglob("*")) == before, "an installed app must stay as it is"
     done = run(skill, path.name, "--no-such-option")
     assert (done.code, done.out) == (2, "")
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
+    """`script | head`, as agents like to write it."""
+    table = tmp_path / "a.csv"
+    table.write_text("a,b\n1,2\n", encoding="utf-8")
+    document = make_pdf(tmp_path / "a.pdf", ["One"])
+    word = tmp_path / "a.docx"
+    docx.Document().save(str(word))
+    repository = Repository(tmp_path / "repo")
+    repository.commit("feat: one")
+    for skill, words in {
+        "pdf": ["pdf.py", "text", document],
+        "spreadsheet": ["sheet.py", "read", table],
+        "document": ["document.py", "to-markdown", word],
+        "release-notes": ["commits.py", "--repo", repository.path],
+        "skill-creator": ["skill.py", "check", paths.builtin_skills() / "pdf"],
+    }.items():
+        script = paths.builtin_skills() / skill / "scripts" / str(words[0])
+        reader, writer = os.pipe()
+        os.close(reader)
+        done = subprocess.run(
+            [sys.executable, script, *words[1:]], stdout=writer, stderr=subprocess.PIPE, check=False
+        )
+        os.close(writer)
+        assert (done.returncode, done.stderr) == (0, b""), skill
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: f"{path.parts[-3]}/{path.name}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,12 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
+def end_quietly() -> int:
+    """Whoever reads the output has seen enough: `head`, for instance."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
 def main() -> int:
     """Run the command that was asked for; return the exit code."""
     for stream in (sys.stdout, sys.stderr):
@@ -107,9 +114,12 @@ def main() -> int:
     args = parser().parse_args()
     try:
         args.run(args)
+        sys.stdout.flush()
     except Trouble as trouble:
         tell(str(trouble))
         return trouble.code
+    except BrokenPipeError:
+        return end_quietly()
     except OSError as error:
         tell(f"{error.filename or 'A file'}: {error.strerror or error}")
         return 1

@@ -115,6 +115,12 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
+def end_quietly() -> int:
+    """Whoever reads the output has seen enough: `head`, for instance."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
 def run(parser: argparse.ArgumentParser) -> int:
     """Run the command that was asked for; return the exit code."""
     for stream in (sys.stdout, sys.stderr):
@@ -125,11 +131,14 @@ def run(parser: argparse.ArgumentParser) -> int:
         errors = pypdf().errors
         try:
             args.run(args)
+            sys.stdout.flush()
         except errors.DependencyError:
             words = f"This file needs more: {sys.executable} -m pip install pypdf[crypto]"
             raise Trouble(words, 3) from None
         except (errors.PyPdfError, RecursionError) as error:
             raise Trouble(f"The PDF is damaged, or of an unknown kind: {error}") from None
+        except BrokenPipeError:
+            return end_quietly()
         except OSError as error:
             raise Trouble(f"{error.filename or 'A file'}: {error.strerror or error}") from None
     except Trouble as trouble:

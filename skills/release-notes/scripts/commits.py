@@ -294,6 +294,12 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
+def end_quietly() -> int:
+    """Whoever reads the output has seen enough: `head`, for instance."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
 def main() -> int:
     """Print the list; return the exit code."""
     for stream in (sys.stdout, sys.stderr):
@@ -301,6 +307,9 @@ def main() -> int:
         getattr(stream, "reconfigure")(encoding="utf-8", errors="replace")  # noqa: B009
     try:
         show(parser().parse_args())
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return end_quietly()
     except Trouble as trouble:
         tell(str(trouble))
         return trouble.code

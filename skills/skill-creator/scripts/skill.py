@@ -6,6 +6,7 @@ Exit codes: 0 fine, 1 not valid or not possible (the reasons are printed), 2 wro
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 import unicodedata
@@ -271,13 +272,24 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
+def end_quietly() -> int:
+    """Whoever reads the output has seen enough: `head`, for instance."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
 def main() -> int:
     """Run the command that was asked for; return the exit code."""
     for stream in (sys.stdout, sys.stderr):
         # A pipe on Windows has an old code page.
         getattr(stream, "reconfigure")(encoding="utf-8", errors="replace")  # noqa: B009
     args = parser().parse_args()
-    return args.run(args)
+    try:
+        code = args.run(args)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return end_quietly()
+    return code
 
 
 if __name__ == "__main__":

@@ -229,6 +229,12 @@ def tell(words: str) -> None:
     print(words, file=sys.stderr)
 
 
+def end_quietly() -> int:
+    """Whoever reads the output has seen enough: `head`, for instance."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
 def run(parser: argparse.ArgumentParser) -> int:
     """Run the command that was asked for; return the exit code."""
     for stream in (sys.stdout, sys.stderr):
@@ -237,9 +243,12 @@ def run(parser: argparse.ArgumentParser) -> int:
     args = parser.parse_args()
     try:
         args.run(args)
+        sys.stdout.flush()
     except Trouble as trouble:
         tell(str(trouble))
         return trouble.code
+    except BrokenPipeError:
+        return end_quietly()
     except OSError as error:
         tell(f"{error.filename or 'A file'}: {error.strerror or error}")
         return 1
