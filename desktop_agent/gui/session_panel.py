@@ -6,12 +6,13 @@ import time
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QPoint, Qt, QTimer, Signal
-from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
+from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QListView, QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from desktop_agent.core.events import Event, SessionsChanged
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.gui.choice_list import ChoiceList
 from desktop_agent.gui.models.snapshot_list import ROW_ROLE, SnapshotListModel
 from desktop_agent.gui.plain_tips import plain_tip
 from desktop_agent.gui.session_delegate import SessionDelegate
@@ -115,7 +116,8 @@ class SessionPanel(QWidget):
             self,
             _flags,
         )
-        self.list = _SessionList(self)
+        self.list = ChoiceList("sessionList", self)
+        self.list.setEditTriggers(QListView.EditTrigger.EditKeyPressed)
         self.list.setModel(self._model)
         delegate = SessionDelegate(theme, self.list)
         delegate.renamed.connect(self.renamed)
@@ -123,7 +125,6 @@ class SessionPanel(QWidget):
         delegate.closeEditor.connect(self._show_rows, Qt.ConnectionType.QueuedConnection)
         self.list.setItemDelegate(delegate)
         self.list.setAccessibleName(self.tr("Sessions"))
-        self.list.clicked.connect(self._choose)
         self.list.chosen.connect(self._choose)
         self.list.delete_pressed.connect(self._delete_index)
         self.list.left.connect(self._show_rows)
@@ -298,38 +299,6 @@ class SessionPanel(QWidget):
         super().changeEvent(event)
         if event.type() == QEvent.Type.ActivationChange:
             self._show_rows()
-
-
-class _SessionList(QListView):
-    """Adds Enter, Del and leaving to a list view."""
-
-    chosen = Signal(QModelIndex)
-    delete_pressed = Signal(QModelIndex)
-    left = Signal()
-
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setObjectName("sessionList")
-        self.setMouseTracking(True)
-        self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setEditTriggers(QListView.EditTrigger.EditKeyPressed)
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Open on Enter, delete on Del."""
-        index = self.currentIndex()
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and index.isValid():
-            self.chosen.emit(index)
-        elif event.key() == Qt.Key.Key_Delete and index.isValid():
-            self.delete_pressed.emit(index)
-        else:
-            super().keyPressEvent(event)
-
-    def leaveEvent(self, event: QEvent) -> None:
-        """Tell that rows may move again."""
-        super().leaveEvent(event)
-        self.left.emit()
 
 
 def _tip(one: SessionRow) -> str:

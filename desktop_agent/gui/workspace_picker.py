@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
-from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QFrame,
-    QListView,
     QMenu,
     QVBoxLayout,
     QWidget,
 )
 
 from desktop_agent.core.workspace import Workspace
+from desktop_agent.gui.choice_list import ChoiceList
 from desktop_agent.gui.extra_folders import ExtraFolders
 from desktop_agent.gui.folders import (
     folder_icon,
@@ -132,13 +131,13 @@ class WorkspacePicker(Popover):
             },
             self,
         )
-        self.list = _FolderList(self)
+        self.list = ChoiceList("recentFolders", self)
+        self.list.setUniformItemSizes(True)
         self.list.setModel(self._model)
         self.list.setItemDelegate(TwoLineDelegate(theme, self.list))
         self.list.setAccessibleName(self.tr("Recent folders"))
-        self.list.clicked.connect(self._on_chosen)
         self.list.chosen.connect(self._on_chosen)
-        self.list.remove_pressed.connect(self._on_remove)
+        self.list.delete_pressed.connect(self._on_remove)
         self.list.customContextMenuRequested.connect(self._show_menu)
         self._title = TextLabel(self.tr("Recent"), "section", self)
         self._title.setIndent(theme.space("s"))
@@ -259,28 +258,3 @@ class WorkspacePicker(Popover):
         remove = menu.addAction(self.tr("Remove from this list"), lambda: self._on_remove(index))
         remove.setShortcut("Del")
         menu.popup(self.list.viewport().mapToGlobal(where))
-
-
-class _FolderList(QListView):
-    """Adds Enter and Del to a list view."""
-
-    chosen = Signal(QModelIndex)
-    remove_pressed = Signal(QModelIndex)
-
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setObjectName("recentFolders")
-        self.setMouseTracking(True)
-        self.setUniformItemSizes(True)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Choose on Enter, remove on Del."""
-        index = self.currentIndex()
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and index.isValid():
-            self.chosen.emit(index)
-        elif event.key() == Qt.Key.Key_Delete and index.isValid():
-            self.remove_pressed.emit(index)
-        else:
-            super().keyPressEvent(event)
