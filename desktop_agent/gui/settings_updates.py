@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QUrl, Signal
+from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from desktop_agent.core.updates import UpdateAnswer
 from desktop_agent.gui.setting_rows import SettingGroup, Switch
@@ -39,7 +39,7 @@ class UpdateGroup(SettingGroup):
 
     def _make_answer(self, theme: Theme) -> QWidget:
         self._answer = QWidget()
-        line = QHBoxLayout(self._answer)
+        line = QVBoxLayout(self._answer)
         line.setContentsMargins(0, 4, 0, 10)
         self._words = TextLabel("")
         self._words.setObjectName("updateAnswer")
@@ -47,8 +47,8 @@ class UpdateGroup(SettingGroup):
         self._get = TextButton(theme, self.tr("Open its page"))
         self._get.setObjectName("openUpdatePage")
         self._get.clicked.connect(lambda: QDesktopServices.openUrl(QUrl(self._page)))
-        line.addWidget(self._words, 1)
-        line.addWidget(self._get)
+        line.addWidget(self._words)
+        line.addWidget(self._get, 0, Qt.AlignmentFlag.AlignLeft)
         self._answer.hide()
         return self._answer
 
