@@ -135,6 +135,9 @@ def _web(address: str, scheme: str, allows_loopback_http: bool) -> Place:
             "http:// can be read and changed on the way. Use the https:// address."
         )
     path = parts.path.rstrip("/")
+    if path.lower().endswith(_ARCHIVE_ENDS):
+        # A page that shows a zip, and the zip: forges tell them apart by one word.
+        return Download(address.replace("/blob/", "/raw/", 1))
     if host == _RAW_HOST and path.count("/") >= 4:
         owner, name, rest = path[1:].split("/", 2)
         return _repository(f"https://github.com/{owner}/{name}", "https", "github.com", rest)
@@ -142,8 +145,6 @@ def _web(address: str, scheme: str, allows_loopback_http: bool) -> Place:
     for form in (_GITLAB, _GITHUB, _GITEA, _BITBUCKET):
         if found := form.fullmatch(path):
             return _repository(root + found["repository"], scheme, host, unquote(found["rest"]))
-    if path.lower().endswith(_ARCHIVE_ENDS):
-        return Download(address)
     if path.lower().endswith(".md"):
         return Download(address, is_markdown=True)
     return Repository(root + path, scheme, host=host)
@@ -153,10 +154,6 @@ def _repository(url: str, scheme: str, host: str, tail: str) -> Repository:
     parts = [part for part in tail.split("/") if part]
     if parts and parts[-1].lower() == "skill.md":
         parts.pop()
-    elif len(parts) > 1 and parts[-1].lower().endswith(_ARCHIVE_ENDS):
-        raise SkillLibraryError(
-            "That link shows a zip inside a repository. Paste the link of its download."
-        )
     if any(part in {".", ".."} for part in parts):
         raise SkillLibraryError(_UNKNOWN)
     return Repository(url, scheme, "/".join(parts), host)
