@@ -766,3 +766,20 @@ def test_a_pause_shows_at_once_though_it_holds_only_at_the_next_step(panel, qtbo
     show(panel, agent(ONE, "a", pace="finishing"))
     assert panel.tree.rows[0].chip == "Wrapping up…"
     assert not button(panel, "steer-finish").isEnabled()
+
+
+def test_notes_that_wait_since_before_a_restart_stand_in_the_card_and_can_be_changed(
+    panel, qtbot
+) -> None:
+    first = opened(agent(ONE, "a", "paused", waiting_notes=1))
+    panel.apply(msgspec.structs.replace(first, notes=(NoteQueued(ONE, note()),)))
+    panel.select(ONE)
+    assert states(panel) == ["Queued – reads it when it goes on"]
+    assert panel.strip._others.isHidden()
+    view = next(iter(panel.strip._views.values()))
+    with qtbot.waitSignal(panel.note_withdrawn) as hit:
+        view._withdraw.click()
+    assert hit.args == [ONE, "no_1"]
+    # Coming back to the session tells of it again: it is the same note.
+    panel.apply(msgspec.structs.replace(first, notes=(NoteQueued(ONE, note()),)))
+    assert len(states(panel)) == 1
