@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from desktop_agent.core.requests import Answer
 from desktop_agent.core.tasks import Task, TaskChanges, TaskEdit, TaskState
 from desktop_agent.core.usage import Usage
 from desktop_agent.engine.tasks import TaskList
+from tests.engine.rig import Rig
 from tests.engine.test_tasks import AGENT, Listed, TaskRig
 from tests.engine.tree_rig import TreeRig
 from tests.helpers.scripted import Waits, calls, says
@@ -174,6 +176,20 @@ async def test_every_field_of_an_update_is_read(tmp_path: Path) -> None:
     assert (before.active_form, before.owner, before.metadata) == ("f", "o", {"k": "v"})
     assert (before.blocks, before.blocked_by) == ((3, 4), (1,))
     assert (after.blocks, after.blocked_by) == ((4,), ())
+
+
+# -- what a model is taught ----------------------------------------------------------------
+
+
+async def test_a_model_is_taught_the_list_only_where_it_has_one(tmp_path: Path) -> None:
+    with_list, without = TaskRig(tmp_path / "a", says("ok")), Rig(tmp_path / "b", says("ok"))
+    for rig in (with_list, without):
+        await rig.run("go")
+    taught, plain = with_list.model.requests[0], without.model.requests[0]
+    assert "# Your task list" in taught.system
+    assert "task list" not in plain.system
+    offered = {tool.name for tool in taught.tools}
+    assert set(re.findall(r"\bTask[A-Z]\w+", taught.system)) <= offered
 
 
 # -- when a list goes ----------------------------------------------------------------------
