@@ -354,7 +354,7 @@ async def test_an_edit_does_not_wake_an_idle_agent_and_is_read_with_the_next_mes
 ) -> None:
     rig = TaskRig(tmp_path, says("hello"))
     rig.engine.edit_tasks(rig.agent_id, TaskEdit("add", text="later"))
-    assert not rig.model.requests
+    assert not rig.engine._agent(rig.agent_id).is_running
     await rig.run("hi")
     text = rig.model.requests[0].messages[-1].text
     assert text.startswith("[The user edited")
