@@ -67,8 +67,8 @@ def test_the_store_holds_what_was_recorded(steps: list[tuple[str, AgentId, int]]
         for step in steps:
             store = _step(store, path, follower, *step)
             if step[0] in {"close", "crash"}:
-                _compare(store, follower)
-        _compare(store, follower)
+                assert_holds(store, follower)
+        assert_holds(store, follower)
         store.close()
 
 
@@ -130,7 +130,7 @@ def _pause(store: SqliteStore, path: Path, follower: Follower, kind: str) -> Sql
     return SqliteStore(path)
 
 
-def _compare(store: SqliteStore, follower: Follower) -> None:
+def assert_holds(store: SqliteStore, follower: Follower) -> None:
     # Reading the newest page writes what is pending: the follower must, too.
     page = store.page(SESSION, None, 1000)
     follower.flush()

@@ -161,7 +161,7 @@ def _painted(panel: AgentPanel) -> None:
 
 
 def _measure_tree(stage: Stage) -> None:
-    """Bring 1,000 ended rows into a tree that has one; unfold the one that 999 of them are below."""
+    """Bring 1,000 ended rows into a tree that has one; unfold one with 999 below it."""
     first = _info(0)
     below = [_info(n, parent=first.id) for n in range(1, _MANY)]
     inserted: list[float] = []

@@ -392,8 +392,12 @@ async def test_stop_closes_the_providers_answer(dialect, model) -> None:
     gate = threading.Event()
     with LoopbackProvider(dialect, [[Say("Started. ", chunks=1), Wait(gate)]]) as provider:
         stream = model.stream(request_to(provider))
+        heard = ""
         async for item in stream:
+            heard += getattr(item, "text", "")
             if getattr(item, "kind", ""):
                 break
         await stream.aclose()
         provider.wait_disconnected()
+        assert heard.startswith("Started")
+        assert not gate.is_set(), "the provider still held its answer back"

@@ -347,7 +347,8 @@ async def test_an_edit_that_fits_nowhere_says_so(bench: Bench) -> None:
     ],
 )
 async def test_an_edit_that_makes_no_sense_changes_nothing(bench: Bench, arguments) -> None:
-    await edit_fails(bench, "x\n", **arguments)
+    words = await edit_fails(bench, "x\n", **arguments)
+    assert words, "a refusal says why"
 
 
 async def test_several_edits_are_made_in_order(bench: Bench) -> None:
