@@ -3,28 +3,49 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QSocketNotifier, Signal
 
+# Windows has no sockets that are files: there it is a port of this computer, and a word that
+# only who may read the person's files knows.
+_HAS_FILES = hasattr(socket, "AF_UNIX")
 _ANSWER = b"here\n"
 _TIMEOUT_S = 1.0
 _MAX_BYTES = 8192
 
 
-def hand_over(place: Path, folder: str) -> bool:
+def hand_over(place: Path, folder: str, *, has_files: bool = _HAS_FILES) -> bool:
     """Give the folder (or nothing) to a window that is open; False when there is none."""
-    if not hasattr(socket, "AF_UNIX"):
+    try:
+        line, word = _call(place, has_files)
+    except (OSError, OverflowError, ValueError):
         return False
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
-        line.settimeout(_TIMEOUT_S)
+    with line:
         try:
-            line.connect(str(place))
-            line.sendall(folder.encode("utf-8", "surrogateescape") + b"\n")
+            line.sendall(word + folder.encode("utf-8", "surrogateescape") + b"\n")
             return line.recv(len(_ANSWER)) == _ANSWER
         except OSError:
             return False
+
+
+def _call(place: Path, has_files: bool) -> tuple[socket.socket, bytes]:
+    """Return a line to the window that is open, and the word to begin with."""
+    address: str | tuple[str, int] = str(place)
+    word = b""
+    if not has_files:
+        port, secret = place.read_text("ascii").split()
+        address, word = ("127.0.0.1", int(port)), f"{secret} ".encode()
+    line = socket.socket(socket.AF_UNIX if has_files else socket.AF_INET, socket.SOCK_STREAM)
+    line.settimeout(_TIMEOUT_S)
+    try:
+        line.connect(address)
+    except BaseException:
+        line.close()
+        raise
+    return line, word
 
 
 class SecondStarts(QObject):
@@ -36,13 +57,15 @@ class SecondStarts(QObject):
 
     asked = Signal(str)
 
-    def __init__(self, place: Path, parent: QObject | None = None) -> None:
+    def __init__(
+        self, place: Path, parent: QObject | None = None, *, has_files: bool = _HAS_FILES
+    ) -> None:
         super().__init__(parent)
         self._place = place
+        self._word = b""
         self._line: socket.socket | None = None
-        if hasattr(socket, "AF_UNIX"):
-            with contextlib.suppress(OSError):
-                self._listen()
+        with contextlib.suppress(OSError):
+            self._listen(has_files)
 
     def close(self) -> None:
         """Hear no more."""
@@ -52,13 +75,17 @@ class SecondStarts(QObject):
             line.close()
             self._place.unlink(missing_ok=True)
 
-    def _listen(self) -> None:
+    def _listen(self, has_files: bool) -> None:
         # Nobody answered there: what is left is from a window that was killed.
         self._place.unlink(missing_ok=True)
-        line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        line = socket.socket(socket.AF_UNIX if has_files else socket.AF_INET, socket.SOCK_STREAM)
         try:
-            line.bind(str(self._place))
+            line.bind(str(self._place) if has_files else ("127.0.0.1", 0))
             line.listen(4)
+            if not has_files:
+                secret = os.urandom(16).hex()
+                self._word = f"{secret} ".encode()
+                self._place.write_text(f"{line.getsockname()[1]} {secret}", "ascii")
         except OSError:
             line.close()
             raise
@@ -75,5 +102,8 @@ class SecondStarts(QObject):
             with caller:
                 caller.settimeout(_TIMEOUT_S)
                 heard = caller.recv(_MAX_BYTES)
+                if not heard.startswith(self._word):
+                    return
                 caller.sendall(_ANSWER)
+            heard = heard.removeprefix(self._word)
             self.asked.emit(heard.strip(b"\n").decode("utf-8", "surrogateescape"))
