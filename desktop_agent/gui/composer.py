@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -139,9 +140,11 @@ class Composer(QWidget):
         if not self.draft():
             self._input.replace_text(text)
 
-    def set_text(self, text: str) -> None:
+    def set_text(self, text: str, skills: Sequence[str] = ()) -> None:
         """Put a text into the box, as for *Edit and resend*, and give it the focus."""
         self._input.replace_text(text)
+        for name in skills:
+            self._input.add_skill(name)
         self.focus_text()
 
     def focus_text(self) -> None:
@@ -259,6 +262,8 @@ class Composer(QWidget):
             del self._unconfirmed[note_id]
             if draft is self._draft:
                 self.set_draft(note.text)
+                for name in note.skills:
+                    self._input.add_skill(name)
             elif not draft.text:
                 draft.text = note.text
 

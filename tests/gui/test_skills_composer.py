@@ -6,7 +6,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QListWidget, QToolButton
 
 from desktop_agent.core.agents import AgentInfo
-from desktop_agent.core.events import SessionOpened
+from desktop_agent.core.events import EngineFailed, SessionOpened
 from desktop_agent.core.messages import Message, TextPart
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.workspace import Workspace
@@ -187,3 +187,17 @@ def test_a_click_beside_the_buttons_of_the_box_begins_to_write(composer, qtbot):
         frame, Qt.MouseButton.LeftButton, pos=frame.rect().bottomLeft() + QPoint(2, -2)
     )
     assert text_of(composer).hasFocus()
+
+
+def test_a_message_that_is_sent_again_takes_its_skills_along(composer, qtbot):
+    composer.set_text("Do it again", ("review", "invoice"))
+    note = sent(qtbot, composer)
+    assert (note.text, note.skills) == ("Do it again", ("review", "invoice"))
+
+
+def test_a_message_that_never_reached_the_disk_comes_back_with_its_skills(composer, qtbot):
+    composer.set_text("Do it", ("review",))
+    sent(qtbot, composer)
+    composer.apply(EngineFailed("store", "The disk is full.", "ag_1"))
+    assert composer.draft() == "Do it"
+    assert len(chips(composer)) == 1

@@ -15,7 +15,7 @@ from desktop_agent.gui.widgets import IconButton, row
 class HoverBar(QWidget):
     """Shows itself beside a message; the same is in the context menu for the keyboard."""
 
-    edit_requested = Signal(str)
+    edit_requested = Signal(str, object)
     copy_requested = Signal(str)
 
     def __init__(
@@ -25,9 +25,10 @@ class HoverBar(QWidget):
         self._browser = browser
         self._page = page
         self._text = ""
+        self._skills: tuple[str, ...] = ()
         edit = IconButton(theme, "square-pen", self.tr("Edit and send again"), self, size=14)
         edit.setObjectName("editMessage")
-        edit.clicked.connect(lambda: self.edit_requested.emit(self._text))
+        edit.clicked.connect(lambda: self.edit_requested.emit(self._text, self._skills))
         copy = IconButton(theme, "copy", self.tr("Copy message"), self, size=14)
         copy.setObjectName("copyMessage")
         copy.clicked.connect(lambda: self.copy_requested.emit(self._text))
@@ -48,7 +49,7 @@ class HoverBar(QWidget):
         if not box.adjusted(-self._page.bubble_indent, 0, 0, 0).contains(at):
             self.hide()
             return
-        self._text = shown.row.text
+        self._text, self._skills = shown.row.text, shown.row.skills
         self._stand_beside(box)
 
     def _stand_beside(self, box: QRectF) -> None:

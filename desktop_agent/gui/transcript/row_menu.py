@@ -13,9 +13,9 @@ from desktop_agent.gui.transcript.styles import FRAME_KIND
 
 
 class RowMenu(QObject):
-    """Opens the menu; `edit_requested` carries a message's text for the composer."""
+    """Opens the menu; `edit_requested` carries a message's text and skills."""
 
-    edit_requested = Signal(str)
+    edit_requested = Signal(str, object)
 
     def __init__(self, browser: TranscriptBrowser, page: Page, parent: QWidget) -> None:
         super().__init__(parent)
@@ -64,7 +64,7 @@ class RowMenu(QObject):
         menu.addAction(self.tr("Copy message")).triggered.connect(lambda: self.copy(row.text))
         if isinstance(row, UserItem):
             menu.addAction(self.tr("Edit and send again")).triggered.connect(
-                lambda: self.edit_requested.emit(row.text)
+                lambda: self.edit_requested.emit(row.text, row.skills)
             )
 
 

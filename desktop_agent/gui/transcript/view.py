@@ -57,7 +57,7 @@ class TranscriptView(QWidget):
     resume_requested = Signal()
     compose_requested = Signal()
     fault_action = Signal(str)
-    edit_requested = Signal(str)
+    edit_requested = Signal(str, object)
     open_path_requested = Signal(str)
     open_link_requested = Signal(str)
     earlier_requested = Signal()

@@ -336,7 +336,7 @@ def test_the_menu_offers_to_edit_and_send_again(view, qtbot):
     action = next(a for a in menu.actions() if a.text() == "Edit and send again")
     with qtbot.waitSignal(view.edit_requested) as hit:
         action.trigger()
-    assert hit.args == ["Do it"]
+    assert hit.args == ["Do it", ()]
 
 
 def test_code_has_a_button_that_copies_it(view, qtbot):
