@@ -210,6 +210,8 @@ def test_no_file_is_overwritten_unasked(minutes: Path, tmp_path: Path) -> None:
     assert pdf("pick", minutes, minutes, "--pages", "1", "--force").code == 0
     assert texts(minutes) == ["One"]
     assert [path.name for path in tmp_path.iterdir()] == ["minutes.pdf"]
+    (tmp_path / "new").write_bytes(b"")
+    assert minutes.stat().st_mode == (tmp_path / "new").stat().st_mode
 
 
 def test_what_can_not_be_done_is_said_in_a_sentence(minutes: Path, tmp_path: Path) -> None:

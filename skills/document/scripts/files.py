@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-import tempfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -65,13 +64,13 @@ def save(name: str, is_forced: bool, write: Callable[[str], Any]) -> None:
         raise Trouble(f"{name} is there already. Choose another name, or add --force.")
     if not target.parent.is_dir():
         raise Trouble(f"There is no folder {target.parent}.")
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".part-", suffix=target.suffix)
-    os.close(handle)
+    # The same ending: libraries go by it.
+    temporary = target.with_name(f".part-{os.urandom(6).hex()}{target.suffix}")
     try:
-        write(temporary)
-        Path(temporary).replace(target)
+        write(str(temporary))
+        temporary.replace(target)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 

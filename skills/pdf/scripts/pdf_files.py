@@ -7,7 +7,6 @@ import logging
 import os
 import re
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -81,13 +80,13 @@ def save(name: str, is_forced: bool, write: Callable[[Any], Any]) -> None:
         raise Trouble(f"{name} is there already. Choose another name, or add --force.")
     if not target.parent.is_dir():
         raise Trouble(f"There is no folder {target.parent}.")
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    os.close(handle)
+    # The same ending: libraries go by it.
+    temporary = target.with_name(f".part-{os.urandom(6).hex()}{target.suffix}")
     try:
-        write(Path(temporary))
-        Path(temporary).replace(target)
+        write(temporary)
+        temporary.replace(target)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 

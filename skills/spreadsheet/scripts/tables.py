@@ -8,7 +8,6 @@ import datetime
 import os
 import re
 import sys
-import tempfile
 import warnings
 import zipfile
 from collections.abc import Callable, Sequence
@@ -212,15 +211,13 @@ def save(name: str, is_forced: bool, write: Callable[[str], Any]) -> None:
         raise Trouble(f"{name} is there already. Choose another name, or add --force.")
     if not target.parent.is_dir():
         raise Trouble(f"There is no folder {target.parent}.")
-    # Same ending: the library goes by it.
-    ending = target.suffix
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".part-", suffix=ending)
-    os.close(handle)
+    # The same ending: libraries go by it.
+    temporary = target.with_name(f".part-{os.urandom(6).hex()}{target.suffix}")
     try:
-        write(temporary)
-        Path(temporary).replace(target)
+        write(str(temporary))
+        temporary.replace(target)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 
