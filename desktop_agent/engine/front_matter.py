@@ -65,14 +65,13 @@ def split(text: str) -> tuple[str, str, str]:
     text = text.replace("\r\n", "\n").removeprefix("\ufeff")
     if not text.startswith("---"):
         return "", text.strip(), "It does not begin with front matter (a line of three dashes)."
-    lines = text.split("\n")
-    for number, line in enumerate(lines[1:], start=1):
-        if line.startswith("---"):
-            head = "\n".join(lines[1:number])
-            if len(head) > LONGEST:
-                return "", "", f"Its front matter is longer than {LONGEST:,} characters."
-            return head, "\n".join(lines[number + 1 :]).strip(), ""
-    return "", text.strip(), "Its front matter does not end (with a line of three dashes)."
+    end = text.find("\n---", 3)
+    if end < 0:
+        return "", text.strip(), "Its front matter does not end (with a line of three dashes)."
+    head = text[:end].partition("\n")[2]
+    if len(head) > LONGEST:
+        return "", "", f"Its front matter is longer than {LONGEST:,} characters."
+    return head, text[end + 1 :].partition("\n")[2].strip(), ""
 
 
 def _plain_fields(head: str) -> dict[str, object] | None:

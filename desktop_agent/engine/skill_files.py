@@ -146,7 +146,14 @@ def held(folder: str, bounds: str | None = None) -> Generator[Held, None, None]:
     if os.name == "nt":
         yield Held(folder, None)
         return
-    with open_folder(Workspace(bounds or folder), Path(folder)) as descriptor:
+    if bounds is None:
+        descriptor = os.open(folder, _READ | getattr(os, "O_DIRECTORY", 0))
+        try:
+            yield Held(folder, descriptor)
+        finally:
+            os.close(descriptor)
+        return
+    with open_folder(Workspace(bounds), Path(folder)) as descriptor:
         yield Held(folder, descriptor)
 
 
@@ -177,7 +184,8 @@ def is_utf8(name: str) -> bool:
 
 
 def _text(file: BinaryIO, path: str, limit: int) -> tuple[str, bool]:
-    content = file.read(limit + 1)
+    # Asked for a megabyte, Python makes room for a megabyte first.
+    content = file.read(min(limit, os.fstat(file.fileno()).st_size) + 1)
     if len(content) > limit:
         raise ToolError(f"{os.path.basename(path)} is larger than {limit // 1000:,} kB.")  # noqa: PTH119
     try:
