@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QCoreApplication
 
-from desktop_agent.gui.agent_rows import AgentWords
+from desktop_agent.gui.agent_rows import AgentWords, RowState
 
 translate = QCoreApplication.translate
 
@@ -48,18 +48,7 @@ def agent_words() -> AgentWords:
             "stopped": translate("Agents", "stopped"),
             "over_budget": translate("Agents", "ended at its budget"),
         },
-        chips={
-            "queued": translate("Agents", "Queued"),
-            "needs_approval": translate("Agents", "Needs approval"),
-            "needs_answer": translate("Agents", "Needs answer"),
-            "paused": translate("Agents", "Paused"),
-            "held": translate("Agents", "Budget reached"),
-            "stopping": translate("Agents", "Stopping…"),
-            "done": translate("Agents", "Done"),
-            "failed": translate("Agents", "Failed"),
-            "stopped": translate("Agents", "Stopped"),
-            "over_budget": translate("Agents", "Budget reached"),
-        },
+        chips=_chips(),
         silent=translate("Agents", "silent {seconds} s"),
         tokens=translate("Agents", "{count} tokens"),
         seconds=translate("Agents", "{s} s"),
@@ -73,3 +62,18 @@ def agent_words() -> AgentWords:
             "finishing": translate("Agents", "wrapping up…"),
         },
     )
+
+
+def _chips() -> dict[RowState, str]:
+    return {
+        "queued": translate("Agents", "Queued"),
+        "needs_approval": translate("Agents", "Needs approval"),
+        "needs_answer": translate("Agents", "Needs answer"),
+        "paused": translate("Agents", "Paused"),
+        "held": translate("Agents", "Budget reached"),
+        "stopping": translate("Agents", "Stopping…"),
+        "done": translate("Agents", "Done"),
+        "failed": translate("Agents", "Failed"),
+        "stopped": translate("Agents", "Stopped"),
+        "over_budget": translate("Agents", "Budget reached"),
+    }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
@@ -46,16 +48,20 @@ class BudgetCard(NoticeCard):
 
     def _used_words(self, spent: Spent, budget: Budget) -> str:
         """Name the limit that was reached, the fullest one."""
+        said: list[tuple[float, str]] = []
+
+        def add(used: float, limit: float | None, words: str, show: Callable[[float], str]) -> None:
+            if limit is not None:
+                share = used / limit if limit else 1.0
+                said.append((share, words.format(used=show(used), limit=show(limit))))
+
+        add(spent.cost, budget.cost, self.tr("${used} of ${limit}"), "{:.2f}".format)
+        add(spent.tokens, budget.tokens, self.tr("{used} of {limit} tokens"), _count)
+        add(spent.steps, budget.steps, self.tr("{used} of {limit} steps"), _count)
         minutes = self.tr("{used} of {limit} minutes")
-        said = (
-            (spent.cost, budget.cost, self.tr("${used} of ${limit}"), "{:.2f}".format),
-            (spent.tokens, budget.tokens, self.tr("{used} of {limit} tokens"), short_count),
-            (spent.steps, budget.steps, self.tr("{used} of {limit} steps"), str),
-            (spent.seconds, budget.seconds, minutes, lambda s: f"{s / 60:.0f}"),
-        )
-        limited = [
-            (used / limit if limit else 1.0, words.format(used=show(used), limit=show(limit)))
-            for used, limit, words, show in said
-            if limit is not None
-        ]
-        return max(limited)[1] if limited else ""
+        add(spent.seconds, budget.seconds, minutes, lambda seconds: f"{seconds / 60:.0f}")
+        return max(said)[1] if said else ""
+
+
+def _count(count: float) -> str:
+    return short_count(int(count))
