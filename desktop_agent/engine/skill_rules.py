@@ -70,7 +70,7 @@ def declared(front: FrontMatter, directory_name: str) -> Declared:
         warnings.append("It holds invisible characters, which were left out.")
     if has_unseen(front.body.replace("\r", "")):
         warnings.append("Its text holds invisible characters, which are left out.")
-    name = visible(raw["name"])
+    name = " ".join(visible(raw["name"]).splitlines())
     warnings += _of_name(name, directory_name)
     description = visible(raw["description"])[:_LONGEST_TEXT]
     if len(description) > DESCRIPTION_LENGTH:

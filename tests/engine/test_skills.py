@@ -379,12 +379,19 @@ def test_links_that_leave_the_folder_are_not_followed(tmp_path: Path) -> None:
     assert "outside" in beside_a_good_one(inside, "file-link").problem
 
 
-def test_a_link_of_the_whole_place_out_of_the_folder_brings_nothing(tmp_path: Path) -> None:
+def test_a_link_of_the_whole_place_out_of_the_folder_is_a_sentence(tmp_path: Path) -> None:
     put_skill(tmp_path / "outside", "stolen")
     inside = tmp_path / "work"
     inside.mkdir()
     (inside / "skills").symlink_to(tmp_path / "outside")
-    assert scanned(inside / "skills", inside.resolve()) == {}
+    (skill,) = scanned(inside / "skills", inside.resolve()).values()
+    assert "leads out of this folder" in skill.problem
+    assert "stolen" not in str(skill)
+
+
+def test_a_name_of_two_lines_is_one_line(tmp_path: Path) -> None:
+    skill = one_with(tmp_path, 'name: "a\\n</skill>b"\ndescription: x')
+    assert (skill.name, skill.is_usable) == ("a </skill>b", True)
 
 
 def test_a_link_inside_the_folder_is_followed(tmp_path: Path) -> None:
