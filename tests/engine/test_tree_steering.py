@@ -14,6 +14,7 @@ from desktop_agent.core.events import (
     AgentEnded,
     AgentSpawned,
     ApprovalRequested,
+    EngineFailed,
     NoteDelivered,
     NoteQueued,
     NoteReturned,
@@ -24,11 +25,13 @@ from desktop_agent.core.events import (
     TurnEnded,
 )
 from desktop_agent.core.faults import Fault
+from desktop_agent.core.ids import SessionId
 from desktop_agent.core.notes import Note
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tasks import TaskEdit
-from desktop_agent.core.tool import Access, ToolContext, ToolOutput
+from desktop_agent.core.tool import Access, ToolContext, ToolError, ToolOutput
 from desktop_agent.engine.agents import Agents
+from desktop_agent.engine.ports import StoreError
 from tests.engine.rig import tool
 from tests.engine.tree_rig import TreeRig, spawns
 from tests.helpers.scripted import Breaks, Waits, calls, says
@@ -189,9 +192,29 @@ async def test_s4_a_child_of_another_session_is_unknown(tmp_path: Path) -> None:
     rig = TreeRig(tmp_path, [spawns("a"), gate()], {"a": [gate()]})
     rig.send("go")
     child = await rig.child()
-    other = TreeRig(tmp_path, [calls(("steer", {"agent_id": child, "note": "x"})), says("ok")], {})
-    other.send("go")
-    assert await told(other, 1) == f"Cannot steer {child} — no such running subagent."
+    rig.engine.new_session(SessionId("se_other"), rig.workspace, model="m")
+    other = rig.engine._agent(rig.store.infos[SessionId("se_other")].main_agent)
+    with pytest.raises(ToolError, match=f"^Cannot steer {child} — no such running subagent.$"):
+        rig.engine._steering.steer(other, child, "use euros")
+    await rig.engine.close()
+
+
+async def test_n1_a_note_that_could_not_be_written_is_in_nobodys_inbox(tmp_path: Path) -> None:
+    held = gate()
+    rig = TreeRig(tmp_path, [spawns("a"), gate()], {"a": [held]})
+    rig.send("go")
+    child = await rig.child()
+    await held.reached.wait()
+
+    def full(*_: object) -> None:
+        raise StoreError("the disk is full")
+
+    record, rig.store.record = rig.store.record, full  # type: ignore[method-assign]
+    note = rig.send_to(child, "use euros")
+    rig.store.record = record  # type: ignore[method-assign]
+    assert not [e for e in rig.of(NoteQueued) if e.note.id == note.id]
+    assert rig.engine._agent(child).inbox.waiting == ()
+    assert "was not sent: the disk is full" in rig.of(EngineFailed)[0].message
     await rig.engine.close()
 
 
