@@ -11,10 +11,12 @@ import ctypes
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 
 HOME = Path.home()
@@ -155,7 +157,17 @@ def prepare():
     """Put the menu's entry on the desktop, as dragging it there does."""
     (HOME / "Desktop").mkdir(exist_ok=True)
     entry = HOME / "Desktop" / "desktop-agent.desktop"
-    shutil.copy("/usr/share/applications/desktop-agent.desktop", entry)
+    text = Path("/usr/share/applications/desktop-agent.desktop")
+    portable = os.environ.get("PORTABLE", "")
+    if portable:
+        text = Path(portable).parent / "desktop-agent.desktop"
+    words = text.read_text()
+    if portable:
+        words = words.replace("Exec=desktop-agent", f'Exec="{portable}"').replace("TryExec=", "#")
+        words = words.replace(
+            "Icon=desktop-agent", f"Icon={Path(portable).parent}/desktop-agent.png"
+        )
+    entry.write_text(words)
     entry.chmod(0o755)
     settings = HOME / ".config" / "libfm"
     settings.mkdir(parents=True, exist_ok=True)
@@ -205,6 +217,8 @@ def running():
 
 def main():
     tries, report = int(sys.argv[1]), Path(sys.argv[2])
+    # A second run, with an AppImage's folder, begins as a first one does.
+    shutil.rmtree(HOME / ".config" / "desktop-agent", ignore_errors=True)
     prepare()
     desktop = Desktop()
     screen = Screen()
@@ -268,11 +282,22 @@ def demo(screen):
     finally:
         picture("end.png")
         seen.close()
+    steps["answer_s"] = answer_s(HOME / ".local/share/desktop-agent/sessions.db")
     steps["files"] = sorted(str(p.relative_to(HOME)) for p in HOME.rglob("*.md"))
     for window in screen.windows():
         close(window)
     screen.wait(lambda: not running())
     return steps
+
+
+def answer_s(path):
+    """Return the time from the message to the first thing the model said, as it is on disk."""
+    with closing(sqlite3.connect(path)) as store:
+        rows = store.execute("SELECT kind, at, body FROM event ORDER BY number").fetchall()
+    sent = [at for kind, at, _ in rows if kind == "NoteQueued"]
+    said = [at for kind, at, body in rows if kind == "MessageAdded"
+            and json.loads(body)["message"]["role"] == "assistant"]  # fmt: skip
+    return round(said[0] - sent[0], 3) if sent and said else None
 
 
 def is_allowed(seen):
