@@ -167,6 +167,10 @@ class SkillDetailPane(QFrame):
         self._update.setObjectName("updateSkill")
         self._remove = GhostButton(theme, self.tr("Remove…"), "trash-2", foot)
         self._remove.setObjectName("removeSkill")
+        self._use.setToolTip(self.tr("Loaded for sure with your next message (Ctrl+Enter)"))
+        self._open.setToolTip(self.tr("Show the skill's folder on the disk"))
+        self._update.setToolTip(self.tr("Look for a newer version and see what it changes"))
+        self._remove.setToolTip(self.tr("Take the skill away; you are asked first (Del)"))
         for button, signal in (
             (self._use, self.used),
             (self._open, self.folder_opened),
@@ -176,6 +180,7 @@ class SkillDetailPane(QFrame):
             button.clicked.connect(lambda _=False, wish=signal: wish.emit(self._skill))
         self._switch = QCheckBox(self.tr("On"), foot)
         self._switch.setObjectName("skillSwitch")
+        self._switch.setToolTip(self.tr("Whether agents are told of it, in every folder (Space)"))
         self._switch.clicked.connect(lambda is_on: self._wish(is_on, only_here=False))
         self._here = GhostButton(theme, "", "", foot)
         self._here.setObjectName("skillSwitchHere")
@@ -195,7 +200,7 @@ class SkillDetailPane(QFrame):
 
     def _show_head(self, skill: Skill) -> None:
         self.setAccessibleName(self.tr("Skill {name}").format(name=skill.name))
-        self._name.setText(skill.name)
+        self._name.setText(with_marks(skill.name))
         self._about.setText(with_marks(skill.description))
         self._about.setVisible(bool(skill.description))
         icon, token, lines = self._verdict_of(skill)

@@ -69,6 +69,7 @@ class SkillFileList(QListView):
         self.setItemDelegate(_FileDelegate(theme, self))
         self.clicked.connect(self._choose)
         theme.changed.connect(self._fit)
+        theme.changed.connect(self.scheduleDelayedItemsLayout)
 
     def show_files(self, files: Sequence[SkillFile]) -> None:
         """Show these files."""

@@ -113,6 +113,7 @@ class SkillsFlow(QObject):
 
     def _show(self) -> None:
         event = self._known[self.root]
+        self.trust.set_root(event.root)
         self._frame.composer.box.set_skills(event.skills)
         if self._section is None:
             self._make_section()

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from PySide6.QtCore import (
     QCoreApplication,
+    QEvent,
     QModelIndex,
+    QObject,
     QPersistentModelIndex,
     QRect,
     QSize,
     Qt,
     Signal,
 )
-from PySide6.QtGui import QEnterEvent, QFocusEvent, QFontMetrics, QKeyEvent, QPainter
+from PySide6.QtGui import QEnterEvent, QFocusEvent, QFontMetrics, QKeyEvent, QPainter, QResizeEvent
 from PySide6.QtWidgets import (
     QListView,
     QPushButton,
@@ -84,6 +86,9 @@ class SkillsSection(QWidget):
         layout.addLayout(row(self._title, None, self._count, self._add, 2, spacing=4))
         layout.addWidget(self.list)
         theme.changed.connect(self._fit)
+        theme.changed.connect(self.list.scheduleDelayedItemsLayout)
+        if parent is not None:
+            parent.installEventFilter(self)
 
     def set_skills(self, skills: tuple[Skill, ...]) -> None:
         """Show the first of these: those in use, the ones used most before the others."""
@@ -100,7 +105,14 @@ class SkillsSection(QWidget):
 
     def set_room(self, height: int) -> None:
         """Fold to the heading where the sidebar is low."""
-        self.list.setVisible(height >= _ROOM and self._model.rowCount() > 0)
+        needed = _ROOM * self._theme.text_px("ui") // 13
+        self.list.setVisible(height >= needed and self._model.rowCount() > 0)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Follow the height of what it stands in."""
+        if watched is self.parent() and isinstance(event, QResizeEvent):
+            self.set_room(event.size().height())
+        return super().eventFilter(watched, event)
 
     def enterEvent(self, event: QEnterEvent) -> None:
         """Tell that the person may be about to open something."""

@@ -271,14 +271,17 @@ def test_the_sidebar_shows_four_skills_those_in_use_first(qtbot, theme):
 
 
 def test_the_sidebars_list_folds_to_its_heading_where_there_is_little_room(qtbot, theme):
-    section = SkillsSection(theme)
-    qtbot.addWidget(section)
+    sidebar = QWidget()
+    qtbot.addWidget(sidebar)
+    section = SkillsSection(theme, sidebar)
+    sidebar.resize(260, 900)
+    sidebar.show()
     section.set_skills(SKILLS)
-    section.show()
-    section.set_room(900)
     assert section.list.isVisible()
-    section.set_room(400)
+    sidebar.resize(260, 500)
     assert not section.list.isVisible()
+    sidebar.resize(260, 900)
+    assert section.list.isVisible()
     section.set_skills(())
     assert section.findChild(QLabel, "skillCount").text() == ""
 

@@ -270,3 +270,22 @@ def test_the_folders_own_skills_follow_the_session_that_is_shown(start, project,
     assert skill_of(window, "own-ways") is None
     banner = named(window, "trustBanner")
     assert banner is None or not banner.isVisible()
+
+
+def test_trust_is_given_to_the_folder_that_is_shown_and_to_no_other(
+    start, project, tmp_path, qtbot
+):
+    (project / "AGENTS.md").write_text("Speak of marmalade.")
+    window = start()
+    banner = named(window, "trustBanner")
+    qtbot.waitUntil(banner.isVisible, timeout=WAIT)
+    other = tmp_path / "other"
+    write_skill(other / ".agents" / "skills", "other-ways", SECRET)
+    window.flow.open_folder(str(other))
+    qtbot.waitUntil(lambda: skill_of(window, "other-ways") is not None, timeout=WAIT)
+    press(qtbot, window, "trustFolder")
+    qtbot.waitUntil(lambda: skill_of(window, "other-ways").is_trusted, timeout=WAIT)
+    window.flow.open_folder(str(project))
+    qtbot.waitUntil(lambda: window.skills.root == str(project), timeout=WAIT)
+    qtbot.waitUntil(banner.isVisible, timeout=WAIT)
+    assert "AGENTS.md" in banner.accessibleName()
