@@ -9,13 +9,14 @@ from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintE
 from PySide6.QtWidgets import QCheckBox, QFrame, QLineEdit, QVBoxLayout, QWidget
 
 from desktop_agent.core.approvals import ApprovalRequest
-from desktop_agent.core.messages import CommandDisplay
+from desktop_agent.core.messages import CommandDisplay, DiffDisplay
 from desktop_agent.core.questions import Question
 from desktop_agent.gui.agent_rows import plain
 from desktop_agent.gui.asks import Ask
 from desktop_agent.gui.flow_layout import FlowLayout
 from desktop_agent.gui.plain_tips import plain_tip
 from desktop_agent.gui.theme import Theme
+from desktop_agent.gui.transcript.characters import with_marks
 from desktop_agent.gui.transcript.decision_words import request_words
 from desktop_agent.gui.widgets import (
     ElidedLabel,
@@ -88,6 +89,8 @@ class AskRow(QFrame):
         if not isinstance(asked, ApprovalRequest):
             return ""
         lines = request_words(asked).splitlines()
+        if isinstance(asked.display, DiffDisplay):
+            lines = self._change_words(asked.display, lines)
         if isinstance(asked.display, CommandDisplay) and asked.display.directory:
             lines.append(self.tr("in {folder}").format(folder=asked.display.directory))
         self._effect.setToolTip(plain_tip("\n".join(lines[:40])))
@@ -95,6 +98,11 @@ class AskRow(QFrame):
             rest = len(lines) - _EFFECT_LINES
             return "\n".join([*lines[:_EFFECT_LINES], self.tr("… and %n more", "", rest)])
         return "\n".join(lines)
+
+    def _change_words(self, change: DiffDisplay, lines: list[str]) -> list[str]:
+        """Name the file and the size of the change, then show the lines that change."""
+        head = f"{with_marks(change.path)}  +{change.added} −{change.removed}"
+        return [head, *(line for line in lines if _is_change(line))]
 
     def _waited(self, seconds: float) -> str:
         whole = max(0, int(seconds))
@@ -214,3 +222,7 @@ class AskRow(QFrame):
             radius = self._theme.radius("card")
             painter.drawRoundedRect(self.rect().adjusted(1, 1, -1, -1), radius, radius)
             painter.end()
+
+
+def _is_change(line: str) -> bool:
+    return line.startswith(("+", "-")) and not line.startswith(("+++ ", "--- "))

@@ -190,6 +190,7 @@ class SteerStrip(QFrame):
             button.setToolTip(self._actions.tip(agent, wish))
         self._icons["copy"].setVisible(agent.info.is_ended)
         self._buttons["step"].setVisible(agent.state == "paused")
+        self._buttons["finish"].setVisible(not agent.info.is_ended)
         self._buttons["pause"].set_icon("play" if agent.is_holding else "pause")
 
     def _add(self, note: NoteRow) -> SteerNoteView:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+import msgspec
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QLineEdit, QPushButton
@@ -21,7 +22,7 @@ from desktop_agent.core.events import (
     TurnEnded,
 )
 from desktop_agent.core.ids import AgentId, QuestionId, RequestId, SessionId
-from desktop_agent.core.messages import CommandDisplay, ToolCall
+from desktop_agent.core.messages import CommandDisplay, DiffDisplay, ToolCall
 from desktop_agent.core.questions import Question
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.workspace import Workspace
@@ -287,3 +288,11 @@ def test_a_flood_of_requests_is_counted_in_full(panel) -> None:
     assert panel.count == 80
     assert len(rows(panel)) == 50
     assert panel._rest.text() == "and 30 more"
+
+
+def test_a_change_is_named_by_its_file_and_size_before_its_lines(panel) -> None:
+    patch = "--- a/b.py\n+++ b/b.py\n@@ -1,2 +1,2 @@\n same\n-old\n+new\n"
+    asked = request(1, tool="edit")
+    change = msgspec.structs.replace(asked.request, display=DiffDisplay("b.py", patch, 1, 1))
+    panel.apply(opened(msgspec.structs.replace(asked, request=change)))
+    assert rows(panel)[0]._effect.text() == "b.py  +1 −1\n-old\n+new"

@@ -138,6 +138,7 @@ class ToolCard(Card):
     def _show_call(self, item: ToolItem) -> None:
         header, words = self.header, tool_words(item.call, item.doing)
         header.icon_name, header.verb, header.target = words.icon, words.verb, words.target
+        header.is_prose = words.is_prose
         header.state = item.state
         diff = diff_of(item)
         header.counts = (diff.added, diff.removed) if diff is not None else None

@@ -30,30 +30,63 @@ _ICONS = {
     "web_fetch": "globe",
     "ask_user": "message-circle-question-mark",
 }
+# What agents say to each other: the icon, and the argument that holds the words.
+_TEAM = {
+    "spawn": ("bot", "description"),
+    "wait": ("clock", ""),
+    "agent_result": ("file-text", ""),
+    "steer": ("pencil", "note"),
+    "probe": ("radar", "question"),
+    "ask_parent": ("message-circle-question-mark", "question"),
+    "answer_child": ("message-circle-reply", "answer"),
+    "stop": ("square", ""),
+}
 _TARGETS = ("job_id", "path", "file_path", "command", "pattern", "url", "query", "question", "name")
 _LONGEST = 400
 
 
 @dataclass(frozen=True, slots=True)
 class ToolWords:
-    """`path` is set when the target is a file that can be opened."""
+    """`path` is set when the target is a file that can be opened; `is_prose` for a sentence."""
 
     icon: str
     verb: str
     target: str
     path: str = ""
+    is_prose: bool = False
 
 
 def tool_words(call: ToolCall, doing: str = "") -> ToolWords:
     """Return the words for a call; a tool that isn't known here says itself what it does."""
+    if call.name in _TEAM:
+        return _team_words(call)
     if call.name not in _ICONS and doing:
-        return ToolWords("zap", with_marks(doing[:1].upper() + doing[1:])[:_LONGEST], "")
+        icon = "list-checks" if call.name.startswith("Task") else "zap"
+        return ToolWords(icon, with_marks(doing[:1].upper() + doing[1:])[:_LONGEST], "")
     target = _target(call)
     shown = with_marks(" ".join(target.split()))[:_LONGEST]
     if call.name == "grep" and shown:
         shown = f"“{shown}”"
     path = target if "path" in call.arguments and call.name in {"read", "write", "edit"} else ""
     return ToolWords(_ICONS.get(call.name, "zap"), _verb(call.name), shown, path)
+
+
+def _team_words(call: ToolCall) -> ToolWords:
+    """Return the words for what an agent says to others, with what it says."""
+    icon, argument = _TEAM[call.name]
+    verb = {
+        "spawn": translate("Transcript", "Start subagent"),
+        "wait": translate("Transcript", "Wait for subagents"),
+        "agent_result": translate("Transcript", "Read a subagent's result"),
+        "steer": translate("Transcript", "Steer a subagent"),
+        "probe": translate("Transcript", "Probe a subagent"),
+        "ask_parent": translate("Transcript", "Ask"),
+        "answer_child": translate("Transcript", "Answer a subagent"),
+        "stop": translate("Transcript", "Stop a subagent"),
+    }[call.name]
+    said = call.arguments.get(argument, "")
+    shown = with_marks(" ".join(str(said).split()))[:_LONGEST] if said else ""
+    return ToolWords(icon, verb, shown, is_prose=True)
 
 
 def result_words(item: ToolItem) -> str:

@@ -381,3 +381,23 @@ def test_a_running_tool_is_stopped_from_its_card_by_mouse_and_by_keys(view, qtbo
     card.header.setFocus()
     QApplication.processEvents()
     assert not button.isVisible()
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "said"),
+    [
+        (
+            "spawn",
+            {"description": "Read the notes", "prompt": "x"},
+            "Start subagent Read the notes",
+        ),
+        ("answer_child", {"agent_id": "sa_1", "answer": "Euros"}, "Answer a subagent Euros"),
+        ("steer", {"agent_id": "sa_1", "note": "use\neuros"}, "Steer a subagent use euros"),
+        ("wait", {"agent_ids": ["sa_1"]}, "Wait for subagents"),
+    ],
+)
+def test_what_agents_say_to_each_other_reads_as_words_not_as_ids(view, name, arguments, said):
+    one = call(1, name, **arguments)
+    view.open(opened(begins(), says(1, "", one), runs(one), gives(one), ends()))
+    assert view.cards.cards["call_1"].accessibleName().startswith(said)
+    assert "sa_1" not in view.cards.cards["call_1"].accessibleName()
