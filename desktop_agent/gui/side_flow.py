@@ -76,7 +76,9 @@ class SideFlow(QObject):
             self._make(self._opened)
         if self._panel is not None:
             self._panel.apply(event)
-            self._show()
+            # Not for each word that streams: places are given anew.
+            if isinstance(event, SessionOpened | ListChanged | AgentsChanged):
+                self._show()
 
     def show_agent(self, opened: SessionOpened) -> None:
         """Say whose transcript is shown, and the way back from it."""
