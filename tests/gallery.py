@@ -28,6 +28,7 @@ from desktop_agent.gui.shell import make_application
 from desktop_agent.gui.theme import Theme
 from tests import gallery_story as story
 from tests.bench.stage import pause
+from tests.gallery_skills import show_skills
 
 _HIGH = 900
 _SETTLE_S = 0.45
@@ -206,12 +207,17 @@ async def _many(gallery: Gallery) -> None:
     await gallery.take("53-odd-subagent")
 
 
+async def _skills(gallery: Gallery) -> None:
+    await show_skills(gallery, story.empty())
+
+
 _PARTS: dict[str, Callable] = {
     "first": _first_run,
     "session": _session,
     "settings": _settings,
     "team": _team,
     "many": _many,
+    "skills": _skills,
 }
 
 

@@ -102,7 +102,10 @@ class AddSkillSheet(QDialog):
     def show_error(self, words: str) -> None:
         """Say what went wrong, where it can be tried again."""
         self._ticks.stop()
-        self._go(0 if self._pages.currentIndex() == 1 and not self._is_installing else 2)
+        page = self._pages.currentIndex()
+        if page == 1:
+            page = 2 if self._is_installing else 0
+        self._go(page)
         self._error.setText(with_marks(words))
         self._error.show()
         if self._pages.currentIndex() == 0:

@@ -25,6 +25,7 @@ from desktop_agent.gui.widgets import (
 )
 
 _BOTH_FROM = 820
+_EMPTY_WIDTH = 520
 
 
 class SkillsPage(QWidget):
@@ -163,7 +164,11 @@ class SkillsPage(QWidget):
         layout.addStretch(2)
         layout.addLayout(row(None, icon, None))
         layout.addWidget(what)
-        layout.addWidget(why)
+        why.setMinimumWidth(240)
+        why.setMaximumWidth(_EMPTY_WIDTH)
+        column = row(None, why, None)
+        column.setStretch(1, 1000)
+        layout.addLayout(column)
         layout.addLayout(row(None, add, None))
         layout.addStretch(3)
         return page
