@@ -16,9 +16,14 @@ LONGEST = 64_000
 _LARGEST_FILE = 1_000_000
 # The second is read where there is no first, or where the first only points at it.
 _NAMES = ("AGENTS.md", "CLAUDE.md")
+# The name alone, or one line that sends the reader there; a heading may stand above.
+_NAME = r"(?P<{}>AGENTS\.md|CLAUDE\.md)"
 _POINTER = re.compile(
-    r"\W*(?:(?:please\s+)?(?:see|read|follow|refer\s+to|use)\W+)?(?:\[[^\]]*\]\()?@?(?:\./)?"
-    r"(AGENTS\.md|CLAUDE\.md)\W*",
+    r"(?:#[^\n]*\n+)?(?:"
+    rf"\W*{_NAME.format('alone')}\W*|"
+    r"\W*(?:please\s+)?(?:see|read|follow|use|consult|refer\s+to|look\s+at)\b[^\n]{0,40}?"
+    rf"{_NAME.format('named')}[^\n]{{0,120}}"
+    r")\s*",
     re.IGNORECASE,
 )
 
@@ -51,8 +56,9 @@ def _read(root: str, name: str) -> Instructions | None:
     if text is None:
         return None
     pointer = _POINTER.fullmatch(text.strip())
-    if pointer is not None and pointer[1].lower() != name.lower():
-        other = next(known for known in _NAMES if known.lower() == pointer[1].lower())
+    target = (pointer["alone"] or pointer["named"]).lower() if pointer is not None else ""
+    if target and target != name.lower():
+        other = next(known for known in _NAMES if known.lower() == target)
         pointed = _text(root, other)
         if pointed is not None:
             name, text = other, pointed

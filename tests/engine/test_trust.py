@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from desktop_agent.adapters import skill_origins
+from desktop_agent.adapters.skill_diff import digest_of
 from desktop_agent.adapters.skill_library import SkillLibrary
+from desktop_agent.adapters.skill_origins import Origin
 from desktop_agent.adapters.skill_state import SkillState
 from desktop_agent.core.events import EngineFailed
 from desktop_agent.core.tool import ToolError
@@ -249,6 +252,21 @@ async def test_what_the_person_installed_into_the_folder_is_theirs_until_it_chan
         await shelf.skills.close()
 
 
+async def test_an_install_counts_though_its_files_were_seen_before_its_record(
+    tmp_path: Path,
+) -> None:
+    shelf = Shelf(tmp_path, pause_s=3600)
+    try:
+        folder = put_skill(shelf.folder, "new")
+        await shelf.look()
+        assert shelf.usable() == []
+        skill_origins.record(shelf.config, folder, Origin("x", digest=digest_of(folder)))
+        shelf.skills.rescan()
+        assert shelf.usable() == ["new"]
+    finally:
+        await shelf.skills.close()
+
+
 # -- instructions -----------------------------------------------------------------------------
 
 
@@ -265,7 +283,14 @@ def test_without_agents_md_claude_md_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "pointer", ["@CLAUDE.md", "See CLAUDE.md.", "Read [CLAUDE.md](./CLAUDE.md)", "CLAUDE.md\n"]
+    "pointer",
+    [
+        "@CLAUDE.md",
+        "See CLAUDE.md.",
+        "Read [CLAUDE.md](./CLAUDE.md)",
+        "CLAUDE.md\n",
+        "# Agents\n\nPlease follow the rules in `CLAUDE.md`, they hold for every agent.\n",
+    ],
 )
 def test_a_line_that_points_at_the_other_file_is_followed_and_counts_once(
     tmp_path: Path, pointer: str
@@ -273,6 +298,15 @@ def test_a_line_that_points_at_the_other_file_is_followed_and_counts_once(
     (tmp_path / "AGENTS.md").write_text(pointer)
     (tmp_path / "CLAUDE.md").write_text("the rules")
     assert paths_of(tmp_path) == [("CLAUDE.md", "the rules")]
+
+
+@pytest.mark.parametrize(
+    "rule", ["Never edit CLAUDE.md.", "See CLAUDE.md.\nAnd use tabs.", "Use tabs."]
+)
+def test_a_rule_that_only_names_the_other_file_is_a_rule(tmp_path: Path, rule: str) -> None:
+    (tmp_path / "AGENTS.md").write_text(rule)
+    (tmp_path / "CLAUDE.md").write_text("the rules")
+    assert paths_of(tmp_path) == [("AGENTS.md", rule)]
 
 
 def test_two_files_that_point_at_each_other_end(tmp_path: Path) -> None:
