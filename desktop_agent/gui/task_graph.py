@@ -90,11 +90,11 @@ class TaskGraph(QGraphicsView):
     # -- building --------------------------------------------------------------------------
 
     def _rebuild(self) -> None:
-        layout = lay_out(self._tasks)
+        layout, card = lay_out(self._tasks), node_size(self._theme)
         for number in self._nodes.keys() - layout.places.keys():
             self.scene().removeItem(self._nodes.pop(number))
         for number in layout.places.keys() - self._nodes.keys():
-            node = self._nodes[number] = NodeItem(self._theme)
+            node = self._nodes[number] = NodeItem(self._theme, card)
             self.scene().addItem(node)
         for edge in self._arrows.keys() - self._edges:
             self.scene().removeItem(self._arrows.pop(edge))
@@ -107,10 +107,11 @@ class TaskGraph(QGraphicsView):
 
     def _place(self, layout: Layout) -> None:
         self._plan = plan = best_plan(layout, node_size(self._theme), self._room())
+        way = plan.way
         for number, node in self._nodes.items():
             node.setPos(plan.corner(number))
         for edge, arrow in self._arrows.items():
-            arrow.run(plan.path(edge), plan.way)
+            arrow.run(plan.path(edge), way)
         self.scene().setSceneRect(plan.box)
 
     def _room(self) -> QSizeF:
@@ -265,8 +266,11 @@ class TaskGraph(QGraphicsView):
 
     def _restyle(self) -> None:
         self.setBackgroundBrush(self._theme.color("window"))
-        for item in (*self._nodes.values(), *self._arrows.values()):
-            item.restyle()
+        card = node_size(self._theme)
+        for node in self._nodes.values():
+            node.restyle(card)
+        for arrow in self._arrows.values():
+            arrow.restyle()
         self._place(self._plan.layout)
         self._look()
 

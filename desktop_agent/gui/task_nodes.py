@@ -41,17 +41,17 @@ class NodeItem(QGraphicsRectItem):
     It is painted once and then kept as a picture until it changes: panning paints none anew.
     """
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, theme: Theme, size: QSizeF) -> None:
         super().__init__()
         self.setPen(QPen(Qt.PenStyle.NoPen))
         self.setCacheMode(QGraphicsItem.CacheMode.DeviceCoordinateCache)
         self._theme = theme
-        self._size = QSizeF()
+        self._size = size
         self.task: Task | None = None
         self.state: RowState = "pending"
         self._is_current = False
         self.setZValue(1)
-        self.restyle()
+        self.restyle(size)
 
     def is_owner_at(self, where: QPointF) -> bool:
         """Whether the name of the working agent stands at a point of the scene."""
@@ -83,9 +83,9 @@ class NodeItem(QGraphicsRectItem):
             self._is_current = is_current
             self.update()
 
-    def restyle(self) -> None:
+    def restyle(self, size: QSizeF) -> None:
         """Take the theme's present colours and fonts."""
-        self._size = node_size(self._theme)
+        self._size = size
         self.setRect(QRectF(QPointF(0, 0), self._size).adjusted(-2, -2, 2, 2))
         self.update()
 
