@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QAbstractButton, QLineEdit, QPushButton
 
-from desktop_agent.core.agents import AgentInfo
+from desktop_agent.core.agents import AgentInfo, Budget
 from desktop_agent.core.events import (
     AgentEnded,
     AgentOpened,
@@ -19,6 +20,7 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.ids import AgentId, new_note_id
 from desktop_agent.core.notes import Note
+from desktop_agent.gui.transcript.tool_card import ToolCard
 from tests.gui.test_window import WAIT, shown, wait_idle, wait_shown, write
 from tests.helpers.providers import Calls, LoopbackProvider, Say
 
@@ -252,3 +254,102 @@ def test_the_list_of_commands_does_not_list_itself(window, qtbot):
     titles = [row.title for row in palette.list.rows()]
     assert "Settings" in titles
     assert "All commands" not in titles
+
+
+def shown_button(window, name):
+    return next(
+        (b for b in window.findChildren(QAbstractButton, name) if b.isVisible() and b.isEnabled()),
+        None,
+    )
+
+
+def click(qtbot, window, name):
+    qtbot.waitUntil(lambda: shown_button(window, name) is not None, timeout=WAIT)
+    qtbot.mouseClick(shown_button(window, name), Qt.MouseButton.LeftButton)
+
+
+def test_a_session_that_used_up_its_budget_goes_on_when_it_gets_more(
+    open_window, provider, project, team, qtbot
+):
+    window = open_window(
+        project, model=provider.model, api_base=provider.api_base, budget=Budget(steps=1)
+    )
+    team.scripts["main"] = [Calls(("glob", {"pattern": "*"})), Say("All done.")]
+    write(qtbot, window, "Go")
+    wait_shown(qtbot, window, "The budget is used up")
+    assert len(team.requests["main"]) == 1
+    click(qtbot, window, "budget-more")
+    wait_shown(qtbot, window, "All done.")
+    wait_shown(qtbot, window, "The budget was used up")
+
+
+def test_a_sessions_budget_is_set_from_its_card_and_from_the_commands(
+    open_window, provider, project, team, qtbot
+):
+    window = open_window(
+        project, model=provider.model, api_base=provider.api_base, budget=Budget(steps=1)
+    )
+    team.scripts["main"] = [Calls(("glob", {"pattern": "*"})), Say("All done.")]
+    write(qtbot, window, "Go")
+    click(qtbot, window, "budget-budget")
+    form = window.side._budget
+    qtbot.waitUntil(form.isVisible)
+    form._fields["steps"].setText("9")
+    click(qtbot, window, "budgetSet")
+    wait_shown(qtbot, window, "All done.")
+    wait_idle(qtbot, window)
+    window.commands.budget.trigger()
+    qtbot.waitUntil(form.isVisible)
+    assert form._fields["steps"].text() == "9"
+    form.close()
+
+
+def test_a_childs_question_is_answered_in_the_main_transcript(window, team, qtbot):
+    team.scripts["main"] = [spawns("alpha"), Calls(("wait", {})), Say("I wait."), Say("All done.")]
+    ask = Calls(("ask_parent", {"question": "Which currency?"}))
+    team.scripts["alpha"] = [ask, Say("alpha is done")]
+    write(qtbot, window, "Go")
+    wait_shown(qtbot, window, "alpha asked: Which currency?")
+    qtbot.waitUntil(lambda: shown_button(window, "skipQuestion") is not None, timeout=WAIT)
+    field = next(f for f in window.findChildren(QLineEdit, "otherAnswer") if f.isVisible())
+    field.setText("euros")
+    click(qtbot, window, "sendAnswer")
+    wait_agent(qtbot, window, "alpha", "completed")
+    assert team.requests["alpha"][1].results[-1] == "euros"
+    assert "answer_child" not in shown(window)
+
+
+def click_when_asked(qtbot, window):
+    """Allow the command, once the card takes a click."""
+
+    def is_running():
+        button = shown_button(window, "allowOnce")
+        if button is not None:
+            button.click()
+        return (Path(window.flow.workspace.root) / "pid").exists()
+
+    qtbot.waitUntil(is_running, timeout=WAIT)
+
+
+def test_one_running_command_is_stopped_and_its_agent_goes_on(
+    open_window, provider, project, team, qtbot
+):
+    window = open_window(project, model=provider.model, api_base=provider.api_base)
+    (project / "hold").write_text("#!/bin/sh\necho $$ > pid\nexec sleep 600\n")
+    (project / "hold").chmod(0o755)
+    team.scripts["main"] = [Calls(("shell", {"command": "./hold"})), Say("All done.")]
+    write(qtbot, window, "Go")
+    click_when_asked(qtbot, window)
+    page = window.pages.page(window.flow.agent)
+
+    def card():
+        cards = [c for c in page.findChildren(ToolCard) if c.is_live and c.isVisible()]
+        return cards[-1] if cards else None
+
+    qtbot.waitUntil(lambda: card() is not None, timeout=WAIT)
+    card().header.setFocus()
+    click(qtbot, window, "stopTool")
+    wait_shown(qtbot, window, "All done.")
+    assert "Stopped by the user" in team.requests["main"][1].results[-1]
+    pid = int((project / "pid").read_text())
+    qtbot.waitUntil(lambda: not Path(f"/proc/{pid}").exists(), timeout=WAIT)
