@@ -71,7 +71,7 @@ class Fetcher:
             skills = await in_thread(
                 lambda: found_skills(root, self.limits, installed()), intake.stop
             )
-            skipped = intake.skipped_of([skill.folder for skill in skills])
+            skipped = intake.skipped_of({skill.folder for skill in skills})
             if not skills:
                 is_git = isinstance(place, Repository)
                 told = (_NOTHING_FOUND, _ONLY_COMMITTED if is_git else "", *intake.skipped[:3])

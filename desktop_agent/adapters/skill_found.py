@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
-from desktop_agent.adapters.skill_intake import Limits, skill_folders
+from desktop_agent.adapters.skill_intake import Limits, is_below, skill_folders
 from desktop_agent.core.skill_install import FoundSkill, SkillLibraryError
 from desktop_agent.core.skills import SkillFile
 from desktop_agent.core.tool import ToolError
@@ -35,7 +35,7 @@ def found_skills(
         if path.is_file()
     ]
     folders = skill_folders(paths, limits)
-    return tuple(_found(root, folder, installed) for folder in _outermost(folders))
+    return tuple(_found(root, folder, installed) for folder in sorted(_outermost(folders)))
 
 
 def directory_name(name: str, folder: str) -> str:
@@ -66,15 +66,10 @@ def text_of(root: Path, folder: str, path: str) -> str:
     return text
 
 
-def _outermost(folders: Iterable[str]) -> Iterator[str]:
+def _outermost(folders: frozenset[str]) -> Iterator[str]:
     """Leave out what lies in another skill: it is a part of that. The top holds others beside."""
-    kept: list[PurePosixPath] = []
     for folder in folders:
-        path = PurePosixPath(folder)
-        if folder == "":
-            yield folder
-        elif not any(path.is_relative_to(other) for other in kept):
-            kept.append(path)
+        if folder == "" or not is_below(PurePosixPath(folder), folders - {""}):
             yield folder
 
 

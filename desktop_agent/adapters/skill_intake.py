@@ -10,7 +10,7 @@ import re
 import shutil
 import threading
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -80,8 +80,8 @@ def shown(path: str) -> str:
 
 def skill_folders(
     paths: Iterable[PurePosixPath], limits: Limits, within: str = ""
-) -> tuple[str, ...]:
-    """Return the folders that hold a SKILL.md, in order; '' for the top.
+) -> frozenset[str]:
+    """Return the folders that hold a SKILL.md; '' for the top.
 
     Only those at or below `within` count.
     """
@@ -92,12 +92,12 @@ def skill_folders(
             continue
         if len(path.relative_to(top).parts) - 1 <= limits.depth and is_wanted(path):
             found.add("" if len(path.parts) == 1 else str(path.parent))
-    return tuple(sorted(found))
+    return frozenset(found)
 
 
-def is_below(path: PurePosixPath, folders: Iterable[str]) -> bool:
-    """Whether the file belongs to one of the skills."""
-    return any(folder == "" or path.is_relative_to(folder) for folder in folders)
+def is_below(path: PurePosixPath, folders: Collection[str]) -> bool:
+    """Whether the file belongs to one of the skills; a set of them is looked through at once."""
+    return "" in folders or any(str(parent) in folders for parent in path.parents)
 
 
 class Intake:
@@ -117,9 +117,9 @@ class Intake:
     @property
     def skipped(self) -> tuple[str, ...]:
         """What was left out, in words."""
-        return self.skipped_of([""])
+        return self.skipped_of({""})
 
-    def skipped_of(self, folders: Sequence[str]) -> tuple[str, ...]:
+    def skipped_of(self, folders: Collection[str]) -> tuple[str, ...]:
         """Return what was left out of some skills, in words, and what might have been one."""
         told = [
             words

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,8 @@ from desktop_agent.core.skill_install import (
     SkillUpdate,
 )
 from desktop_agent.engine.skill_scan import Place, Scanner
+
+_log = logging.getLogger(__name__)
 
 _MOST_KEPT = 6
 _GONE = "What was fetched is not there any more. Fetch it again."
@@ -106,21 +109,24 @@ class SkillLibrary:
         chosen = [_skill_in(kept, folder) for folder in folders]
         if broken := next((skill for skill in chosen if skill.problem), None):
             raise SkillLibraryError(f"{broken.name} can't be installed. {broken.problem}")
-        names: list[str] = []
+        done: dict[Path, FoundSkill] = {}
         async with self._one_at_a_time:
             try:
                 shelf = Shelf(self._place(target, root), self._removed)
                 taken = await asyncio.to_thread(_installed, shelf.place)
                 for skill in chosen:
-                    if await asyncio.to_thread(self._put, shelf, kept, skill, taken, replace):
-                        names.append(skill.name)
+                    directory = await asyncio.to_thread(_put, shelf, kept, skill, taken, replace)
+                    if directory is not None:
+                        done[directory] = skill
             except OSError as error:
-                done = f" Installed before that: {', '.join(names)}." if names else ""
-                raise SkillLibraryError(disk_words(error) + done) from error
+                names = ", ".join(skill.name for skill in done.values())
+                told = f" Installed before that: {names}." if names else ""
+                raise SkillLibraryError(disk_words(error) + told) from error
             finally:
-                if names:
+                if done:
+                    await self._record(kept, done)
                     self._changed()
-        return tuple(names)
+        return tuple(skill.name for skill in done.values())
 
     async def discard(self, fetched_id: str) -> None:
         """Delete what was fetched, to be installed or as an update, and is not wanted any more."""
@@ -158,10 +164,10 @@ class SkillLibrary:
             raise SkillLibraryError(_GONE)
         async with self._one_at_a_time:
             shelf = Shelf(shelf_of(waiting.directory, self._mine), self._removed)
+            source = waiting.kept.files / waiting.found.folder
             with _disk_errors():
-                await asyncio.to_thread(
-                    self._write, shelf, waiting.kept, waiting.found, waiting.directory
-                )
+                await asyncio.to_thread(shelf.put, source, "", waiting.directory)
+            await self._record(waiting.kept, {waiting.directory: waiting.found})
         await self.discard(update_id)
         self._changed()
 
@@ -172,7 +178,7 @@ class SkillLibrary:
         async with self._one_at_a_time:
             with _disk_errors():
                 await asyncio.to_thread(shelf.take, path)
-                await asyncio.to_thread(skill_origins.record, self._config_dir, path, None)
+                await asyncio.to_thread(skill_origins.record, self._config_dir, {path: None})
         self._changed()
 
     async def close(self) -> None:
@@ -188,26 +194,38 @@ class SkillLibrary:
     def _place(self, target: InstallTarget, root: str) -> Path:
         return self._mine if target == "mine" else folder_shelf(root)
 
-    def _put(
-        self, shelf: Shelf, kept: Kept, skill: FoundSkill, taken: dict[str, Path], replace: bool
-    ) -> bool:
-        """Install one, unless its name is taken; `taken` is kept up to date."""
-        old = _clash(skill, taken)
-        if old is not None and not replace:
-            return False
-        directory = self._write(shelf, kept, skill, old)
-        for name in (directory.name, skill.name):
-            taken[name.casefold()] = directory
-        return True
+    async def _record(self, kept: Kept, placed: Mapping[Path, FoundSkill]) -> None:
+        """Note where skills came from. Without that they still work, so it is no failure."""
 
-    def _write(self, shelf: Shelf, kept: Kept, skill: FoundSkill, replaced: Path | None) -> Path:
-        source = kept.files / skill.folder
-        name = directory_name(skill.name, skill.folder)
-        directory = shelf.put(source, name, replaced)
-        fetched = kept.fetched
-        origin = Origin(fetched.source, fetched.commit, skill.folder, digest_of(directory))
-        skill_origins.record(self._config_dir, directory.resolve(), origin)
-        return directory
+        def write() -> None:
+            skill_origins.record(
+                self._config_dir,
+                {
+                    directory.resolve(): Origin(
+                        kept.fetched.source, kept.fetched.commit, skill.folder, digest_of(directory)
+                    )
+                    for directory, skill in placed.items()
+                },
+            )
+
+        try:
+            await asyncio.to_thread(write)
+        except OSError as error:
+            _log.error("where %s came from was not kept: %s", list(placed), error)
+
+
+def _put(
+    shelf: Shelf, kept: Kept, skill: FoundSkill, taken: dict[str, Path], replace: bool
+) -> Path | None:
+    """Install one, unless its name is taken; `taken` is kept up to date."""
+    old = _clash(skill, taken)
+    if old is not None and not replace:
+        return None
+    name = directory_name(skill.name, skill.folder)
+    directory = shelf.put(kept.files / skill.folder, name, old)
+    for known in (directory.name, skill.name):
+        taken[known.casefold()] = directory
+    return directory
 
 
 def _real(directory: str) -> Path:

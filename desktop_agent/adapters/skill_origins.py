@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -32,7 +33,11 @@ def origins(config_dir: Path) -> dict[str, Origin]:
     """Return the origins by the real directory of the installed skill."""
     path = config_dir / ORIGINS_FILE
     try:
-        raw = msgspec.json.decode(path.read_bytes())
+        body = path.read_bytes()
+        try:
+            return msgspec.json.decode(body, type=dict[str, Origin])
+        except msgspec.ValidationError:
+            raw = msgspec.json.decode(body)  # one by one, then
     except FileNotFoundError:
         return {}
     except OSError as error:
@@ -52,11 +57,12 @@ def origins(config_dir: Path) -> dict[str, Origin]:
     return found
 
 
-def record(config_dir: Path, directory: Path, origin: Origin | None) -> None:
-    """Note where a skill came from, or with None that it is gone. Raises OSError."""
+def record(config_dir: Path, changes: Mapping[Path, Origin | None]) -> None:
+    """Note where skills came from, or with None that they are gone. Raises OSError."""
     known = origins(config_dir)
-    known.pop(str(directory), None)
-    if origin is not None:
-        known[str(directory)] = origin
+    for directory, origin in changes.items():
+        known.pop(str(directory), None)
+        if origin is not None:
+            known[str(directory)] = origin
     body = msgspec.json.format(msgspec.json.encode(known), indent=2)
     write_private(config_dir / ORIGINS_FILE, body + b"\n")

@@ -114,7 +114,7 @@ def test_where_a_skill_came_from_is_known_as_soon_as_it_is_installed(
     tmp_path: Path, state: SkillState
 ) -> None:
     assert state.source_of("/mine/pdf") == ("", "")
-    skill_origins.record(tmp_path, Path("/mine/pdf"), Origin("https://x/y", "abc"))
+    skill_origins.record(tmp_path, {Path("/mine/pdf"): Origin("https://x/y", "abc")})
     assert state.source_of("/mine/pdf") == ("https://x/y", "abc")
-    skill_origins.record(tmp_path, Path("/mine/pdf"), None)
+    skill_origins.record(tmp_path, {Path("/mine/pdf"): None})
     assert state.source_of("/mine/pdf") == ("", "")
