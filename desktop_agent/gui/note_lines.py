@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from PySide6.QtCore import QDateTime, Qt, Signal
-from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QKeyEvent
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QBoxLayout, QLineEdit, QWidget
 
 from desktop_agent.gui.note_ledger import NoteRow, RunningTool
@@ -117,8 +117,12 @@ class NoteLines(QWidget):
     def _announce(self, state: str) -> None:
         is_news = self._row.state != self._announced and self._row.state not in ("queued", "taken")
         self._announced = self._row.state
-        if is_news and QAccessible.isActive():
-            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, state))
+        if is_news:
+            # Two hundred names come with it: not at the start, which imports this.
+            from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
+
+            if QAccessible.isActive():
+                QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, state))
 
     def _start_editing(self) -> None:
         if self._editor is not None or self._editor_place is None:
