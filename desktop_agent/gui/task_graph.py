@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from PySide6.QtCore import QPoint, QRect, QSizeF, Qt, Signal
+from PySide6.QtCore import QPoint, QRect, QSizeF, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QApplication, QGraphicsScene, QGraphicsView, QMenu, QWidget
 
@@ -20,6 +20,7 @@ from desktop_agent.gui.theme import Theme
 _SMALLEST, _LARGEST = 0.15, 2.0
 # Below this scale words are hard to read: a part of the graph is shown at the other scale.
 _READABLE, _COMFORTABLE = 0.62, 0.85
+_MANY, _WAIT_MS = 100, 200
 
 
 class TaskGraph(QGraphicsView):
@@ -48,6 +49,11 @@ class TaskGraph(QGraphicsView):
         # What is shown: a readable part, all of it, or what the person went to.
         self._shown: Literal["part", "all", "own"] = "part"
         self._pressed_at = QPoint()
+        # Laying out a large graph takes a while: many changes in a row are laid out once.
+        self._later = QTimer(self)
+        self._later.setSingleShot(True)
+        self._later.setInterval(_WAIT_MS)
+        self._later.timeout.connect(self._rebuild)
         self.setObjectName("taskGraph")
         self.setAccessibleName(self.tr("Dependencies of the tasks"))
         self.setScene(QGraphicsScene(self))
@@ -63,18 +69,21 @@ class TaskGraph(QGraphicsView):
 
     def set_tasks(self, tasks: Sequence[Task], *, is_live: bool) -> None:
         """Show these tasks; places change only when tasks or edges do."""
-        old = self._tasks
         self._tasks = tuple(tasks)
         self._is_live = is_live
         edges = frozenset((b, task.id) for task in tasks for b in task.blocked_by)
-        is_other = edges != self._edges or {t.id for t in old} != {t.id for t in tasks}
-        if is_other:
-            self._edges = edges
-            self._rebuild()
+        if edges != self._edges or self._nodes.keys() != {task.id for task in tasks}:
+            if self._nodes and len(tasks) > _MANY:
+                self._later.start()
+            else:
+                self._rebuild()
+        self._show_states()
+
+    def _show_states(self) -> None:
         for task in self._tasks:
-            self._nodes[task.id].show_task(task, state_of(task, is_live=is_live))
-        if is_other:
-            self._look()
+            node = self._nodes.get(task.id)
+            if node is not None:
+                node.show_task(task, state_of(task, is_live=self._is_live))
         self.setAccessibleDescription(self._described())
 
     def select(self, task_id: int) -> None:
@@ -90,6 +99,8 @@ class TaskGraph(QGraphicsView):
     # -- building --------------------------------------------------------------------------
 
     def _rebuild(self) -> None:
+        self._later.stop()
+        self._edges = frozenset((b, task.id) for task in self._tasks for b in task.blocked_by)
         layout, card = lay_out(self._tasks), node_size(self._theme)
         for number in self._nodes.keys() - layout.places.keys():
             self.scene().removeItem(self._nodes.pop(number))
@@ -104,6 +115,8 @@ class TaskGraph(QGraphicsView):
         if self._current not in self._nodes:
             self._current = 0
         self._place(layout)
+        self._show_states()
+        self._look()
 
     def _place(self, layout: Layout) -> None:
         self._plan = plan = best_plan(layout, node_size(self._theme), self._room())

@@ -401,6 +401,24 @@ def test_a_large_graph_opens_readable_where_the_work_is_and_shows_all_when_asked
     qtbot.waitUntil(is_all_shown)
 
 
+def test_many_changes_of_a_large_graph_are_laid_out_once_and_end_at_the_last(
+    qtbot, theme: Theme
+) -> None:
+    tasks = _edges(130, 1)
+    side = shown_graph(qtbot, theme, *tasks[:110])
+    graph = side.graph
+    laid_out = []
+    graph.scene().sceneRectChanged.connect(laid_out.append)
+    for count in range(111, 131):
+        side.apply(ListChanged(AGENT, count, tasks[:count]))
+    done = (msgspec.structs.replace(tasks[0], status="completed"), *tasks[1:])
+    side.apply(ListChanged(AGENT, 200, done))
+    assert graph._nodes[1].state == "done", "states are shown at once"
+    qtbot.waitUntil(lambda: set(graph._nodes) == {one.id for one in tasks})
+    assert len(laid_out) <= 1
+    assert all(node.task is not None for node in graph._nodes.values())
+
+
 def test_two_lines_fit_a_task_of_the_graph_at_every_text_size(qtbot, theme: Theme) -> None:
     side = shown_graph(qtbot, theme, *_edges(4, 1))
     graph = side.graph
