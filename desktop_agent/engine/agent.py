@@ -155,7 +155,8 @@ class Agent:
             return "paused", ""
         if not self.is_running:
             return "idle", ""
-        return now or ("running", "thinking")
+        is_queued = self.spec is not None and self._step == 0
+        return now or (("queued", "") if is_queued else ("running", "thinking"))
 
     @contextmanager
     def busy(self, status: AgentStatus, doing: str) -> Generator[None]:
@@ -318,6 +319,7 @@ class Agent:
         await self.skills.prepare(lambda: self.inbox.to_read(in_turn=in_turn))
         self._step += 1
         self.session.emit(StepStarted(self.id, self._step))
+        self._setup.changed(self)
         # The only drain of the inbox.
         more_parts = with_list(self.tasks, self.skills.parts_for)
         said = self.inbox.take(in_turn=in_turn, more_parts=more_parts)

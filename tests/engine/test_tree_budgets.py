@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from desktop_agent.core.events import (
     BudgetChanged,
     BudgetReached,
     ListChanged,
+    QuestionAsked,
     TurnEnded,
 )
 from desktop_agent.core.ids import AgentId
@@ -107,6 +109,36 @@ async def test_a_stopping_child_still_counts(tmp_path: Path) -> None:
     await rig.engine.close()
 
 
+# -- A6: how a child stands ---------------------------------------------------------------
+
+
+async def test_a_child_is_queued_then_runs_waits_and_ends(tmp_path: Path) -> None:
+    script = [
+        calls(("write", {"what": "x"})),
+        calls(("ask_parent", {"question": "?"})),
+        spawns("b"),
+        says("b works"),
+        says("done"),
+    ]
+    held = gate(answer=says("b done"))
+    rig = TreeRig(tmp_path, [spawns("a"), gate()], {"a": script, "b": [held]})
+    rig.send("go")
+    child = await rig.child()
+    rig.engine.decide((await rig.until(ApprovalRequested)).request.id, AllowOnce())
+    rig.engine.answer((await rig.until(QuestionAsked)).question.id, "yes")
+    await rig.status(child, "waiting_children")
+    held.gate.set()
+    await rig.ended(child)
+    seen = [a.status for e in rig.of(AgentsChanged) for a in e.agents if a.id == child]
+    order = [status for status, _ in groupby(seen)]
+    assert order[:5] == ["queued", "running", "waiting_approval", "running", "waiting_answer"]
+    assert "waiting_children" in order
+    await rig.when(lambda: rig.info(child).status == "completed")
+    infos = {a.id: a for a in rig.of(AgentsChanged)[-1].agents}
+    assert len(infos) == 3, "rows that ended stay"
+    await rig.engine.close()
+
+
 # -- A5: the task of a child ---------------------------------------------------------------
 
 
@@ -142,13 +174,13 @@ async def test_at_four_fifths_the_agent_is_told_once(tmp_path: Path) -> None:
     rig = TreeRig(
         tmp_path,
         [spawns("a"), WAIT, says("ok")],
-        {"a": [*echoes(4), says("done")]},
-        settings=Settings(subagent_budget=Budget(steps=5)),
+        {"a": [*echoes(9), says("done")]},
+        settings=Settings(subagent_budget=Budget(steps=10)),
     )
     rig.send("go")
     await rig.ended(await rig.child())
     requests = rig.model.requests_of("a")
-    assert [sum(m.text == WARNING for m in r.messages) for r in requests] == [0, 0, 0, 0, 1]
+    assert [sum(m.text == WARNING for m in r.messages) for r in requests] == [0] * 8 + [1, 1]
     await rig.engine.close()
 
 
