@@ -260,7 +260,7 @@ async def test_an_install_counts_though_its_files_were_seen_before_its_record(
         folder = put_skill(shelf.folder, "new")
         await shelf.look()
         assert shelf.usable() == []
-        skill_origins.record(shelf.config, folder, Origin("x", digest=digest_of(folder)))
+        skill_origins.record(shelf.config, {folder: Origin("x", digest=digest_of(folder))})
         shelf.skills.rescan()
         assert shelf.usable() == ["new"]
     finally:
