@@ -41,6 +41,9 @@ async def download(url: str, target: Path, *, limit: int, allows_loopback_http: 
     except httpx.TimeoutException:
         raise SkillLibraryError(f"{host} did not answer in time. Try again later.") from None
     except httpx.ConnectError as error:
+        if "CERTIFICATE" in str(error):
+            words = f"{host} can't prove that it is {host}. Nothing was fetched."
+            raise SkillLibraryError(words) from None
         raise SkillLibraryError(
             f"{host} can't be reached. Check the address and your connection. ({error})"
         ) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -27,7 +28,10 @@ class Server:
 
 @asynccontextmanager
 async def serve(
-    routes: Mapping[str, Answer], *, otherwise: Answer | None = None
+    routes: Mapping[str, Answer],
+    *,
+    otherwise: Answer | None = None,
+    tls: ssl.SSLContext | None = None,
 ) -> AsyncIterator[Server]:
     """Serve JSON values, or what a coroutine makes of the request, at a free port."""
 
@@ -45,10 +49,10 @@ async def serve(
     app.router.add_route("*", "/{path:.*}", answer)
     runner = web.AppRunner(app)
     await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
+    site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls)
     await site.start()
     port = runner.addresses[0][1]
-    server = Server(f"http://127.0.0.1:{port}")
+    server = Server(f"{'https' if tls else 'http'}://127.0.0.1:{port}")
     try:
         yield server
     finally:

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
+import datetime
 import gzip
+import ipaddress
+import ssl
 from pathlib import Path
 
 import pytest
 from aiohttp import web
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from desktop_agent.adapters.skill_intake import Limits
 from desktop_agent.core.skill_install import SkillLibraryError
@@ -182,6 +189,51 @@ async def test_what_a_server_can_answer_wrongly_is_said_in_words(
     async with mute() as url:
         with pytest.raises(SkillLibraryError, match="did not answer in time"):
             await library.fetch(f"{url}/silent.zip")
+    await library.close()
+
+
+def _certificate(folder: Path) -> Path:
+    """Make a certificate for this computer, signed by nobody but itself."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "loopback")])
+    address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([address]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    kind = serialization.PrivateFormat.PKCS8
+    secret = key.private_bytes(serialization.Encoding.PEM, kind, serialization.NoEncryption())
+    path = folder / "loopback.pem"
+    path.write_bytes(secret + made.public_bytes(serialization.Encoding.PEM))
+    return path
+
+
+async def test_https_is_checked_and_never_left_for_http(
+    tmp_path: Path, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certificate = _certificate(tmp_path)
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain(certificate)
+    body = _zip(zipped(TWO))
+    library = home.library()
+    library._fetcher = dataclasses.replace(library._fetcher, allows_loopback_http=False)
+    async with serve({"/two.zip": body}) as plain:
+        routes = {"/two.zip": body, "/down.zip": _to(f"{plain.url}/two.zip")}
+        async with serve(routes, tls=tls) as server:
+            with pytest.raises(SkillLibraryError, match="can't prove that it is"):
+                await library.fetch(f"{server.url}/two.zip")
+            with pytest.raises(SkillLibraryError, match="can't prove that it is"):
+                await library.fetch(f"{server.url}/team/two")
+            monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+            assert len((await library.fetch(f"{server.url}/two.zip")).skills) == 2
+            with pytest.raises(SkillLibraryError, match="not encrypted"):
+                await library.fetch(f"{server.url}/down.zip")
+        assert plain.seen == []
     await library.close()
 
 
