@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from desktop_agent.core.agents import AgentInfo, AgentStatus
+from desktop_agent.core.agents import AgentInfo, AgentStatus, Budget
 from desktop_agent.core.ids import AgentId
 
 RowState = Literal[
@@ -145,17 +145,16 @@ class AgentRowMaker:
         is_silent = silence >= SILENT_S
         words = self._words
         tokens = words.tokens.format(count=short_count(tokens_of(info)))
-        doing = plain(info.doing)
-        if info.is_ended:
-            doing = plain(info.result)
-        elif state == "waiting" and not doing:
+        is_ended = info.is_ended
+        doing = plain(info.result if is_ended else info.doing)
+        if state == "waiting" and not doing:
             doing = words.waits
         silent = words.silent.format(seconds=int(silence)) if is_silent else ""
         name = plain(info.name)
         has_budget = _has_limit(info)
         pace = words.paces.get(info.pace, "") if state != "held" else ""
         said = [name, words.states[state], pace]
-        said += [doing] if doing and not info.is_ended else []
+        said += [doing] if doing and not is_ended else []
         said += [tokens, silent]
         percent = words.budget.format(percent=round(info.used * 100)) if has_budget else ""
         cost = info.usage.cost
@@ -264,10 +263,8 @@ def plain(text: str) -> str:
 
 
 def _has_limit(info: AgentInfo) -> bool:
-    budget = info.budget
-    return any(
-        limit is not None for limit in (budget.cost, budget.tokens, budget.steps, budget.seconds)
-    )
+    return info.budget != _NO_LIMIT
 
 
+_NO_LIMIT = Budget()
 _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c")
