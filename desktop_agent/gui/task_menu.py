@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QMenu
+from PySide6.QtWidgets import QInputDialog, QMenu, QWidget
 
 from desktop_agent.core.tasks import Task, TaskEdit
 from desktop_agent.gui.theme import Theme
 
-# A longer menu can't be read; the graph serves then.
+# A longer menu can't be read; the others are picked from a list.
 _MAX_BLOCKERS = 40
 
 Edit = Callable[[TaskEdit], None]
@@ -45,17 +45,44 @@ def fill_task_menu(
 
 
 def _add_blockers(menu: QMenu, theme: Theme, task: Task, tasks: Sequence[Task], edit: Edit) -> None:
-    others = [one for one in tasks if one.id != task.id][:_MAX_BLOCKERS]
+    others = [one for one in tasks if one.id != task.id]
     if not others:
         return
     submenu = menu.addMenu(theme.icon("lock"), _tr("Waits for"))
-    for other in others:
+    for other in _nearest(task, tasks):
         action = submenu.addAction(_short(other.subject))
         action.setCheckable(True)
         action.setChecked(other.id in task.blocked_by)
         action.toggled.connect(
             lambda is_on, number=other.id: edit(_with_blocker(task, number, is_on=is_on))
         )
+    if len(others) > _MAX_BLOCKERS:
+        submenu.addSeparator()
+        parent = menu.parentWidget()
+        submenu.addAction(_tr("Another task…"), lambda: _ask_blocker(parent, task, others, edit))
+
+
+def _nearest(task: Task, tasks: Sequence[Task]) -> list[Task]:
+    """Return what it waits for already, and the tasks that stand around it."""
+    place = next(n for n, one in enumerate(tasks) if one.id == task.id)
+    first = max(0, min(place - _MAX_BLOCKERS // 2, len(tasks) - _MAX_BLOCKERS - 1))
+    near = {one.id for one in tasks[first : first + _MAX_BLOCKERS + 1]} | {*task.blocked_by}
+    return [one for one in tasks if one.id in near and one.id != task.id]
+
+
+def _ask_blocker(parent: QWidget | None, task: Task, others: Sequence[Task], edit: Edit) -> None:
+    """Ask for one of many tasks; typing finds it."""
+    numbers = {f"#{one.id}  {_flat(one.subject)}": one.id for one in others}
+    dialog = QInputDialog(parent)
+    dialog.setObjectName("blockerDialog")
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog.setWindowTitle(_tr("Waits for"))
+    dialog.setLabelText(_tr("“{subject}” waits for:").format(subject=_flat(task.subject)))
+    dialog.setComboBoxItems(list(numbers))
+    dialog.textValueSelected.connect(
+        lambda text: edit(_with_blocker(task, numbers[text], is_on=True))
+    )
+    dialog.open()
 
 
 def _with_blocker(task: Task, number: int, *, is_on: bool) -> TaskEdit:
@@ -84,7 +111,11 @@ def _add(
 
 
 def _short(text: str) -> str:
-    flat = " ".join(text.split()).replace("&", "&&")
+    return _flat(text).replace("&", "&&")
+
+
+def _flat(text: str) -> str:
+    flat = " ".join(text.split())
     return flat if len(flat) <= 50 else f"{flat[:49]}…"
 
 
