@@ -1,0 +1,54 @@
+"""The frozen app, where one was built: it works without any Python around it."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.bench.package import frozen
+
+SECONDS = 300
+
+
+@pytest.fixture(scope="module")
+def program() -> Path:
+    place = frozen()
+    if place is None:
+        pytest.skip("nothing was frozen here: scripts/package does that")
+    return place / "desktop-agent"
+
+
+def run(program: Path, home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run it as on a computer that has nothing: no PATH, no settings."""
+    return subprocess.run(
+        [str(program), *arguments],
+        env={"HOME": str(home), "PATH": "/nonexistent", "LANG": "C.UTF-8"},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+
+
+def test_it_says_its_version(program: Path, tmp_path: Path) -> None:
+    said = run(program, tmp_path, "--version")
+    assert (said.returncode, said.stderr) == (0, "")
+    assert said.stdout.startswith("desktop-agent ")
+
+
+def test_everything_that_it_is_made_of_works(program: Path, tmp_path: Path) -> None:
+    checked = run(program, tmp_path, "--self-check")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert checked.stdout.splitlines()[-1] == "Everything works."
+    assert checked.stdout.count("\nok ") == 13
+    assert not list(tmp_path.iterdir())
+
+
+def test_it_holds_no_tests_and_no_developers_tools(program: Path) -> None:
+    inside = program.parent / "_internal"
+    names = {path.name for path in inside.rglob("*")}
+    assert not names & {"tests", "pytest", "pip", "setuptools"}
+    assert (inside / "desktop_agent" / "_resources" / "theme.json").is_file()
+    assert (inside / "desktop_agent" / "_skills").is_dir()
