@@ -74,7 +74,7 @@ class PickDelegate(QStyledItemDelegate):
         if row.icon:
             token = "accent" if row.is_current else "muted"
             pen.icon(left, row.icon, token)
-            left += _ICON + _PAD
+            left += pen.icon_px + _PAD
         right = self._paint_far(pen, row, inner.right())
         words = QRect(left, inner.top(), max(0, right - left), inner.height())
         font = theme.font("ui", "semibold" if row.is_current else "medium")
@@ -90,11 +90,11 @@ class PickDelegate(QStyledItemDelegate):
     def _paint_far(self, pen: _Pen, row: PickRow, right: int) -> int:
         """Draw what stands at the far end; return where the words must stop."""
         if row.is_current:
-            pen.icon(right - _ICON, "check", "accent")
-            right -= _ICON + 8
+            pen.icon(right - pen.icon_px, "check", "accent")
+            right -= pen.icon_px + 8
         if row.is_favourite:
-            pen.icon(right - _ICON, "star", "warn")
-            right -= _ICON + 8
+            pen.icon(right - pen.icon_px, "star", "warn")
+            right -= pen.icon_px + 8
         if row.tag:
             right -= pen.tag(right, row.tag, row.tone) + 8
         return right
@@ -106,6 +106,7 @@ class _Pen:
     def __init__(self, theme: Theme, painter: QPainter, option: QStyleOptionViewItem) -> None:
         self._theme = theme
         self._painter = painter
+        self.icon_px = theme.icon_px(_ICON)
         self.rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
         state: QStyle.StateFlag = option.state  # pyright: ignore[reportAttributeAccessIssue]
         self._direction: Qt.LayoutDirection = option.direction  # pyright: ignore[reportAttributeAccessIssue]
@@ -123,9 +124,10 @@ class _Pen:
 
     def icon(self, left: int, name: str, token: str) -> None:
         """Draw an icon in the middle of the row's height."""
-        box = QRect(left, self.rect.center().y() - _ICON // 2 + 1, _ICON, _ICON)
+        size = self.icon_px
+        box = QRect(left, self.rect.center().y() - size // 2 + 1, size, size)
         ratio = self._painter.device().devicePixelRatioF()
-        pixmap = self._theme.pixmap(name, token, _ICON, ratio)
+        pixmap = self._theme.pixmap(name, token, size, ratio)
         self._painter.drawPixmap(self._mirror(box).topLeft(), pixmap)
 
     def tag(self, right: int, text: str, tone: str) -> int:

@@ -31,6 +31,7 @@ PageName = Literal["appearance", "models", "behaviour", "rules", "about"]
 _NAMES: tuple[PageName, ...] = ("appearance", "models", "behaviour", "rules", "about")
 # In widths of the text size.
 _SIDE, _WIDE, _HIGH = 15, 63, 48
+_SIDE_SHARE = 0.32
 _ICONS = ("sun", "key", "settings", "shield-check", "info")
 
 
@@ -121,10 +122,12 @@ class SettingsDialog(QDialog):
     def _fit(self) -> None:
         """Take the room that the person's text size needs."""
         letter = self._theme.text_px("ui")
-        self._side.setFixedWidth(_SIDE * letter)
         self._names.setFixedHeight(self._names.height_for(len(_NAMES)))
         room = self.screen().availableSize()
-        self.resize(min(_WIDE * letter, room.width()), min(_HIGH * letter, room.height()))
+        wide = min(_WIDE * letter, room.width())
+        self.resize(wide, min(_HIGH * letter, room.height()))
+        # On a small screen the pages need the room more than their names do.
+        self._side.setFixedWidth(min(_SIDE * letter, round(wide * _SIDE_SHARE)))
 
     # -- down -----------------------------------------------------------------------------
 

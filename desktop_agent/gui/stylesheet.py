@@ -106,10 +106,11 @@ QCheckBox, QRadioButton { background: transparent; color: $fg; spacing: 8px; pad
   border: 2px solid transparent; border-radius: 6px; }
 QCheckBox:focus, QRadioButton:focus { border-color: $accent; }
 QCheckBox:disabled, QRadioButton:disabled { color: $line3; }
-QCheckBox::indicator, QRadioButton::indicator, QGroupBox::indicator { width: 14px; height: 14px;
+QCheckBox::indicator, QRadioButton::indicator, QGroupBox::indicator { width: ${mark}px;
+  height: ${mark}px;
   border: ${edge}px solid $line3; background: $canvas; }
 QCheckBox::indicator { border-radius: 4px; }
-QRadioButton::indicator { border-radius: 8px; }
+QRadioButton::indicator { border-radius: ${round}px; }
 QCheckBox::indicator:checked { background: $accentFill; border-color: $accentFill;
   image: url("$check"); }
 QRadioButton::indicator:checked { border-color: $accentFill;
@@ -209,6 +210,8 @@ def build_stylesheet(theme: Any, images: Mapping[str, str]) -> str:
     values |= {f"pad{pad}": pad + edge - 1 for pad in (3, 4, 7, 9, 11)}
     values |= images
     values["edge"] = edge
+    values["mark"] = theme.icon_px(14)
+    values["round"] = theme.icon_px(14) // 2 + edge
     values["scrollbar"] = theme.size("scrollbar")
     fill: QColor = theme.color("accentFill")
     values["accent_hover"] = fill.darker(108).name()

@@ -24,7 +24,7 @@ HAS_STYLE = "hasFusionStyle"
 # Heights that hold a line of text grow with the person's text size.
 _GROWING = {"row", "row2", "session_row", "section_row", "control", "diff_line", "header", "send"}
 # These take a part of what the words in them take.
-_WIDENING = {"sidebar", "right", "center_min"}
+_WIDENING = {"sidebar", "right", "center_min", "page_min"}
 _SCHEMES = {"light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark}
 _MAX_PIXMAPS = 600
 

@@ -44,7 +44,9 @@ class FolderStep(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(12)
-        layout.addWidget(TextLabel(self.tr("Choose a folder to work in"), "h1"))
+        title = TextLabel(self.tr("Choose a folder to work in"), "h1")
+        title.setWordWrap(True)
+        layout.addWidget(title)
         about = TextLabel(
             self.tr(
                 "The agent may read everything in this folder. It asks before it changes "

@@ -105,7 +105,9 @@ class ModelStep(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(12)
-        layout.addWidget(TextLabel(self.tr("What should the agent think with?"), "h1"))
+        title = TextLabel(self.tr("What should the agent think with?"), "h1")
+        title.setWordWrap(True)
+        layout.addWidget(title)
         about = TextLabel(
             self.tr(
                 "The agent works in a folder on this computer, with a language model you choose. "

@@ -21,15 +21,14 @@ from desktop_agent.gui.notices import ApprovalStrip, NoticeBar
 from desktop_agent.gui.sidebar import Sidebar
 from desktop_agent.gui.theme import Theme
 
-_DRAWER_BELOW = 820
 _COMPOSER_EXTRA = 48  # the composer stands this much outside the column of text
 
 
 class WindowFrame(QWidget):
     """Below 820 pixels the sidebar is a drawer over the rest, closed by a click beside it.
 
-    So is the panel at the far side below 1,100 pixels, at the normal text size; it is there
-    only when it has something to show.
+    So is the panel at the far side below 1,100 pixels; it is there only when it has something
+    to show. Larger text needs more.
     """
 
     sidebar_toggled = Signal(bool)
@@ -72,7 +71,7 @@ class WindowFrame(QWidget):
     @property
     def is_narrow(self) -> bool:
         """Whether the sidebar is a drawer now."""
-        return self.width() < _DRAWER_BELOW
+        return self.width() < self.sidebar.width() + self._theme.size("page_min")
 
     def set_sidebar(self, is_wanted: bool) -> None:
         """Show or hide the sidebar where there is room for it."""

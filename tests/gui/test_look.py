@@ -1,13 +1,14 @@
 """What a careful eye would send back: words that are cut, panels that crowd each other out."""
 
 import pytest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QCheckBox, QLabel, QStyle, QStyleOptionButton
 
 from desktop_agent.core.events import TurnStarted
 from desktop_agent.gui.agent_delegate import ROW_WISHES
 from desktop_agent.gui.composer import Composer
 from desktop_agent.gui.empty_session import EmptySession
 from desktop_agent.gui.right_panel import RightPanel
+from desktop_agent.gui.welcome import Welcome
 from desktop_agent.gui.window_frame import WindowFrame
 from tests import gallery_story as story
 
@@ -143,3 +144,43 @@ def test_buttons_for_several_requests_are_never_squeezed(panel, qtbot):
         row.mark.setChecked(row.ask.is_approval)
     button = panel.agents.asks._allow
     qtbot.waitUntil(lambda: button.isVisible() and button.height() >= button.sizeHint().height())
+
+
+def test_with_large_text_the_sidebar_leaves_a_narrow_window_to_the_page(qtbot, theme, scaled):
+    frame = WindowFrame(theme)
+    qtbot.addWidget(frame)
+    frame.resize(900, 700)
+    assert not frame.is_narrow
+    scaled(200)
+    assert frame.is_narrow
+    assert frame.center.width() == 900
+
+
+@pytest.mark.parametrize("percent", [100, 200])
+def test_marks_of_boxes_grow_with_the_text(qtbot, theme, scaled, percent):
+    scaled(percent)
+    box = QCheckBox("x")
+    qtbot.addWidget(box)
+    box.ensurePolished()
+    option = QStyleOptionButton()
+    option.initFrom(box)
+    element = QStyle.SubElement.SE_CheckBoxIndicator
+    assert box.style().subElementRect(element, option, box).width() >= 14 * percent / 100
+
+
+@pytest.mark.parametrize("width", [420, 700, 900])
+def test_the_first_steps_show_all_their_words_at_any_text_size(qtbot, theme, scaled, width):
+    scaled(200)
+    page = Welcome(theme)
+    qtbot.addWidget(page)
+    page.resize(width, 800)
+    page.show()
+    qtbot.waitExposed(page)
+    page.set_servers(story.SERVERS)
+    QApplication.processEvents()
+    for label in page.findChildren(QLabel):
+        if label.isVisible() and label.wordWrap():
+            assert label.height() >= label.heightForWidth(label.width()), label.text()
+    titles = [one for one in page.findChildren(QLabel) if one.property("role") == "h1"]
+    assert len(titles) == 2
+    assert all(title.wordWrap() for title in titles)
