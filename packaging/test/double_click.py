@@ -224,6 +224,8 @@ def main():
     screen = Screen()
     told = {"load_before": os.getloadavg()[0]}
     try:
+        # pcmanfm draws its desktop once it has heard a click.
+        xdotool("mousemove", 900, 700, "click", 1)
         told["icon"] = screen.wait(lambda: screen.has_icon(*ICON)) is not None
         picture("desktop.png")
         told["first_s"] = one_try(screen)
