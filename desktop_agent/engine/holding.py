@@ -42,16 +42,25 @@ class Holding:
     def extend(self, agent: Agent) -> None:
         """Give the holder of this agent half as much again."""
         owner = self._agents.find(self._held.get(agent.id, agent.id)) or agent
+        if agent.id not in self._held:  # since an earlier run of the app, perhaps by one above
+            owner = budgets.exhausted(self._agents, agent) or agent
         gone = budgets.spent(self._agents, owner)
         self.set_budget(owner, budgets.more(owner.meter.budget, gone))
 
     def set_budget(self, owner: Agent, budget: Budget) -> None:
         """Give an agent this budget; those it held and that now have room go on."""
+        held = [agent for agent in self._agents.subtree(owner) if self._is_held(agent)]
         owner.meter.budget = budget
         owner.meter.was_warned = False
         owner.session.emit(BudgetChanged(owner.id, budget))
-        for agent in list(self._agents.subtree(owner)):
-            if agent.id in self._held and budgets.exhausted(self._agents, agent) is None:
-                del self._held[agent.id]
-                agent.pace.resume()
+        for agent in held:
+            if budgets.exhausted(self._agents, agent) is None:
+                self._held.pop(agent.id, None)
+                agent.resume()
         self._agents.tell_changed(owner)
+
+    def _is_held(self, agent: Agent) -> bool:
+        if agent.id in self._held:
+            return True
+        was_held = agent.end is None and agent.pace.is_paused and not agent.is_running
+        return was_held and budgets.exhausted(self._agents, agent) is not None

@@ -349,6 +349,32 @@ async def test_a_budget_the_person_gave_and_what_was_used_survive_a_restart(
     assert infos[rig.agent_id].used == pytest.approx(5 / 30)
 
 
+@pytest.mark.parametrize("whose", ["its own", "its parent's"])
+async def test_an_agent_that_was_held_before_a_restart_goes_on_with_more(
+    tmp_path: Path, whose: str
+) -> None:
+    limit, none = Budget(steps=3), Budget()
+    settings = Settings(subagent_budget=limit, budget=none)
+    if whose != "its own":
+        settings = Settings(subagent_budget=none, budget=limit)
+    first = TreeRig(tmp_path, [spawns("a"), WAIT], {"a": echoes(4)}, settings=settings)
+    first.send("go")
+    child = await first.child()
+    await first.when(lambda: child in {e.agent_id for e in first.of(BudgetReached)})
+    store = restarted(first)
+    await first.engine.close()
+    rig = TreeRig(
+        tmp_path, [says("ok"), says("ok")], {"a": [says("done")]}, store=store, settings=settings
+    )
+    rig.engine.open_session(rig.session_id)
+    infos = {agent.id: agent for agent in rig.opened.agents}
+    assert infos[child].status == "paused"
+    assert not rig.model.requests
+    rig.engine.extend_budget(child)
+    assert (await rig.ended(child)).text == "done"
+    await rig.engine.close()
+
+
 # -- P8: what is not charged ---------------------------------------------------------------
 
 
