@@ -101,6 +101,8 @@ def test_the_document_has_words_own_headings_lists_links_and_tables(tmp_path: Pa
     assert (link.text, link.address) == ("link", "https://example.org/a?b=1")
     assert [cell.text for cell in opened.tables[0].rows[1].cells] == ["A | b", "1"]
     assert opened.core_properties.title == "May"
+    kinds = [element.tag.rpartition("}")[2] for element in opened.part.numbering_part.element]
+    assert kinds == sorted(kinds, key=["abstractNum", "num"].index), "Word refuses another order"
 
 
 def _with_everything(path: Path, tmp_path: Path) -> Path:

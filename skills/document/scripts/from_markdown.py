@@ -132,7 +132,7 @@ class Writer:
             override = self._element("lvlOverride", ilvl=str(level))
             override.append(self._element("startOverride", val=str(start)))
             made.append(override)
-        numbering.append(made)
+        _put_behind(numbering, ("num", "abstractNum", "numPicBullet"), made)
         return number
 
     def _define(self, numbering: Any, kind: str) -> int:
@@ -152,8 +152,7 @@ class Writer:
             place.append(self._element("ind", **left))
             lines.append(place)
             made.append(lines)
-        # Word wants all definitions in front of the lists.
-        numbering.insert(len(existing), made)
+        _put_behind(numbering, ("abstractNum", "numPicBullet"), made)
         return number
 
     def _number(self, paragraph: Any, number: int, level: int) -> None:
@@ -262,6 +261,15 @@ class Writer:
         # Word joins two tables that touch.
         self._document.add_paragraph()
         return end + 1
+
+
+def _put_behind(parent: Any, names: tuple[str, ...], element: Any) -> None:
+    """Put an element behind the last of its kind, else of the kinds before: Word wants an order."""
+    for name in names:
+        if found := parent.findall(word(name)):
+            found[-1].addnext(element)
+            return
+    parent.insert(0, element)
 
 
 def _without_head(text: str) -> str:
