@@ -210,7 +210,7 @@ def close(window):
 
 
 def running():
-    found = subprocess.run(["pgrep", "-u", str(os.getuid()), "-x", "desktop-agent"],
+    found = subprocess.run(["pgrep", "-u", str(os.getuid()), "-x", "desktop-agent|AppRun"],
                            capture_output=True)  # fmt: skip
     return found.stdout.split()
 
@@ -218,7 +218,8 @@ def running():
 def main():
     tries, report = int(sys.argv[1]), Path(sys.argv[2])
     # A second run, with an AppImage's folder, begins as a first one does.
-    shutil.rmtree(HOME / ".config" / "desktop-agent", ignore_errors=True)
+    for place in (".config/desktop-agent", ".local/share/desktop-agent"):
+        shutil.rmtree(HOME / place, ignore_errors=True)
     prepare()
     desktop = Desktop()
     screen = Screen()
