@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QObject, QUrl
+from PySide6.QtCore import QObject, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QWidget
 
@@ -26,6 +26,7 @@ from desktop_agent.gui.trust_flow import TrustFlow
 from desktop_agent.gui.window_frame import WindowFrame
 
 _USE = "use_skills"
+_NEWS_MS = 12_000
 
 
 class SkillsFlow(QObject):
@@ -54,6 +55,11 @@ class SkillsFlow(QObject):
         self._before: QWidget | None = None
         self._added: tuple[str, ...] = ()
         self._is_getting_ready = False
+        # What went well need not be put away by hand.
+        self._news = QTimer(self)
+        self._news.setSingleShot(True)
+        self._news.setInterval(_NEWS_MS)
+        self._news.timeout.connect(lambda: self._frame.notices.remove("skills"))
         self.shop = SkillShop(theme, frame, queries, self._say, lambda: self.root)
         self.trust = TrustFlow(theme, frame, bridge, queries)
         self._connect()
@@ -242,6 +248,7 @@ class SkillsFlow(QObject):
         _open_folder(own)
 
     def _on_installed(self, names: Sequence[str]) -> None:
+        self._news.stop()
         self._added = tuple(names)
         words = self.tr("1 skill added: {names}.")
         if len(names) > 1:
@@ -255,10 +262,13 @@ class SkillsFlow(QObject):
             self.use(self._added)
 
     def _say(self, text: str, tone: str = "info") -> None:
-        if text:
-            self._frame.notices.put("skills", Notice(text, tone))
-        else:
+        self._news.stop()
+        if not text:
             self._frame.notices.remove("skills")
+            return
+        self._frame.notices.put("skills", Notice(text, tone))
+        if tone == "info" and not text.endswith("…"):
+            self._news.start()
 
 
 def _load_page() -> None:
