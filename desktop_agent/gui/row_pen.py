@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
+from typing import Self
 
 from PySide6.QtCore import QRect, QRectF, Qt
 from PySide6.QtGui import QFont, QFontMetrics, QPainter
@@ -31,7 +32,7 @@ class RowPen:
         # `subtle` has too little contrast on a selected row.
         self.faint = "muted" if self.is_selected else "subtle"
 
-    def __enter__(self) -> RowPen:
+    def __enter__(self) -> Self:
         self.painter.save()
         self.painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         return self
