@@ -29,6 +29,7 @@ _log = logging.getLogger(__name__)
 
 _MOST_KEPT = 6
 _GONE = "What was fetched is not there any more. Fetch it again."
+_ALL_TAKEN = "Nothing was installed: {names} is there already. Choose to replace it."
 _NOT_INSTALLED = (
     "This skill was not installed from an address, so there is nothing to compare it with."
 )
@@ -103,7 +104,8 @@ class SkillLibrary:
         """Put fetched skills in place and return the names of those that were.
 
         Those whose name is taken are left out unless `replace`, which keeps the old ones among
-        the removed. Each is installed whole or not at all. Raises SkillLibraryError.
+        the removed. Each is installed whole or not at all. Raises SkillLibraryError, also when
+        none could be.
         """
         kept = self._fetched(fetch_id)
         chosen = [_skill_in(kept, folder) for folder in folders]
@@ -126,6 +128,8 @@ class SkillLibrary:
                 if done:
                     await self._record(kept, done)
                     self._changed()
+        if chosen and not done:
+            raise SkillLibraryError(_ALL_TAKEN.format(names=", ".join(s.name for s in chosen)))
         return tuple(skill.name for skill in done.values())
 
     async def discard(self, fetched_id: str) -> None:

@@ -136,6 +136,8 @@ async def test_a_name_that_is_taken_is_skipped_unless_it_shall_be_replaced(
     assert [skill.clash for skill in fetched.skills] == ["Replaces your skill Alpha.", ""]
     both = [skill.folder for skill in fetched.skills]
     assert await library.install(fetched.id, both, target="mine") == ("beta",)
+    with pytest.raises(SkillLibraryError, match="alpha is there already"):
+        await library.install(fetched.id, both[:1], target="mine")
     assert (home.mine / "Alpha/mine.txt").is_file()
     assert await library.install(fetched.id, both[:1], target="mine", replace=True) == ("alpha",)
     assert not (home.mine / "Alpha/mine.txt").exists()
