@@ -168,7 +168,7 @@ def test_stop_ends_the_turn_and_the_window_says_so(window, provider, qtbot):
     provider.push(NeverEnding())
     write(qtbot, window, "Go on for ever")
     qtbot.waitUntil(lambda: window.pages.agent_status(window.flow.agent) == "running", timeout=WAIT)
-    provider.wait_for(1)
+    provider.wait_for(1, WAIT / 1000)
     window.commands.stop.trigger()
     wait_idle(qtbot, window)
     wait_shown(qtbot, window, "Stopped by you")
