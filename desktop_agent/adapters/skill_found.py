@@ -19,7 +19,7 @@ from desktop_agent.engine.skill_scan import location_in, scripts_in
 
 _LARGEST_SHOWN = 200_000
 _LONGEST_NAME = 120  # bytes: disks take 255, with what is put in front of it
-_CLASH = "Replaces your skill {name}."
+CLASH = "Replaces your skill {name}."
 
 
 def found_skills(
@@ -98,7 +98,7 @@ def _found(root: Path, folder: str, installed: Mapping[str, str]) -> FoundSkill:
         scripts=scripts_in(listed),
         warnings=says.warnings,
         problem=problem,
-        clash=_CLASH.format(name=replaced) if replaced else "",
+        clash=CLASH.format(name=replaced) if replaced else "",
     )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from desktop_agent.adapters import skill_origins
 from desktop_agent.adapters.skill_diff import compare, digest_of
 from desktop_agent.adapters.skill_fetch import Fetcher, Kept, disk_words
-from desktop_agent.adapters.skill_found import directory_name, text_of
+from desktop_agent.adapters.skill_found import CLASH, directory_name, text_of
 from desktop_agent.adapters.skill_intake import Limits, remove_tree
 from desktop_agent.adapters.skill_origins import Origin
 from desktop_agent.adapters.skill_shelf import Shelf, folder_shelf, shelf_of
@@ -29,6 +29,7 @@ _log = logging.getLogger(__name__)
 
 _MOST_KEPT = 6
 _GONE = "What was fetched is not there any more. Fetch it again."
+_CLASH_HERE = "Replaces the skill {name} of this folder."
 _ALL_TAKEN = "Nothing was installed: {names} is there already. Choose to replace it."
 _NOT_INSTALLED = (
     "This skill was not installed from an address, so there is nothing to compare it with."
@@ -85,12 +86,14 @@ class SkillLibrary:
         return await asyncio.to_thread(text_of, kept.files, folder, path)
 
     async def clashes(self, fetch_id: str, target: InstallTarget, root: str) -> dict[str, str]:
-        """Return by folder, for the skills that are in the target already, what each is called."""
+        """Return by folder what would be replaced in the target, in words like `clash`."""
         kept = self._fetched(fetch_id)
         place = self._place(target, root)
         names = await asyncio.to_thread(_installed, place)
         found = {skill.folder: _clash(skill, names) for skill in kept.fetched.skills}
-        return {folder: old.name for folder, old in found.items() if old is not None}
+        words = CLASH if target == "mine" else _CLASH_HERE
+        taken = {folder: old.name for folder, old in found.items() if old is not None}
+        return {folder: words.format(name=name) for folder, name in taken.items()}
 
     async def install(
         self,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from PySide6.QtCore import QElapsedTimer, Qt, QTimer, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import (
@@ -37,12 +39,14 @@ _COMMIT_LETTERS = 7
 class AddSkillSheet(QDialog):
     """Signals: `fetch_requested(address)` and `cancelled`, answered by `show_fetched` or
     `show_error`; `preview_requested(folder, path)`, answered by `checklist.show_preview`;
+    `target_chosen(target)`, answered by `show_clashes`;
     `install_requested(folders, target, replaces)`, answered by `show_error` or by closing it.
     """
 
     fetch_requested = Signal(str)
     cancelled = Signal()
     preview_requested = Signal(str, str)
+    target_chosen = Signal(str)
     install_requested = Signal(object, str, bool)
 
     def __init__(
@@ -98,6 +102,13 @@ class AddSkillSheet(QDialog):
         self._skip.setChecked(True)
         self._go(2)
         self.checklist.list.setFocus(Qt.FocusReason.OtherFocusReason)
+        if self._here.isChecked():
+            self.target_chosen.emit("folder")
+
+    def show_clashes(self, clashes: Mapping[str, str]) -> None:
+        """Show what is there already where it shall go, by folder."""
+        self.checklist.set_clashes(clashes)
+        self._clash.setVisible(self.checklist.has_clash())
 
     def show_error(self, words: str) -> None:
         """Say what went wrong, where it can be tried again."""
@@ -184,6 +195,7 @@ class AddSkillSheet(QDialog):
         self._here = QRadioButton(here.format(folder=self._folder_name), page)
         self._here.setObjectName("installHere")
         self._here.setVisible(bool(self._folder_name))
+        self._here.toggled.connect(lambda on: self.target_chosen.emit("folder" if on else "mine"))
         self._skip = QRadioButton(self.tr("Skip what is there already"), page)
         self._skip.setObjectName("skipThere")
         self._replace = QRadioButton(self.tr("Replace it"), page)
@@ -191,17 +203,15 @@ class AddSkillSheet(QDialog):
         self._replace.toggled.connect(self.checklist.set_replacing)
         for pair in ((self._mine, self._here), (self._skip, self._replace)):
             group = QButtonGroup(page)
-            for one in pair:
-                group.addButton(one)
+            group.addButton(pair[0])
+            group.addButton(pair[1])
         self._clash = QWidget(page)
         self._clash.setLayout(row(self._skip, self._replace, None, spacing=theme.space("l")))
         layout = QVBoxLayout(page)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(theme.space("s"))
-        for widget in (title, self._source, self._skipped_area):
-            layout.addWidget(widget)
-        layout.addWidget(self.checklist, 1)
-        layout.addWidget(self._clash)
+        for widget in (title, self._source, self._skipped_area, self.checklist, self._clash):
+            layout.addWidget(widget, int(widget is self.checklist))
         layout.addLayout(row(self._mine, self._here, None, spacing=theme.space("l")))
         return page
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import msgspec
 from PySide6.QtCore import (
     QAbstractItemModel,
     QEvent,
@@ -99,16 +102,33 @@ class SkillChecklist(QWidget):
         self.list.blockSignals(True)
         for item in self._items():
             skill: FoundSkill = item.data(_SKILL)
-            is_free = not skill.problem and (replaces or not skill.clash)
-            flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
-            item.setFlags(flags | Qt.ItemFlag.ItemIsUserCheckable if is_free else flags)
-            if not is_free:
-                item.setCheckState(Qt.CheckState.Unchecked)
-            elif skill.clash or not replaces:
-                item.setCheckState(Qt.CheckState.Checked)
+            self._offer(item, is_ticked=bool(skill.clash) or not replaces)
         self.list.blockSignals(False)
         self.list.viewport().update()
         self.ticked.emit()
+
+    def set_clashes(self, clashes: Mapping[str, str]) -> None:
+        """Take what would be replaced elsewhere, by folder; other ticks stay as they are."""
+        self.list.blockSignals(True)
+        for item in self._items():
+            skill: FoundSkill = item.data(_SKILL)
+            words = clashes.get(skill.folder, "")
+            if words != skill.clash:
+                item.setData(_SKILL, msgspec.structs.replace(skill, clash=words))
+                self._offer(item, is_ticked=not words or self._replaces)
+        self.list.blockSignals(False)
+        self.list.scheduleDelayedItemsLayout()
+        self.ticked.emit()
+
+    def _offer(self, item: QListWidgetItem, *, is_ticked: bool) -> None:
+        skill: FoundSkill = item.data(_SKILL)
+        is_free = not skill.problem and (self._replaces or not skill.clash)
+        flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+        item.setFlags(flags | Qt.ItemFlag.ItemIsUserCheckable if is_free else flags)
+        if not is_free:
+            item.setCheckState(Qt.CheckState.Unchecked)
+        elif is_ticked:
+            item.setCheckState(Qt.CheckState.Checked)
 
     def has_clash(self) -> bool:
         """Whether something found is there already."""

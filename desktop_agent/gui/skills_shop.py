@@ -62,6 +62,7 @@ class SkillShop(QObject):
         sheet.fetch_requested.connect(self._fetch)
         sheet.cancelled.connect(self._cancel)
         sheet.preview_requested.connect(self._preview)
+        sheet.target_chosen.connect(self._look_for_clashes)
         sheet.install_requested.connect(self._install)
         sheet.finished.connect(self._on_closed)
 
@@ -105,6 +106,15 @@ class SkillShop(QObject):
         text = await self._queries.answer("skills", "preview", fetched_id, folder, path)
         if self._sheet is not None:
             self._sheet.checklist.show_preview(folder, path, text)
+
+    def _look_for_clashes(self, target: str) -> None:
+        if self._fetched is not None:
+            self._run(self._show_clashes(self._fetched.id, target), "looking for what is there")
+
+    async def _show_clashes(self, fetched_id: str, target: str) -> None:
+        found = await self._queries.answer("skills", "clashes", fetched_id, target, self._root())
+        if self._sheet is not None:
+            self._sheet.show_clashes(found)
 
     def _install(self, folders: Sequence[str], target: str, replaces: bool) -> None:
         if self._fetched is not None:

@@ -153,7 +153,9 @@ async def test_what_would_be_replaced_is_told_for_each_target(tmp_path: Path, ho
     library = home.library()
     fetched = await library.fetch(str(repo.path))
     assert await library.clashes(fetched.id, "mine", "") == {}
-    assert await library.clashes(fetched.id, "folder", str(root)) == {"skills/beta": "b"}
+    assert await library.clashes(fetched.id, "folder", str(root)) == {
+        "skills/beta": "Replaces the skill b of this folder."
+    }
     await library.close()
 
 

@@ -166,6 +166,21 @@ def test_what_is_there_already_is_left_alone_unless_it_is_said(sheet, qtbot):
     assert chosen(qtbot, sheet) == [("skills/notes", "skills/pdf"), "folder", True]
 
 
+def test_what_is_there_already_depends_on_where_it_shall_go(sheet, qtbot):
+    fetch(qtbot, sheet, found("notes"), found("pdf", clash="Replaces your skill pdf."), found("x"))
+    sheet.checklist.list.setCurrentRow(2)
+    qtbot.keyClick(sheet.checklist.list, Qt.Key.Key_Space)
+    with qtbot.waitSignal(sheet.target_chosen) as target:
+        named(sheet, "installHere").click()
+    assert target.args == ["folder"]
+    sheet.show_clashes({"skills/notes": "Replaces the skill notes of this folder."})
+    assert chosen(qtbot, sheet) == [("skills/pdf",), "folder", False]
+    sheet.show_error("Try again.")
+    sheet.show_clashes({})
+    assert not named(sheet, "replaceThere").isVisible()
+    assert chosen(qtbot, sheet) == [("skills/notes", "skills/pdf"), "folder", False]
+
+
 def test_where_nothing_clashes_nothing_is_asked(sheet, qtbot):
     fetch(qtbot, sheet, found("notes"))
     assert not named(sheet, "replaceThere").isVisible()
