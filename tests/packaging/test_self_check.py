@@ -31,7 +31,7 @@ def self_check(home: Path, **environment: str) -> subprocess.CompletedProcess[st
 def test_a_whole_app_passes_and_every_part_has_a_line_and_nothing_is_left(tmp_path: Path) -> None:
     places = tmp_path / "places"
     places.mkdir()
-    checked = self_check(tmp_path, TMPDIR=str(places))
+    checked = self_check(tmp_path, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(places)))
     lines = checked.stdout.splitlines()
     assert (checked.returncode, checked.stderr) == (0, ""), checked.stdout + checked.stderr
     assert lines[-1] == "Everything works."
