@@ -16,8 +16,10 @@ Edge = tuple[int, int]
 _Vertex = int | tuple[int, int, int]
 """A task, or the lane of an arrow: blocker, blocked and layer."""
 
-_SWEEPS = 6
-_STRAIGHTENINGS = 4
+# More of them make a small graph tidier, and a large one slower.
+_SWEEPS, _FEWER_SWEEPS = 6, 4
+_STRAIGHTENINGS, _FEWER_STRAIGHTENINGS = 4, 3
+_MANY = 400
 # How much of a task's room across a lane takes.
 LANE = 0.2
 
@@ -100,6 +102,10 @@ class _Graph:
             for blocker in its_blockers:
                 self._connect(blocker, number, range(layer_of[blocker] + 1, layer_of[number]))
 
+    @property
+    def _is_large(self) -> bool:
+        return len(self._before) > _MANY
+
     def _add(self, vertex: _Vertex, layer: int) -> None:
         self.layers[layer].append(vertex)
         self._before[vertex], self._after[vertex] = [], []
@@ -120,7 +126,7 @@ class _Graph:
 
     def order(self) -> None:
         """Sort each layer by the mean place of its neighbours, down and up in turn."""
-        for sweep in range(_SWEEPS):
+        for sweep in range(_FEWER_SWEEPS if self._is_large else _SWEEPS):
             is_down = sweep % 2 == 0
             near = self._before if is_down else self._after
             place = {v: n - len(layer) / 2 for layer in self.layers for n, v in enumerate(layer)}
@@ -135,7 +141,7 @@ class _Graph:
         for layer in self.layers:
             room = _rooms(layer)
             place.update((v, at - room[-1] / 2) for v, at in zip(layer, room, strict=True))
-        for turn in range(_STRAIGHTENINGS):
+        for turn in range(_FEWER_STRAIGHTENINGS if self._is_large else _STRAIGHTENINGS):
             for layer in self.layers if turn % 2 == 0 else reversed(self.layers):
                 wanted = [
                     _mean([place[one] for one in (*self._before[v], *self._after[v])], place[v])

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPointF, QRect, QRectF, QSizeF, Qt
-from PySide6.QtGui import QFontMetrics, QPainter, QPainterPath, QPen, QPolygonF
+from PySide6.QtGui import QFontMetrics, QPainter, QPainterPath, QPen
 from PySide6.QtWidgets import (
     QGraphicsItem,
     QGraphicsPathItem,
-    QGraphicsPolygonItem,
     QGraphicsRectItem,
     QStyleOptionGraphicsItem,
     QWidget,
@@ -159,8 +158,6 @@ class ArrowItem(QGraphicsPathItem):
         super().__init__()
         self._theme = theme
         self._is_near = False
-        self._tip = QGraphicsPolygonItem(self)
-        self._tip.setPen(QPen(Qt.PenStyle.NoPen))
         self.blocker = blocker
         self.blocked = blocked
         self.restyle()
@@ -168,9 +165,11 @@ class ArrowItem(QGraphicsPathItem):
     def run(self, path: QPainterPath, way: QPointF) -> None:
         """Take a path; `way` is the unit vector that its tip points along."""
         end = path.currentPosition()
-        back, aside = end - way * (_TIP + 1), QPointF(way.y(), way.x()) * (_TIP / 1.6)
+        back, aside = end - way * _TIP, QPointF(way.y(), way.x()) * (_TIP * 0.6)
+        path.moveTo(back + aside)
+        path.lineTo(end)
+        path.lineTo(back - aside)
         self.setPath(path)
-        self._tip.setPolygon(QPolygonF([end, back + aside, back - aside]))
 
     def set_near(self, is_near: bool) -> None:
         """Draw it strongly: it belongs to the selected task."""
@@ -181,9 +180,9 @@ class ArrowItem(QGraphicsPathItem):
 
     def restyle(self) -> None:
         """Take the theme's present colours."""
-        color = self._theme.color("accent" if self._is_near else "line3")
-        self.setPen(QPen(color, 2 if self._is_near else 1.2))
-        self._tip.setBrush(color)
+        pen = QPen(self._theme.color("accent" if self._is_near else "line3"))
+        pen.setWidthF(2 if self._is_near else 1.2)
+        self.setPen(pen)
 
 
 def _fitting(painter: QPainter, text: str, box: QRect) -> str:
