@@ -83,6 +83,7 @@ class Outside:
 
     def __init__(self, pid):
         self.app = app_of(pid)
+        self.tasks = None
 
     def look(self):
         """Return every showing node."""
@@ -123,6 +124,31 @@ class Outside:
 
         found = until(look)
         return found[0] if found else ""
+
+    def row(self, *words):
+        """Wait until a task's row has all these words in its name; return the name.
+
+        Looks at the list alone: what is there for a moment only is not missed.
+        """
+
+        def look():
+            try:
+                found = self.task_list() if self.tasks is None else self.tasks
+                self.tasks = found
+                found.clear_cache()
+                names = [row.name for row in children(found)]
+            except (GLib.Error, AttributeError, LookupError, RuntimeError):
+                self.tasks = None
+                return []
+            return [name for name in names if all(word in name for word in words)]
+
+        found = until(look, every=0.02)
+        return found[0] if found else ""
+
+    def task_list(self):
+        self.app.clear_cache()
+        lists = (n for n in walk(self.app) if n.name == "Tasks" and n.getRoleName() == "list")
+        return next(lists, None)
 
     def gone(self, name):
         """Wait until nothing of this name is showing."""
