@@ -412,6 +412,7 @@ def test_each_agents_events_are_in_the_lines_under_its_id(folder: Path) -> None:
         options = ("--model", provider.model, "--api-base", provider.api_base)
         _, lines, ended = run_lines("Begin", "--workspace", folder, *options)
     spawned = [e.agent_id for e in lines if isinstance(e, AgentSpawned)]
+    assert len(spawned) == 2
     end = lines.index(ended)
     for agent in spawned:
         own = [e for e in lines if getattr(e, "agent_id", None) == agent]

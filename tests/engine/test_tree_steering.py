@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -665,7 +666,7 @@ async def test_an_edit_of_an_ended_childs_tasks_queues_no_note_for_it(tmp_path: 
 async def test_an_id_that_was_used_is_never_given_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawn = iter(["sa_00000001", "sa_00000001", "sa_00000001", "sa_00000002"])
+    drawn = chain(["sa_00000001"] * 3, repeat("sa_00000002"))
     monkeypatch.setattr("desktop_agent.engine.agents.new_subagent_id", lambda: next(drawn))
     two = calls(*(("spawn", {"description": p, "prompt": p}) for p in "ab"))
     rig = TreeRig(tmp_path, [two, gate()], {"a": [gate()], "b": [gate()]})
