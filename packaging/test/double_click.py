@@ -294,13 +294,12 @@ def demo(screen):
 
 
 def answer_s(path):
-    """Return the time from the message to the first thing the model said, as it is on disk."""
+    """Return the time from the message to the first words of the answer, by their rows on disk."""
     with closing(sqlite3.connect(path)) as store:
-        rows = store.execute("SELECT kind, at, body FROM event ORDER BY number").fetchall()
-    sent = [at for kind, at, _ in rows if kind == "NoteQueued"]
-    said = [at for kind, at, body in rows if kind == "MessageAdded"
-            and json.loads(body)["message"]["role"] == "assistant"]  # fmt: skip
-    return round(said[0] - sent[0], 3) if sent and said else None
+        rows = dict(store.execute("SELECT kind, min(at) FROM event GROUP BY kind"))
+    if not rows.keys() >= {"NoteQueued", "MessageStarted"}:
+        return None
+    return round(rows["MessageStarted"] - rows["NoteQueued"], 3)
 
 
 def is_allowed(seen):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import sqlite3
 import statistics
 import subprocess
 import sys
@@ -13,7 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -104,16 +102,9 @@ def _forget(program: Path) -> None:
 
 
 def _answer_ms(home: Path) -> float | None:
-    """Return the time from the message to the demo's first answer, by their rows on the disk."""
-    with closing(sqlite3.connect(home / "data" / "sessions.db")) as store:
-        rows = store.execute("SELECT kind, at, body FROM event ORDER BY number").fetchall()
-    sent = [at for kind, at, _ in rows if kind == "NoteQueued"]
-    said = [
-        at
-        for kind, at, body in rows
-        if kind == "MessageAdded" and json.loads(body)["message"]["role"] == "assistant"
-    ]
-    return (said[0] - sent[0]) * 1000 if sent and said else None
+    """Return the time from the message to the answer's first words."""
+    seconds = double_click.answer_s(home / "data" / "sessions.db")
+    return None if seconds is None else seconds * 1000
 
 
 def _until(look: Callable[[], float | None]) -> float | None:
