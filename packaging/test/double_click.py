@@ -218,7 +218,7 @@ def running():
 def main():
     tries, report = int(sys.argv[1]), Path(sys.argv[2])
     # A second run, with an AppImage's folder, begins as a first one does.
-    for place in (".config/desktop-agent", ".local/share/desktop-agent"):
+    for place in (".config/desktop-agent", ".local/share/desktop-agent", "desktop_agent"):
         shutil.rmtree(HOME / place, ignore_errors=True)
     prepare()
     desktop = Desktop()
@@ -286,7 +286,9 @@ def demo(screen):
         picture("end.png")
         seen.close()
     steps["answer_s"] = answer_s(HOME / ".local/share/desktop-agent/sessions.db")
-    steps["files"] = sorted(str(p.relative_to(HOME)) for p in HOME.rglob("*.md"))
+    steps["files"] = sorted(
+        str(p.relative_to(HOME)) for p in (HOME / "desktop_agent").rglob("*.md")
+    )
     for window in screen.windows():
         close(window)
     screen.wait(lambda: not running())
