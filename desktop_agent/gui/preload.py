@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, QTimer, Signal
 
 _WAIT_MS = 700
 _PAUSE_MS = 30
@@ -32,7 +32,9 @@ _MODULES = (
 
 
 class Preload(QObject):
-    """Begins with `start`; a second call does nothing."""
+    """Begins with `start`; a second call does nothing. `loaded` comes at the end, once."""
+
+    loaded = Signal()
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
@@ -50,3 +52,4 @@ class Preload(QObject):
         import_module(f"desktop_agent.gui.{self._left.pop(0)}")
         if not self._left:
             self._timer.stop()
+            self.loaded.emit()

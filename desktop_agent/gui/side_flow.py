@@ -51,6 +51,8 @@ class SideFlow(QObject):
         self._agents: tuple[AgentInfo, ...] = ()
         self._lists: dict[AgentId, ListChanged] = {}
         self._preload = Preload(self)
+        # Made while nothing happens, it is there at once for the first task.
+        self._preload.loaded.connect(self._make)
         frame.set_side(has_content=False, is_wanted=state.has_side)
         frame.side_toggled.connect(state.remember_side)
         pages.page_made.connect(lambda view, _: view.wished.connect(self._on_wished))
@@ -72,8 +74,8 @@ class SideFlow(QObject):
             self._agents = event.agents
         elif isinstance(event, ListChanged):
             self._lists[event.agent_id] = event
-        if self._panel is None and self._opened is not None and _has_content(event):
-            self._make(self._opened)
+        if _has_content(event):
+            self._make()
         if self._panel is not None:
             self._panel.apply(event)
             # Not for each word that streams: places are given anew.
@@ -108,14 +110,14 @@ class SideFlow(QObject):
         """Show the panel and begin to add a task."""
         if self._opened is None:
             return
-        if self._panel is None:
-            self._make(self._opened)
-        assert self._panel is not None
+        self._make()
         self._is_asked_for = True
         self._show(is_wanted=True)
         self._panel.tasks.tasks.focus_add()
 
-    def _make(self, opened: SessionOpened) -> None:
+    def _make(self) -> None:
+        if self._panel is not None or self._opened is None:
+            return
         # Lists, graph and tree are no part of the first paint.
         from desktop_agent.gui.right_panel import RightPanel
 
@@ -126,7 +128,8 @@ class SideFlow(QObject):
         panel.tasks.jump_requested.connect(self._jump)
         panel.tasks.owner_chosen.connect(self._show_owner)
         self._connect_agents(panel.agents)
-        panel.apply(opened)
+        # As it is now: a turn may have begun since the session was opened.
+        panel.apply(replace(self._opened, agents=self._agents))
 
     def _on_wished(self, agent_id: str, wish: str, words: str) -> None:
         """Do what a card of a transcript offers about an agent."""

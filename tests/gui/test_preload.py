@@ -14,8 +14,8 @@ def test_all_that_the_first_message_needs_is_loaded_while_nothing_happens(qtbot,
     monkeypatch.setattr(preload, "_PAUSE_MS", 0)
     owner = QObject()
     loading = preload.Preload(owner)
-    loading.start()
-    qtbot.waitUntil(lambda: not loading._timer.isActive(), timeout=20_000)
+    with qtbot.waitSignal(loading.loaded, timeout=20_000):
+        loading.start()
     assert {f"desktop_agent.gui.{name}" for name in preload._MODULES} <= sys.modules.keys()
     loading.start()
     assert not loading._timer.isActive()
