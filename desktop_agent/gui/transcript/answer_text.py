@@ -77,6 +77,9 @@ class AnswerText:
 
     def show(self, text: str, *, is_live: bool, hold: bool = True) -> None:
         """Come a step nearer to this text; to be called again while it `is_behind`."""
+        if "\r" in text:
+            # One end of a line is one character: a step must not end inside of it.
+            text = text.replace("\r\n", "\n").replace("\r", "\n")
         shown = text[:SHOWN_LIMIT]
         reach = len(self._text) + STEP
         if len(shown) > reach and not shown.startswith(self._text):
@@ -97,8 +100,7 @@ class AnswerText:
             self._start_anew()
         self._text = text
         tail = text[self._final.chars :]
-        fenced = open_fence(tail)
-        if self._fence is not None and fenced is not None and self._grow_fence(fenced[1]):
+        if self._fence is not None and self._go_on_with_code(self._fence, tail):
             return
         if self._plain[0] and self._grow_plain(tail):
             return
@@ -107,7 +109,7 @@ class AnswerText:
         blocks, rest = split_open(tail)
         if blocks:
             self._commit(writer, blocks, len(text) - len(rest))
-            fenced = open_fence(rest)
+        fenced = open_fence(rest)
         self._is_held = hold and is_undecided(rest)
         if fenced is not None:
             self._begin_fence(writer, *fenced)
@@ -132,8 +134,11 @@ class AnswerText:
             if signatures[: len(final)] != final:
                 blocks, final = parse(shown) if chars else blocks, []
                 self._start_anew()
+            rest = blocks[len(final) :]
+            if rest and self._close_code(self._fence, rest[0], chars + rest[0].end(shown[chars:])):
+                rest = rest[1:]
             writer = self._without_tail()
-            writer.write(blocks[len(final) :])
+            writer.write(rest)
             self._offer_rest(writer, len(text))
             writer.finish()
         self._text = shown
@@ -212,17 +217,50 @@ class AnswerText:
         self._fence = _OpenFence(frame, language, code)
         writer.leave(frame)
 
-    def _grow_fence(self, code: str) -> bool:
-        """Write only the lines that are new, and the last one again."""
-        fence = self._fence
-        if fence is None or not code.startswith(fence.code):
+    def _go_on_with_code(self, fence: _OpenFence, tail: str) -> bool:
+        """Write more of the code; False when it is over, or has to be written anew."""
+        fenced = open_fence(tail)
+        if fenced is not None:
+            return self._set_code(fence, fenced[1])
+        if len(fence.code) <= STEP:
+            return False
+        block = parse(tail, is_whole=False)[0]
+        end = block.end(tail)
+        if not tail[:end].endswith("\n"):
+            return True  # what looks like its end may still become a line of it
+        self._close_code(fence, block, self._final.chars + end)
+        return False
+
+    def _close_code(self, fence: _OpenFence | None, block: Block, chars: int) -> bool:
+        """Leave long code that is over as it stands, to get its colours as a whole."""
+        if fence is None or len(fence.code) <= STEP or block.kind != "fence":
+            return False
+        if not self._set_code(fence, block.tokens[0].content.rstrip("\n")):
             return False
         cursor = QTextCursor(self._frame.document())
+        cursor.setPosition(fence.frame.lastPosition() + 1)
+        self._fence = None
+        self._settle(MarkdownWriter(cursor, self._styles), [block.signature], chars)
+        self._styles.uncolored.append(fence.frame)
+        return True
+
+    def _set_code(self, fence: _OpenFence, code: str) -> bool:
+        """Write only the lines that are new, and the last one again; or take lines away."""
+        start = fence.code.rfind("\n") + 1
+        cursor = QTextCursor(self._frame.document())
         cursor.setPosition(fence.frame.lastPosition())
-        cursor.movePosition(QTextCursor.MoveOperation.StartOfBlock, QTextCursor.MoveMode.KeepAnchor)
-        cursor.removeSelectedText()
-        writer = MarkdownWriter(cursor, self._styles)
-        writer.code_lines(code[fence.code.rfind("\n") + 1 :], fence.language)
+        keep = QTextCursor.MoveMode.KeepAnchor
+        if code.startswith(fence.code[:start]):
+            cursor.movePosition(QTextCursor.MoveOperation.StartOfBlock, keep)
+            cursor.removeSelectedText()
+            MarkdownWriter(cursor, self._styles).code_lines(code[start:], fence.language)
+        elif fence.code.startswith(f"{code}\n"):
+            lines = fence.code.count("\n", len(code))
+            cursor.movePosition(QTextCursor.MoveOperation.PreviousBlock, keep, lines)
+            cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, keep)
+            cursor.removeSelectedText()
+        else:
+            return False
         fence.code = code
         return True
 

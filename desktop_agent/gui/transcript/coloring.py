@@ -97,10 +97,10 @@ def _color(cursor: QTextCursor, line: list[tuple[str, str]], styles: Styles) -> 
             QTextCursor.MoveMode.KeepAnchor,
             len(text.encode("utf-16-le")) // 2,
         )
-        if token:
-            shaped = QTextCharFormat()
-            shaped.setForeground(styles.color(token))
-            cursor.mergeCharFormat(shaped)
+        # Code that grew line by line may have other colours as a whole.
+        shaped = QTextCharFormat()
+        shaped.setForeground(styles.color(token or "fg"))
+        cursor.mergeCharFormat(shaped)
         cursor.clearSelection()
 
 

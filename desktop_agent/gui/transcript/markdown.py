@@ -67,6 +67,15 @@ class Block:
         """The type of the first token, such as `fence` or `paragraph_open`."""
         return self.tokens[0].type
 
+    def end(self, text: str) -> int:
+        """Return where the block ends in the text that was parsed."""
+        at = 0
+        for _ in range(self.last_line):
+            at = text.find("\n", at) + 1
+            if not at:
+                return len(text)
+        return at
+
     @property
     def signature(self) -> tuple[object, ...]:
         """Equal for blocks that look the same."""
