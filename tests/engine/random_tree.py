@@ -33,6 +33,7 @@ COMMANDS = (
     "sleep 300 & wait",
     "setsid sleep 300 & sleep 300",
     "(setsid sh -c 'sleep 300 & exec sleep 300' &) & sleep 300",
+    "setsid sleep 300 > /dev/null 2>&1 & echo it goes on",
     "echo quick",
 )
 
@@ -111,6 +112,8 @@ class RandomModel:
         tape, spawned = self._tape, self._rig.of(AgentSpawned)
         action = tape.number(14)
         target = tape.choice([*children, *[e.agent_id for e in spawned], AgentId("sa_none")])
+        if self._rig.has_shell and tape.number(3) == 2:
+            return runs(tape.choice(COMMANDS), in_background=tape.number(2) == 1)
         match action:
             case 0:
                 return says("done")
@@ -130,8 +133,6 @@ class RandomModel:
                 return calls(("probe", live), ("agent_result", {"agent_id": target}))
             case 10:
                 return calls(("write", {"what": f"{tape.number(99)}"}), ("ask", {"what": "sure?"}))
-            case 11 if self._rig.has_shell:
-                return runs(tape.choice(COMMANDS), in_background=tape.number(2) == 1)
             case _:
                 return calls(("echo", {"what": "x"}), ("fail", {"what": "y"}))
 

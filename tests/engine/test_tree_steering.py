@@ -520,6 +520,26 @@ async def test_a_probe_shows_six_activities_at_most(tmp_path: Path) -> None:
     await rig.engine.close()
 
 
+async def test_a_live_probe_that_the_provider_refuses_is_an_answer_in_words(
+    tmp_path: Path,
+) -> None:
+    held = gate()
+    refused = Breaks(Fault("auth", "This key is not known here."), is_accepted=False)
+    rig = TreeRig(tmp_path, [], {"a": [held, refused]})
+    rig.model._main._script = [spawns("a"), calls(("slow", {})), live_probe(rig), gate()]
+    rig.send("go")
+    await held.reached.wait()
+    rig.gates.open.set()
+    said = await told(rig, 3)
+    assert said == "Error: the probe got no answer: This key is not known here."
+    assert not rig.of(EngineFailed)
+    await rig.engine.close()
+
+
+def live_probe(rig: TreeRig):
+    return to_child(rig, "probe", live=True)
+
+
 async def test_a_second_question_of_a_child_is_refused(tmp_path: Path) -> None:
     two = calls(*(("ask_parent", {"question": q}) for q in ("first?", "second?")))
     rig = TreeRig(tmp_path, [spawns("a"), gate()], {"a": [two, says("done")]})
