@@ -79,6 +79,7 @@ def run_window(
     window.show()
     wait_for_paint(window)
     theme.load_fonts()
+    gc.collect()  # what loading left behind would be frozen with the rest
     app.setWindowIcon(app_icon())
     start_logging()
     others = SecondStarts(place, app)
