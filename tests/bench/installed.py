@@ -51,7 +51,11 @@ def desktop() -> Iterator[double_click.Screen]:
 
 def _end(process: subprocess.Popen[Any]) -> None:
     process.terminate()
-    process.wait(10)
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
     if process.stdout is not None:
         process.stdout.close()
 
