@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -154,10 +154,19 @@ def _request(program: Path, screen: double_click.Screen) -> None:
         settings = Settings(model=provider.model, api_base=provider.api_base, theme="light")
         with app(program, screen, settings) as (_, _, pid):
             painted = time.monotonic()
-            _say("hello")
-            provider.wait_for(1, _LONGEST_S)
+            _ask(provider)
             report("installed_first_request", (time.monotonic() - painted) * 1000)
             report("installed_first_request_work", _work_ms(pid, *children(pid)))
+
+
+def _ask(provider: LoopbackProvider) -> None:
+    """Say it, and again where the window manager had not yet given the window the keys."""
+    for _ in range(3):
+        _say("hello")
+        with suppress(TimeoutError):
+            provider.wait_for(1, _LONGEST_S / 3)
+            return
+    raise TimeoutError("no request was made")
 
 
 def main() -> None:
