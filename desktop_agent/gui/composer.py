@@ -228,7 +228,7 @@ class Composer(QWidget):
         self._has_asked_stop = False
         self._dollars = opened.info.usage.cost
         self._tokens = opened.info.context_tokens
-        self._draft = self._drafts.open(opened.info.id, opened.info.main_agent)
+        self._draft = self._drafts.open(opened.info.id, opened.info.main_agent, self._input.text)
         for event in opened.events:
             if isinstance(event, NoteQueued) and event.agent_id == self._ledger.agent_id:
                 self._unconfirmed.pop(event.note.id, None)

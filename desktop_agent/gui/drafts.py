@@ -18,12 +18,18 @@ class Drafts:
         self._key = ""
         self._drafts: dict[str, Draft] = {"": Draft()}
 
-    def open(self, session_id: SessionId, agent_id: AgentId) -> Draft:
-        """Return an agent's draft; what is typed is its text from now on."""
-        self._key = f"{session_id}/{agent_id}"
-        if self._key not in self._drafts:
-            self._drafts[self._key] = Draft(self._kept.text(self._key))
-        return self._drafts[self._key]
+    def open(self, session_id: SessionId, agent_id: AgentId, typed: str = "") -> Draft:
+        """Return an agent's draft; what is typed is its text from now on.
+
+        The first one takes `typed` along, which was written while there was no session yet.
+        """
+        is_first, self._key = not self._key, f"{session_id}/{agent_id}"
+        draft = self._drafts.get(self._key)
+        if draft is None:
+            draft = self._drafts[self._key] = Draft(self._kept.text(self._key))
+        if is_first and typed:
+            draft.text = f"{draft.text}\n{typed}" if draft.text else typed
+        return draft
 
     @property
     def first(self) -> Draft:

@@ -18,6 +18,8 @@ from PySide6.QtCore import (
     QMessageLogContext,
     QObject,
     QSocketNotifier,
+    Qt,
+    QTimer,
     QtMsgType,
     Signal,
     qInstallMessageHandler,
@@ -124,7 +126,10 @@ def run_loop(app: QApplication, window: MainWindow, bridge: Bridge, compose: Com
     bridge.started.connect(gc.freeze)
     ender = SignalEnder(app)
     ender.ended.connect(window.quit_now)
-    window.closed.connect(app.quit)
+    # Queued: a window that is closed before the loop turns ends it as soon as it does.
+    window.closed.connect(app.quit, Qt.ConnectionType.QueuedConnection)
+    if not window.isVisible():
+        QTimer.singleShot(0, app.quit)
     UpdateNotice(window, bridge)
     bridge.start(compose)
     try:

@@ -108,3 +108,26 @@ def test_a_polite_end_from_outside_closes_the_window_and_its_engine(own_home):
     assert running.returncode == 0
     assert output == ""
     assert errors == ""
+
+
+def test_an_end_that_is_asked_for_before_the_loop_turns_is_not_forgotten(own_home):
+    program = (
+        "from desktop_agent.app import _compose\n"
+        "from desktop_agent.core.settings import Settings\n"
+        "from desktop_agent.gui import shell\n"
+        "wait = shell.wait_for_paint\n"
+        "def close_early(window):\n"
+        "    wait(window)\n"
+        "    window.quit_now()\n"
+        "shell.wait_for_paint = close_early\n"
+        "shell.run_window(_compose, Settings(model='demo'), '', lambda: None)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "QT_QPA_PLATFORM": "offscreen"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr

@@ -234,6 +234,16 @@ def test_each_session_keeps_its_own_draft_and_attachments(qtbot, composer, tmp_p
     assert len(composer._input.parts) == 1
 
 
+def test_what_is_typed_while_the_app_starts_stays_in_the_box(qtbot, theme):
+    one = Composer(theme)
+    qtbot.addWidget(one)
+    one.set_text("typed at once")
+    one.apply(opened())
+    assert one.draft() == "typed at once"
+    one.apply(opened("se_2"))
+    assert one.draft() == ""
+
+
 def test_undo_does_not_bring_back_the_draft_of_another_session(composer):
     composer.set_text("secret of the first")
     composer.apply(opened("se_2"))
