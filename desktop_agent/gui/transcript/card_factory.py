@@ -157,8 +157,8 @@ class CardFactory(QObject):
         if isinstance(card, ThinkingCard) and isinstance(row, ThinkingItem):
             card.set_item(row)
             return True
-        if isinstance(card, WorkingCard):
-            card.set_since(self.silent_since)
+        if isinstance(card, WorkingCard) and isinstance(row, WorkingRow):
+            card.set_since(self.silent_since, is_paused=row.is_paused)
             return True
         is_open = isinstance(row, ApprovalItem) and row.decision is None
         return isinstance(card, ApprovalCard) and is_open
@@ -237,7 +237,8 @@ class CardFactory(QObject):
                 earlier.requested.connect(self.earlier_requested)
                 return earlier
             case _:
-                return WorkingCard(theme, self.silent_since, parent)
+                is_paused = isinstance(row, WorkingRow) and row.is_paused
+                return WorkingCard(theme, self.silent_since, parent, is_paused=is_paused)
         card.resume_requested.connect(self.resume_requested)
         card.compose_requested.connect(self.compose_requested)
         card.fault_action.connect(self.fault_action)

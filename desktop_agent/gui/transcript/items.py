@@ -245,6 +245,12 @@ def turn_item(event: TurnEnded, started_at: float) -> TurnItem:
     )
 
 
+def rested(items: Iterable[Item]) -> list[TurnItem]:
+    """Return the ends of turns that offered to go on, now that their agent can't."""
+    ends = (item for item in items if isinstance(item, TurnItem) and item.is_current)
+    return [replace(item, is_current=False) for item in ends]
+
+
 def alike(waiting: Iterable[ApprovalItem], item: ApprovalItem) -> tuple[ApprovalItem, ...]:
     """Return the requests that one glance can settle with this one: of its kind, itself included.
 

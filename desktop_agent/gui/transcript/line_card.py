@@ -43,28 +43,34 @@ class LineCard(Card):
 
 
 class WorkingCard(LineCard):
-    """Says that the model has been silent for a while."""
+    """Says that the model has been silent for a while, or that the agent is paused."""
 
-    def __init__(self, theme: Theme, since: float, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, theme: Theme, since: float, parent: QWidget | None = None, *, is_paused: bool = False
+    ) -> None:
         super().__init__(theme, "", "", parent=parent)
-        self._since = since
-        self.line.state = "running"
-        self.line.icon_name = "sparkles"
-        self.line.verb = self.tr("Thinking…")
-        self._name(self.tr("The agent is thinking"))
+        self._is_paused = is_paused
+        self.set_since(since, is_paused=is_paused)
 
     @property
     def is_live(self) -> bool:
-        """Always: it is there while something goes on."""
-        return True
+        """While something goes on: nothing turns or counts while the agent is paused."""
+        return not self._is_paused
 
     def spin(self) -> None:
         """Turn the spinner."""
         self.line.update()
 
-    def set_since(self, since: float) -> None:
-        """Count from another moment."""
-        self._since = since
+    def set_since(self, since: float, *, is_paused: bool = False) -> None:
+        """Count from another moment, or rest."""
+        self._since, self._is_paused = since, is_paused
+        line = self.line
+        line.state = "" if is_paused else "running"
+        line.icon_name = "circle-pause" if is_paused else "sparkles"
+        line.verb = self.tr("Paused") if is_paused else self.tr("Thinking…")
+        line.target = ""
+        self._name(line.verb if is_paused else self.tr("The agent is thinking"))
+        line.update()
 
     def tick(self, now: float) -> None:
         """Show the time since the last sign of life."""

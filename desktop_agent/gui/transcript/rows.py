@@ -33,9 +33,10 @@ class ToolGroup:
 
 @dataclass(frozen=True, slots=True)
 class WorkingRow:
-    """The last row while the agent works and nothing else shows it."""
+    """The last row while the agent works, or is paused, and nothing else shows it."""
 
     key: str = WORKING_KEY
+    is_paused: bool = False
 
 
 @dataclass(frozen=True, slots=True)

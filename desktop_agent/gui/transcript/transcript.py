@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from desktop_agent.core.agents import AgentInfo
+from desktop_agent.core.agents import ENDED, AgentInfo, AgentStatus
 from desktop_agent.core.events import (
     AgentsChanged,
     ApprovalRequested,
@@ -50,8 +50,8 @@ from desktop_agent.gui.transcript.items import (
     ThinkingItem,
     ToolItem,
     ToolState,
-    TurnItem,
     is_open,
+    rested,
     settled,
     shows_work,
     turn_item,
@@ -72,6 +72,7 @@ class Transcript:
         self.agent_id = agent_id
         self.agent_names: dict[AgentId, str] = {}
         self._agents: tuple[AgentInfo, ...] = ()
+        self._status: AgentStatus = "idle"
         self._clear()
         self._folds: dict[type, Callable[[Any], Iterable[str]]] = {
             TurnStarted: self._on_turn_started,
@@ -135,8 +136,18 @@ class Transcript:
         return frozenset(self._asked_calls)
 
     @property
+    def is_paused(self) -> bool:
+        """Whether the agent holds between two steps."""
+        return self._status == "paused"
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether time passes: a turn is under way and not held."""
+        return self.is_running and not self.is_paused
+
+    @property
     def is_silent(self) -> bool:
-        """Whether the agent works and no item shows it: the model has not answered yet."""
+        """Whether the agent works and no item shows it."""
         return self.is_running and not any(shows_work(item) for item in self._open.values())
 
     @property
@@ -182,10 +193,7 @@ class Transcript:
         self.is_running = True
         self._told_running = None
         self._turn_started_at = event.at
-        for item in list(self._open.values()):
-            if isinstance(item, TurnItem) and item.is_current:
-                changed.append(self._put(replace(item, is_current=False)))
-        return changed
+        return [*changed, *(self._put(item) for item in rested(self._open.values()))]
 
     def _on_turn_ended(self, event: TurnEnded) -> Iterable[str]:
         changed = list(self._settle("stopped" if event.reason == "cancelled" else "unknown"))
@@ -195,7 +203,7 @@ class Transcript:
             changed += [self._put(item) for item in undelivered(self._open.values())]
         item = turn_item(event, self._turn_started_at)
         self._turn_started_at = 0.0
-        return [*changed, self._put(item)]
+        return [*changed, self._put(replace(item, is_current=self._status not in ENDED))]
 
     def _settle(self, state: ToolState) -> Iterable[str]:
         """Close whatever the end of a turn leaves open."""
@@ -207,7 +215,9 @@ class Transcript:
 
     def _follow(self, agents: tuple[AgentInfo, ...]) -> frozenset[str]:
         self._agents = agents
-        changed = followed(self._open.values(), agents)
+        self._status = next((a.status for a in agents if a.id == self.agent_id), self._status)
+        over = rested(self._open.values()) if self._status in ENDED else ()
+        changed = [*followed(self._open.values(), agents), *over]
         return frozenset(self._put(item) for item in changed)
 
     def _on_budget(self, event: BudgetReached) -> Iterable[str]:
@@ -227,8 +237,8 @@ class Transcript:
         return [self._drop(_RETRY)] if _RETRY in self._items else []
 
     def _on_engine_failed(self, event: EngineFailed) -> Iterable[str]:
-        key = f"failure/{event.where}/{event.message}"
-        return [self._put(FailureItem(key, event.where, event.message))]
+        where, words = event.where, event.message
+        return [self._put(FailureItem(f"failure/{where}/{words}", where, words))]
 
     def _on_message_started(self, event: MessageStarted) -> Iterable[str]:
         self._runs.setdefault(event.message_id, [])

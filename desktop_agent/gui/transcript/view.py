@@ -121,10 +121,10 @@ class TranscriptView(QWidget):
         if transcript is None:
             return
         changed: set[str] = set()
-        was_running = transcript.is_running
+        before = (transcript.is_running, transcript.is_paused)
         for event in events:
             changed |= transcript.apply(event)
-        if not changed and was_running == transcript.is_running:
+        if not changed and before == (transcript.is_running, transcript.is_paused):
             return
         self._last_event_at = self._clocks.wall()
         if not self._grow_only(changed):
@@ -274,7 +274,7 @@ class TranscriptView(QWidget):
         if transcript.is_silent:
             return True
         silent = self._clocks.wall() - self._last_event_at
-        return transcript.is_writing and silent >= _SILENT_S
+        return transcript.is_writing and transcript.is_busy and silent >= _SILENT_S
 
     @property
     def _asked(self) -> tuple[ApprovalItem, ...]:
@@ -315,7 +315,7 @@ class TranscriptView(QWidget):
             self._place()
 
     def _follow_clocks(self) -> None:
-        is_running = self._transcript is not None and self._transcript.is_running
+        is_running = self._transcript is not None and self._transcript.is_busy
         self._heartbeat.follow(is_visible=self.isVisible(), is_running=is_running)
 
     def _on_second(self) -> None:

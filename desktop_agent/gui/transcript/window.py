@@ -83,7 +83,7 @@ class RowWindow(QObject):
         old = self._rows
         rows = build_rows(transcript.items, transcript.asked_calls)
         if is_working:
-            rows.append(WorkingRow())
+            rows.append(WorkingRow(is_paused=transcript.is_paused))
         self._first = self._first_of(old, rows)
         self._rows = rows
         with self._scrolling.kept():

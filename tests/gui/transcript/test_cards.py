@@ -14,7 +14,9 @@ from PySide6.QtWidgets import (
     QRadioButton,
 )
 
+from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.events import (
+    AgentsChanged,
     EngineFailed,
     QuestionAnswered,
     RetryScheduled,
@@ -304,6 +306,42 @@ def test_a_stop_tells_what_it_cut_and_what_it_kept(view, qtbot):
         qtbot.mouseClick(button(card, "continueTurn"), LEFT)
     with qtbot.waitSignal(view.compose_requested):
         qtbot.mouseClick(button(card, "changeTurn"), LEFT)
+
+
+@pytest.mark.parametrize("reason", ["cancelled", "error", "step_limit", "interrupted"])
+def test_an_agent_that_has_ended_offers_nothing_that_would_do_nothing(view, reason):
+    ended = AgentInfo(AGENT, "se_1", "tester", "stopped", parent_id="ag_0")
+    view.open(opened(begins(), ends(reason), agents=(ended,)))
+    card = last_card(view)
+    assert [button(card, name) for name in ("continueTurn", "changeTurn", "faultAction")] == [
+        None
+    ] * 3
+
+
+def test_a_stop_that_ends_the_agent_while_it_is_looked_at_takes_the_offers_away(view):
+    view.open(opened(begins(), status="running"))
+    view.apply([ends("cancelled")])
+    assert button(last_card(view), "continueTurn") is not None
+    ended = AgentInfo(AGENT, "se_1", "tester", "stopped", parent_id="ag_0")
+    view.apply([AgentsChanged("se_1", (ended,))])
+    assert button(last_card(view), "continueTurn") is None
+    assert button(last_card(view), "changeTurn") is None
+
+
+def test_a_paused_agent_neither_spins_nor_counts(view, clock):
+    view.open(opened(begins(), status="running"))
+    line = view.cards.cards["working"].line
+    assert (line.verb, line.state) == ("Thinking…", "running")
+    view.apply([AgentsChanged("se_1", (AgentInfo(AGENT, "se_1", "tester", "paused"),))])
+    clock.advance(36)
+    view._heartbeat.tick()
+    line = view.cards.cards["working"].line
+    assert (line.verb, line.state, line.target) == ("Paused", "", "")
+    assert not view._heartbeat.is_beating
+    view.apply([AgentsChanged("se_1", (AgentInfo(AGENT, "se_1", "tester", "running"),))])
+    line = view.cards.cards["working"].line
+    assert (line.verb, line.state) == ("Thinking…", "running")
+    assert view._heartbeat.is_beating
 
 
 def test_a_turn_at_its_limit_can_go_on(view, qtbot):
