@@ -238,3 +238,21 @@ async def test_a_task_that_the_person_skips_is_not_done(story: Story) -> None:
     assert not (story.folder / "OVERVIEW.md").exists()
     said = [e.message.text for e in story.watcher.events if isinstance(e, MessageAdded)]
     assert any("searched for `lavender`" in text for text in said)
+
+
+async def test_a_skill_that_is_picked_is_owned_up_to_and_its_text_is_no_wish(story: Story) -> None:
+    root = Workspace(str(story.folder))
+    story.backend.engine.new_session(SessionId("se_1"), root, model="demo", mode="ask")
+    opened = await story.watcher.until(SessionOpened)
+    assert isinstance(opened, SessionOpened)
+    story.agent = opened.info.main_agent
+    note = Note(new_note_id(), "Look around", skills=("pdf",))
+    story.backend.engine.send(story.agent, note)
+    await story.decide(AllowOnce())
+    await story.ended()
+    said = [e.message for e in story.watcher.events if isinstance(e, MessageAdded)]
+    told = "\n".join(message.text for message in said if message.role == "assistant")
+    assert "I was given the text of the skill `pdf`, which begins with `PDF files`" in told
+    assert "6 skills are offered to me, too." in told
+    assert "<skill" not in told + story.overview
+    assert "I can't find" not in told

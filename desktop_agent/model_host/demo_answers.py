@@ -15,6 +15,7 @@ from desktop_agent.model_host.demo_history import (
 )
 from desktop_agent.model_host.demo_markdown import code, counted, fence, language_of, quote
 from desktop_agent.model_host.demo_orders import Order, named_files, order_in
+from desktop_agent.model_host.demo_skills import on_result
 from desktop_agent.model_host.demo_step import Step, Want, joined
 
 _MOST_ORDERS = 3
@@ -136,10 +137,15 @@ def _shown_reply(done: Done) -> str:
     return joined("You answered:", quote(done.result.text), "Send that to me, and I'll do it.")
 
 
+def _shown_skill(done: Done) -> str:
+    return on_result(done.result.text)
+
+
 _SHOWS: dict[str, Callable[[Done], str]] = {
     "glob": _shown_list,
     "read": _shown_file,
     "grep": _shown_search,
     "shell": _shown_command,
     "ask_user": _shown_reply,
+    "skill": _shown_skill,
 }

@@ -14,6 +14,11 @@ _MAX_LINES = 20_000
 _LONGEST_HIT = 2_000
 _ATTACHED = "<file path="
 _TASKS_END = "</tasks>"
+# What a skill that the person picked adds: its text, or a word on why there is none.
+_SKILL = re.compile(
+    r"<skill name=[\"'][^\n]* location=|The skill '[^'\n]*' is loaded already;"
+    r"|\[The person picked the skill '"
+)
 # What others than the person put into a message begins like this.
 _NOT_THE_PERSONS = (
     "[The user edited your task list]",
@@ -75,14 +80,20 @@ def since_last_answer(messages: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(messages)
 
 
+def is_skill(text: str) -> bool:
+    """Whether a part of a message was added for a skill, and not written by the person."""
+    return bool(_SKILL.match(text.lstrip()))
+
+
 def said(message: Message) -> str:
-    """Return the person's own words in a message: no attached file, no word of a subagent's."""
+    """Return the person's own words: no attached file, no skill, no word of a subagent's."""
     parts = (part.text for part in message.parts if isinstance(part, TextPart))
     text = "\n\n".join(
         unframed(part.strip())
         for part in parts
         if not part.lstrip().startswith((_ATTACHED, *_NOT_THE_PERSONS))
         and not part.rstrip().endswith(_TASKS_END)
+        and not is_skill(part)
     )
     return text.strip()
 

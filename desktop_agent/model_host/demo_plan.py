@@ -10,7 +10,8 @@ from desktop_agent.core.requests import ModelRequest
 from desktop_agent.model_host import demo_answers, demo_child, demo_lead, demo_survey
 from desktop_agent.model_host.demo_history import said, since_last_answer, user_texts
 from desktop_agent.model_host.demo_orders import order_in
-from desktop_agent.model_host.demo_step import CLOSING, Step
+from desktop_agent.model_host.demo_skills import on_listed, on_skills
+from desktop_agent.model_host.demo_step import CLOSING, Step, joined
 
 # The prompt of a subagent has this section.
 _ROLE = "# Your role\n"
@@ -18,6 +19,19 @@ _ROLE = "# Your role\n"
 
 def plan(request: ModelRequest) -> Step:
     """Return the next answer. Two equal requests give equal answers."""
+    step = _planned(request)
+    is_first = all(message.role != "assistant" for message in request.messages)
+    listed = on_listed(request.system) if is_first and "demo model" in step.text else ""
+    picked = on_skills(since_last_answer(request.messages))
+    if not listed and not picked:
+        return step
+    if step.text.rstrip().endswith(CLOSING):
+        # The words that end a survey stay the last ones.
+        return replace(step, text=joined(picked, listed, step.text))
+    return replace(step, text=joined(picked, step.text, listed))
+
+
+def _planned(request: ModelRequest) -> Step:
     tools = frozenset(tool.name for tool in request.tools)
     messages = request.messages
     is_subagent = _ROLE in request.system

@@ -33,7 +33,9 @@ _REFUSAL_WORDS = re.compile(r"They said: (.+)", re.S)
 
 _INTRODUCTION = (
     "I'm the **demo model**: a script, not an AI. I can't understand you and I know nothing, "
-    "but what I do is real: real tools, on your real files, within the mode you chose.\n\n"
+    "but what I do is real: real tools, on your real files, within the mode you chose. "
+    "But for a few plain orders, such as “list files”, I make this same survey whatever is "
+    "asked.\n\n"
     "This is my plan:\n\n"
     "1. Look which files there are.\n"
     "2. Read a few of them.\n"

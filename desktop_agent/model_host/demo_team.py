@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from desktop_agent.core.messages import Message, TextPart
-from desktop_agent.model_host.demo_history import Done, done_calls
+from desktop_agent.model_host.demo_history import Done, done_calls, is_skill
 from desktop_agent.model_host.demo_step import Want
 
 COUNT_PROMPT = (
@@ -110,7 +110,7 @@ def texts_of(messages: Sequence[Message]) -> list[str]:
         for message in messages
         if message.role == "user"
         for part in message.parts
-        if isinstance(part, TextPart)
+        if isinstance(part, TextPart) and not is_skill(part.text)
     ]
 
 
