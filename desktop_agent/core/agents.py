@@ -96,7 +96,8 @@ class AgentInfo(Value, frozen=True):
 
     `active_at` is its last sign of life. `used` is the share of its budget. `result` is the
     text it ended with, shortened; `question` is what it asks. `pace` tells what the person asked
-    of it that its next step will show.
+    of it that its next step will show. `paused_at` is since when it is paused, `paused` how many
+    seconds it was before.
     """
 
     id: AgentId
@@ -120,6 +121,8 @@ class AgentInfo(Value, frozen=True):
     question: str = ""
     waiting_notes: int = 0
     pace: Literal["", "pausing", "finishing"] = ""
+    paused_at: float = 0.0
+    paused: float = 0.0
 
     @property
     def is_ended(self) -> bool:

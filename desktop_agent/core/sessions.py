@@ -10,8 +10,9 @@ from desktop_agent.core.messages import Value
 from desktop_agent.core.usage import Usage
 from desktop_agent.core.workspace import Workspace
 
+# `paused`: nothing goes on until the person says so.
 # `interrupted`: the app ended while it ran. `failed`: its last turn ended with an error.
-SessionStatus = Literal["idle", "running", "needs_you", "failed", "interrupted"]
+SessionStatus = Literal["idle", "running", "needs_you", "paused", "failed", "interrupted"]
 
 
 class SessionInfo(Value, frozen=True):

@@ -303,8 +303,8 @@ class Agent:
         """Hold while it is paused or its budget is used up; what was spent is looked at last."""
         self._setup.before_step(self)
         while self.pace.is_paused:
-            self._setup.changed(self)
             with self.meter.resting():
+                self._setup.changed(self)
                 await self.pace.going()
             self._setup.before_step(self)
         self.pace.take_step()

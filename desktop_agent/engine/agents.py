@@ -172,6 +172,8 @@ class Agents:
             result=reports.shortened(end.text, _RESULT_SHOWN) if end is not None else "",
             question=questions[0].text if questions else "",
             waiting_notes=len(agent.inbox),
+            paused_at=meter.paused_at,
+            paused=meter.paused,
             pace="" if end is not None or status == "paused" else agent.pace.wish,
         )
 

@@ -27,6 +27,8 @@ class Meter:
         self.active_at = self.started_at
         self.activities: deque[str] = deque(maxlen=_ACTIVITIES)
         self.was_warned = False
+        self.paused_at = 0.0
+        self.paused = 0.0
         self._clock = clock
         self._steps = record.step
         self._seconds = record.seconds
@@ -81,10 +83,13 @@ class Meter:
     def resting(self) -> Generator[None]:
         """Charge no time while the block runs: it is held."""
         self._begin_wait()
+        self.paused_at, since = time.time(), self._clock()
         try:
             yield
         finally:
             self._end_wait()
+            self.paused_at = 0.0
+            self.paused += self._clock() - since
 
     def begin_step(self) -> None:
         """A step begins; it counts from now on, so that those beside it can't take it too."""

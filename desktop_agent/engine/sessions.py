@@ -38,6 +38,7 @@ _PAGE = 400
 _FLUSH_S = 0.4
 _WAITS = frozenset({"waiting_approval", "waiting_answer"})
 _ACTS = frozenset({"running", "waiting_children", "stopping", "queued"})
+_UNDER_WAY = frozenset({"running", "needs_you", "paused"})
 
 
 class Sessions:
@@ -68,7 +69,7 @@ class Sessions:
         for info in self._store.sessions():
             self._infos[info.id] = info
         for info in list(self._infos.values()):
-            if info.status in {"running", "needs_you"}:
+            if info.status in _UNDER_WAY:
                 self._close_interrupted(info)
         self._emit_list()
 
@@ -269,9 +270,11 @@ class Sessions:
         states = {agent.status for agent in agents}
         if states & _WAITS or any(a.status == "paused" and a.used >= 1 for a in agents):
             session.update(status="needs_you", touch=False)
+        elif "paused" in states and not states & (_ACTS - {"waiting_children"}):
+            session.update(status="paused", touch=False)
         elif states & _ACTS:
             session.update(status="running", touch=False)
-        elif session.info.status in {"running", "needs_you"}:
+        elif session.info.status in _UNDER_WAY:
             session.update(status="idle", is_unread=True)
 
     def _on_session_changed(self, session_id: SessionId) -> None:

@@ -178,8 +178,12 @@ class AgentRowMaker:
     def _elapsed(self, info: AgentInfo, now: float) -> str:
         if not info.started_at:
             return self._words.seconds.format(s=0)
-        end = info.ended_at if info.is_ended and info.ended_at else now
-        return duration(max(0.0, end - info.started_at), self._words)
+        end = now
+        if info.is_ended:
+            end = info.ended_at or now
+        elif info.status == "paused":  # the time stands still; after a restart, since it was heard
+            end = info.paused_at or info.active_at or now
+        return duration(max(0.0, end - info.started_at - info.paused), self._words)
 
 
 def is_held(info: AgentInfo, held: Collection[AgentId]) -> bool:

@@ -26,6 +26,7 @@ from desktop_agent.gui.theme import Theme
 _Index = QModelIndex | QPersistentModelIndex
 _ICONS = {
     "needs_you": ("circle-alert", "warn"),
+    "paused": ("circle-pause", "muted"),
     "failed": ("circle-x", "err"),
     "interrupted": ("circle-pause", "warn"),
     "idle": ("message-square", "subtle"),

@@ -182,9 +182,8 @@ class SessionPages(QObject):
 
     def running(self) -> tuple[SessionInfo, ...]:
         """Return the sessions at work, also those that wait for the person."""
-        return tuple(
-            info for info in self.sessions.values() if info.status in ("running", "needs_you")
-        )
+        under_way = ("running", "needs_you", "paused")
+        return tuple(info for info in self.sessions.values() if info.status in under_way)
 
 
 def is_untouched(info: SessionInfo) -> bool:

@@ -12,7 +12,7 @@ from PySide6.QtCore import QCoreApplication
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.sessions import SessionInfo
 
-State = Literal["running", "needs_you", "unread", "failed", "interrupted", "idle"]
+State = Literal["running", "needs_you", "paused", "unread", "failed", "interrupted", "idle"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,7 @@ def state_title(state: State) -> str:
     return {
         "running": _tr("running"),
         "needs_you": _tr("needs you"),
+        "paused": _tr("paused"),
         "unread": _tr("unread"),
         "failed": _tr("failed"),
         "interrupted": _tr("interrupted"),

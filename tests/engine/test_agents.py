@@ -12,6 +12,7 @@ from desktop_agent.core.approvals import AllowOnce
 from desktop_agent.core.events import (
     AgentEnded,
     AgentSpawned,
+    AgentsChanged,
     ApprovalRequested,
     ApprovalResolved,
     BudgetReached,
@@ -19,6 +20,7 @@ from desktop_agent.core.events import (
     NoteDelivered,
     NoteReturned,
     QuestionAsked,
+    SessionsChanged,
     TurnEnded,
 )
 from desktop_agent.core.faults import Fault
@@ -525,6 +527,24 @@ async def test_pause_step_resume(tmp_path: Path) -> None:
     assert len(rig.model.requests_of("a")) == 2
     rig.engine.resume(child)
     assert (await rig.ended(child)).text == "done"
+
+
+async def test_a_pause_is_no_run_time_and_the_session_does_not_seem_to_work(tmp_path: Path) -> None:
+    held = gate(answer=calls(("echo", {"what": "1"})))
+    rig = TreeRig(tmp_path, [spawns("a"), WAIT, says("ok")], {"a": [held, says("done")]})
+    rig.send("go")
+    child = await rig.child()
+    await held.reached.wait()
+    rig.engine.pause(child)
+    held.gate.set()
+    await rig.status(child, "paused")
+    await rig.when(lambda: rig.of(SessionsChanged)[-1].sessions[0].status == "paused")
+    await rig.when(lambda: rig.of(AgentsChanged)[-1].agents[-1].paused_at > 0.0)
+    rig.engine.resume(child)
+    await rig.ended(child)
+    ended = rig.engine._agents.info(rig.engine._agent(child))
+    assert ended.paused_at == 0.0
+    assert ended.paused > 0.0
 
 
 async def test_finish_takes_one_last_step_without_tools(tmp_path: Path) -> None:

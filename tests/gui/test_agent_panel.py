@@ -35,7 +35,8 @@ from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.usage import Usage
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.agent_panel import AgentPanel
-from desktop_agent.gui.agent_rows import matching, plain, short_count
+from desktop_agent.gui.agent_rows import AgentRowMaker, matching, plain, short_count
+from desktop_agent.gui.agent_words import agent_words
 from desktop_agent.gui.agent_view import AgentTreeView
 from desktop_agent.gui.breadcrumb import Breadcrumb
 from desktop_agent.gui.models.snapshot_list import ROW_ROLE
@@ -571,6 +572,16 @@ def test_a_running_agent_keeps_its_ledger_when_it_ends(panel) -> None:
     panel.apply(NoteReturned(ONE, NoteId("no_1"), "stopped"))
     show(panel, agent(ONE, "a", "stopped"))
     assert states(panel) == ["Not delivered: it was stopped"]
+
+
+def test_the_time_of_a_paused_agent_stands_still_and_the_pause_is_never_counted() -> None:
+    maker = AgentRowMaker(agent_words())
+    begun = agent(ONE, "a", "paused", started_at=1_000.0, paused_at=1_020.0)
+    assert maker.rows((begun,), (), 1_500.0)[0].elapsed == "20 s"
+    going = agent(ONE, "a", "running", started_at=1_000.0, active_at=1_505.0, paused=480.0)
+    assert maker.rows((going,), (), 1_505.0)[0].elapsed == "25 s"
+    ended = agent(ONE, "a", "completed", started_at=1_000.0, ended_at=1_510.0, paused=480.0)
+    assert maker.rows((ended,), (), 9_000.0)[0].elapsed == "30 s"
 
 
 # -- asking and probing --------------------------------------------------------------------
