@@ -105,6 +105,7 @@ QAbstractSpinBox::down-arrow { image: url("$arrow"); width: 10px; height: 10px; 
 QCheckBox, QRadioButton { background: transparent; color: $fg; spacing: 8px; padding: 2px;
   border: 2px solid transparent; border-radius: 6px; }
 QCheckBox:focus, QRadioButton:focus { border-color: $accent; }
+#answerOption QRadioButton:focus { border-color: transparent; }
 QCheckBox:disabled, QRadioButton:disabled { color: $line3; }
 QCheckBox::indicator, QRadioButton::indicator, QGroupBox::indicator { width: ${mark}px;
   height: ${mark}px;

@@ -20,7 +20,9 @@ from desktop_agent.core.events import SessionOpened
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import CommandDisplay, DiffDisplay
 from desktop_agent.gui.theme import Theme
+from desktop_agent.gui.transcript.allow_button import AllowButton
 from desktop_agent.gui.transcript.approval_forms import EditForm, RefuseForm
+from desktop_agent.gui.transcript.ask_card import AskCard
 from desktop_agent.gui.transcript.card import Card
 from desktop_agent.gui.transcript.characters import elapsed_text, with_marks
 from desktop_agent.gui.transcript.decision_words import (
@@ -38,7 +40,6 @@ from desktop_agent.gui.widgets import (
     Chip,
     GhostButton,
     IconLabel,
-    PrimaryButton,
     TextButton,
     TextLabel,
     row,
@@ -67,7 +68,7 @@ def asker_of(
     return Asker(name, info.id if info else "", info.workspace.root if info else "")
 
 
-class ApprovalCard(Card):
+class ApprovalCard(AskCard):
     """Asks; `decided` carries the decision, `all_allowed` is for all that wait of its kind.
     It never takes the focus by itself.
 
@@ -158,11 +159,13 @@ class ApprovalCard(Card):
         """Show the ring."""
         super().focusInEvent(event)
         self.set_ground("warnSoft", "accent")
+        self._allow.show_key(is_shown=True)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         """Hide the ring."""
         super().focusOutEvent(event)
         self.set_ground("warnSoft", "warnLine")
+        self._allow.show_key(is_shown=False)
 
     # -- building ------------------------------------------------------------------------
 
@@ -234,7 +237,7 @@ class ApprovalCard(Card):
 
     def _build_buttons(self) -> QWidget:
         theme = self._theme
-        allow = PrimaryButton(theme, self.tr("Allow once"), "corner-down-left")
+        allow = self._allow = AllowButton(theme, self.tr("Allow once"))
         _turn(allow)
         allow.setObjectName("allowOnce")
         allow.clicked.connect(lambda: self._decide(AllowOnce()))

@@ -81,6 +81,11 @@ class Card(QWidget):
         else:
             super().keyPressEvent(event)
 
+    def take_focus(self) -> bool:
+        """Take the focus where the person goes on; False when nothing is done here any more."""
+        self.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        return self.isEnabled()
+
     def switch_off(self) -> None:
         """Take no more input. The focus goes nowhere: Qt would give it to a link in the text."""
         focused = QApplication.focusWidget()

@@ -139,6 +139,7 @@ class CardFactory(QObject):
             case QuestionItem() if row.answer is None:
                 asked = QuestionCard(theme, row, parent)
                 asked.answered.connect(lambda text: self.answered.emit(row.question.id, text))
+                asked.left.connect(self.compose_requested)
                 return asked
             case QuestionItem():
                 icon = "message-circle-question-mark"
@@ -183,6 +184,7 @@ class CardFactory(QObject):
     def _approval_card(self, item: ApprovalItem, parent: QWidget) -> ApprovalCard:
         card = ApprovalCard(self._theme, item, self.asker(item), self._clocks.steady, parent)
         card.decided.connect(lambda decision: self.decided.emit(item.request.id, decision))
+        card.left.connect(self.compose_requested)
         card.all_allowed.connect(lambda: self._allow(self.alike(item)))
         card.set_alike(len(self.alike(item)))
         return card
@@ -207,6 +209,8 @@ class CardFactory(QObject):
         card = told_card(self._theme, item, parent)
         if isinstance(card, QuestionCard):
             card.answered.connect(lambda text: self.wished.emit(who, "answer", text))
+            card.answered.connect(lambda _: self.compose_requested.emit())
+            card.left.connect(self.compose_requested)
         return card
 
     def _told_height(self, item: ToldItem | BudgetItem) -> int | None:

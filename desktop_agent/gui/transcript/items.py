@@ -214,6 +214,23 @@ def is_open(item: Item) -> bool:
             return shows_work(item)
 
 
+def asking(items: Iterable[Item]) -> tuple[str, ...]:
+    """Return the keys of the approvals and questions that wait for the person, in order."""
+    return tuple(item.key for item in items if _is_asking(item))
+
+
+def _is_asking(item: Item) -> bool:
+    match item:
+        case ApprovalItem(decision=decision):
+            return decision is None
+        case QuestionItem(answer=answer):
+            return answer is None
+        case ToldItem(kind=kind, state=state):
+            return kind == "question" and state == "open"
+        case _:
+            return False
+
+
 def settled(item: Item, state: ToolState) -> Item:
     """Return the item as the end of a turn leaves it; calls that are open get the state."""
     match item:

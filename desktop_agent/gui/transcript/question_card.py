@@ -3,37 +3,29 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QMouseEvent
-from PySide6.QtWidgets import QButtonGroup, QRadioButton, QSizePolicy, QWidget
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QButtonGroup,
+    QSizePolicy,
+    QWidget,
+)
 
 from desktop_agent.gui.theme import Theme
-from desktop_agent.gui.transcript.card import AnswerLine, Card
-from desktop_agent.gui.transcript.characters import breakable, with_marks
+from desktop_agent.gui.transcript.answer_option import AnswerOption
+from desktop_agent.gui.transcript.ask_card import AskCard
+from desktop_agent.gui.transcript.card import AnswerLine
+from desktop_agent.gui.transcript.characters import with_marks
 from desktop_agent.gui.transcript.items import QuestionItem
 from desktop_agent.gui.widgets import GhostButton, IconLabel, PrimaryButton, TextLabel, row
 
 
-class _OptionWords(TextLabel):
-    """The words of an answer: they wrap, as a radio button's own do not, and choose it."""
-
-    def __init__(self, words: str, button: QRadioButton) -> None:
-        super().__init__(breakable(words))
-        self._button = button
-        self.setWordWrap(True)
-        self.setMinimumWidth(1)
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Choose the answer."""
-        super().mouseReleaseEvent(event)
-        if event.button() == Qt.MouseButton.LeftButton:
-            self._button.click()
-
-
-class QuestionCard(Card):
+class QuestionCard(AskCard):
     """Offers the options and a line for another answer; `answered` carries the text.
 
-    Skipping answers with nothing.
+    Skipping answers with nothing. By keys: arrows go through the options, Space chooses one,
+    Enter sends it.
     """
 
     answered = Signal(str)
@@ -48,7 +40,8 @@ class QuestionCard(Card):
         self.body.setContentsMargins(16, 12, 16, 14)
         self.body.setSpacing(theme.space("s"))
         self._group = QButtonGroup(self)
-        self._other = AnswerLine(self)
+        self._options: list[AnswerOption] = []
+        self._other = AnswerLine()
         self._send = PrimaryButton(theme, self.tr("Send answer"))
         self._build()
         self._follow()
@@ -57,6 +50,26 @@ class QuestionCard(Card):
     def has_draft(self) -> bool:
         """Whether the person has begun to answer."""
         return bool(self._other.text()) or self._group.checkedId() >= 0
+
+    def take_focus(self) -> bool:
+        """Begin at the first option, at the one that is chosen, or in the line."""
+        if self._is_other:
+            target: QWidget = self._other
+        else:
+            target = self._group.checkedButton() or self._options[0].button
+        target.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        return self.isEnabled()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Up leaves the line for the options; Enter presses the button that has the focus."""
+        now = QApplication.focusWidget()
+        is_enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if event.key() == Qt.Key.Key_Up and now is self._other and self._options:
+            self._options[-1].button.setFocus(Qt.FocusReason.BacktabFocusReason)
+        elif is_enter and isinstance(now, QAbstractButton) and not event.isAutoRepeat():
+            now.click()
+        else:
+            super().keyPressEvent(event)
 
     def _build(self) -> None:
         words = with_marks(self._question.text)
@@ -93,23 +106,44 @@ class QuestionCard(Card):
         self.setAccessibleDescription(options)
 
     def _add_option(self, number: int, words: str) -> None:
-        button = QRadioButton(self)
-        button.setAccessibleName(words)
-        self._group.addButton(button, number)
-        line = row(button, _OptionWords(words, button), spacing=6)
-        line.setAlignment(button, Qt.AlignmentFlag.AlignTop)
-        line.setStretch(1, 1)
-        self.body.addLayout(line)
+        option = AnswerOption(self._theme, words, self)
+        self._options.append(option)
+        self._group.addButton(option.button, number)
+        option.walked.connect(lambda step: self._walk(number, step))
+        option.picked.connect(lambda is_final: self._pick(number, is_final))
+        self.body.addWidget(option)
+
+    def _walk(self, number: int, step: int) -> None:
+        """Go to the next option or the one before; what was chosen goes along."""
+        place = number + step
+        if not 0 <= place < len(self._options):
+            if step > 0 and self._is_other:
+                self._other.setFocus(Qt.FocusReason.TabFocusReason)
+            return
+        if self._group.checkedId() >= 0:
+            self._options[place].button.setChecked(True)
+        self._options[place].button.setFocus(Qt.FocusReason.TabFocusReason)
+
+    def _pick(self, number: int, is_final: bool) -> None:
+        """Choose an option; with Enter, send it. The last one is written out first."""
+        self._options[number].button.setChecked(True)
+        if self._is_other:
+            self._other.setFocus(Qt.FocusReason.OtherFocusReason)
+        elif is_final:
+            self._answer()
 
     def _choose_other(self) -> None:
         if self._question.options:
-            self._group.button(len(self._question.options)).setChecked(True)
+            self._options[-1].button.setChecked(True)
+
+    @property
+    def _is_other(self) -> bool:
+        """Whether the line is the answer."""
+        return self._group.checkedId() == len(self._options) - 1
 
     def _follow(self) -> None:
         """Show the line only where it is the answer; send only what is one."""
-        is_other = not self._question.options or self._group.checkedId() == len(
-            self._question.options
-        )
+        is_other = self._is_other
         if self._other.isVisibleTo(self) != is_other:
             self._other.setVisible(is_other)
             self.resized.emit()

@@ -24,6 +24,7 @@ from desktop_agent.gui.transcript.items import (
     Item,
     UserItem,
     alike,
+    asking,
     key_of_call,
     last_answer,
 )
@@ -146,8 +147,8 @@ class TranscriptView(QWidget):
         return self._waiting
 
     def focus_oldest_approval(self) -> bool:
-        """Scroll to the approval that has waited longest and give it the focus."""
-        return bool(self._asked) and self._show_card(self._asked[0].key)
+        """Scroll to the request or question that has waited longest and give it the focus."""
+        return any(self._show_card(key) for key in asking(self._items()))
 
     def show_call(self, call_id: str) -> bool:
         """Scroll to a tool call and give its card the focus; False when it is not loaded."""
@@ -232,9 +233,7 @@ class TranscriptView(QWidget):
         self._scrolling.show(self.page.rows[index])
         self._place()
         card = self.cards.cards.get(key)
-        if card is not None:
-            card.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        return card is not None
+        return card is not None and card.take_focus()
 
     def _asker_of(self, item: ApprovalItem) -> Asker:
         names = self._transcript.agent_names if self._transcript is not None else {}

@@ -2,7 +2,7 @@
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QLineEdit, QPlainTextEdit, QPushButton
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPlainTextEdit, QPushButton
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.approvals import AllowAlways, AllowOnce, Deny, Edited, Rule
@@ -82,6 +82,32 @@ def test_enter_allows_only_when_the_card_has_the_focus(view, ask, qtbot, clock, 
     with qtbot.waitSignal(view.decided) as hit:
         qtbot.keyClick(card, key)
     assert hit.args == ["rq_1", AllowOnce()]
+
+
+def test_the_sign_of_enter_stands_on_the_button_only_while_enter_is_the_cards(view, ask, qtbot):
+    card = ask()
+    allow = button(card, "allowOnce")
+    width = allow.width()
+    assert allow.icon().isNull()
+    view.focus_oldest_approval()
+    assert not allow.icon().isNull()
+    view.browser.setFocus()
+    assert allow.icon().isNull()
+    assert allow.width() == width
+
+
+def test_tab_goes_through_the_request_and_then_to_the_message_box(view, ask, qtbot):
+    card = ask()
+    view.focus_oldest_approval()
+    visited = []
+    left = []
+    view.compose_requested.connect(lambda: left.append(True))
+    while not left and len(visited) < 9:
+        qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Tab)
+        visited.append(QApplication.focusWidget())
+    assert left
+    assert all(card.isAncestorOf(one) for one in visited)
+    assert button(card, "refuse") in visited
 
 
 def test_nothing_counts_in_the_first_moment(view, ask, qtbot, clock):

@@ -439,3 +439,81 @@ def test_what_agents_say_to_each_other_reads_as_words_not_as_ids(view, name, arg
     view.open(opened(begins(), says(1, "", one), runs(one), gives(one), ends()))
     assert view.cards.cards["call_1"].accessibleName().startswith(said)
     assert "sa_1" not in view.cards.cards["call_1"].accessibleName()
+
+
+# -- a question by keys alone ------------------------------------------------------------------
+
+
+def focused():
+    return QApplication.focusWidget()
+
+
+def press(qtbot, *keys):
+    for key in keys:
+        qtbot.keyClick(focused(), key)
+
+
+def test_the_key_for_the_oldest_question_goes_to_its_first_option_with_a_ring(view, question):
+    card = question("red", "blue")
+    first = card.findChildren(QRadioButton)[0]
+    plain = card.grab().toImage()
+    assert view.focus_oldest_approval()
+    assert first.hasFocus()
+    assert not first.isChecked()
+    assert card.grab().toImage() != plain, "nothing shows where the focus is"
+
+
+def test_arrows_go_through_the_options_and_enter_sends_the_one_with_the_ring(view, question, qtbot):
+    question("red", "blue")
+    view.focus_oldest_approval()
+    with qtbot.assertNotEmitted(view.answered):
+        press(qtbot, Qt.Key.Key_Down)
+    with qtbot.waitSignal(view.answered) as hit:
+        press(qtbot, Qt.Key.Key_Return)
+    assert hit.args == ["qu_2", "blue"]
+
+
+def test_space_chooses_and_the_send_button_takes_enter(view, question, qtbot):
+    card = question("red", "blue")
+    view.focus_oldest_approval()
+    press(qtbot, Qt.Key.Key_Space)
+    assert card.findChildren(QRadioButton)[0].isChecked()
+    button(card, "sendAnswer").setFocus()
+    with qtbot.waitSignal(view.answered) as hit:
+        press(qtbot, Qt.Key.Key_Return)
+    assert hit.args == ["qu_2", "red"]
+
+
+def test_another_answer_is_written_and_sent_without_the_mouse(view, question, qtbot):
+    card = question("red", "blue")
+    view.focus_oldest_approval()
+    press(qtbot, Qt.Key.Key_Down, Qt.Key.Key_Down, Qt.Key.Key_Space)
+    assert focused() is card.findChild(QLineEdit, "otherAnswer")
+    press(qtbot, Qt.Key.Key_Up)
+    assert focused() is card.findChildren(QRadioButton)[2]
+    press(qtbot, Qt.Key.Key_Down)
+    qtbot.keyClicks(focused(), "green")
+    with qtbot.waitSignal(view.answered) as hit:
+        press(qtbot, Qt.Key.Key_Return)
+    assert hit.args == ["qu_2", "green"]
+
+
+def test_tab_goes_through_the_card_and_then_to_the_message_box(view, question, qtbot):
+    card = question("red", "blue")
+    view.focus_oldest_approval()
+    press(qtbot, Qt.Key.Key_Space)
+    visited = []
+    with qtbot.waitSignal(view.compose_requested):
+        for _ in range(2):
+            press(qtbot, Qt.Key.Key_Tab)
+            visited.append(focused().objectName())
+        press(qtbot, Qt.Key.Key_Tab)
+    assert visited == ["sendAnswer", "skipQuestion"]
+    press(qtbot, Qt.Key.Key_Backtab)
+    assert focused() is button(card, "sendAnswer")
+
+
+def test_a_question_without_options_is_typed_into_at_once(view, question):
+    card = question()
+    view.focus_oldest_approval()
+    assert focused() is card.findChild(QLineEdit, "otherAnswer")
