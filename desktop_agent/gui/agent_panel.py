@@ -32,6 +32,7 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.ids import AgentId, NoteId, SessionId, new_note_id
 from desktop_agent.core.notes import Note
+from desktop_agent.gui.agent_column import CardPlace, ScrolledColumn
 from desktop_agent.gui.agent_ledger import AgentLedger
 from desktop_agent.gui.agent_tree import AgentTree
 from desktop_agent.gui.asks_panel import AsksPanel
@@ -151,6 +152,14 @@ class AgentPanel(QWidget):
         """Mark an agent, as when its transcript is shown."""
         self.tree.flush()
         self.tree.select(agent_id)
+
+    def wanted_height(self) -> int:
+        """Return the height in which nothing has to be scrolled."""
+        layout = self._column
+        width = self._area.viewport().width()
+        high = layout.totalHeightForWidth(width) if layout.hasHeightForWidth() else 0
+        high = max(high, layout.totalSizeHint().height())
+        return high + (self.asks.sizeHint().height() if self.asks.count else 0)
 
     def set_alone(self, is_alone: bool) -> None:
         """Begin where the window's header does, with nothing above."""
@@ -350,16 +359,15 @@ class AgentPanel(QWidget):
 
     def _lay_out(self) -> None:
         theme = self._theme
-        holder = QWidget(self)
+        holder = CardPlace(self.tree, self)
         inner = QVBoxLayout(holder)
         inner.setContentsMargins(theme.space("m"), 0, theme.space("m"), theme.space("s"))
         inner.addWidget(self.strip)
-        content = _Column()
+        content = ScrolledColumn()
         column = QVBoxLayout(content)
         self._column = column
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(theme.space("s"))
-        column.addWidget(self.asks)
         column.addWidget(self.tree, 1)
         column.addWidget(holder)
         column.addStretch(0)
@@ -372,13 +380,6 @@ class AgentPanel(QWidget):
         content.setAutoFillBackground(False)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(self._area)
-
-
-class _Column(QWidget):
-    """Is as high as it has to be: the tree inside scrolls before the panel does."""
-
-    def heightForWidth(self, width: int) -> int:
-        """Return the least height, not the one in which every row can be seen."""
-        layout = self.layout()
-        return -1 if layout is None else layout.minimumHeightForWidth(width)
+        outer.addWidget(self._area, 1)
+        # Below all: what comes and goes by itself pushes nothing from under the mouse.
+        outer.addWidget(self.asks)

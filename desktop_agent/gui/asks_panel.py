@@ -17,7 +17,7 @@ from desktop_agent.gui.ask_row import AskRow
 from desktop_agent.gui.asks import Ask, AskBook
 from desktop_agent.gui.fitted_area import FittedArea
 from desktop_agent.gui.theme import Theme
-from desktop_agent.gui.widgets import Chip, PrimaryButton, TextButton, TextLabel, row
+from desktop_agent.gui.widgets import Chip, PrimaryButton, Separator, TextButton, TextLabel, row
 
 # After the list has moved, a click may have been meant for another row.
 ARM_S = 0.4
@@ -220,7 +220,12 @@ class AsksPanel(QWidget):
         self._bar.hide()
         title = TextLabel(self.tr("Waiting for you"), "title", self)
         edge = theme.space("m")
-        column = QVBoxLayout(self)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.setSpacing(0)
+        outer.addWidget(Separator(self))
+        column = QVBoxLayout()
+        outer.addLayout(column)
         column.setContentsMargins(edge, theme.space("s"), edge, theme.space("s"))
         column.setSpacing(theme.space("s"))
         column.addLayout(row(title, self._count, None))

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_agent.core.events import Event, ListChanged, SessionOpened
+from desktop_agent.gui.agent_column import NO_LIMIT
 from desktop_agent.gui.agent_panel import AgentPanel
 from desktop_agent.gui.side_panel import SidePanel
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import Separator
 
-_NO_LIMIT = 16_777_215
 # Of the height, for the tasks.
 _SHARE, _SHARE_ASKED = 0.5, 0.36
 _LAID_OUT_MS = 50
@@ -34,7 +34,7 @@ class RightPanel(QFrame):
         self.tasks = SidePanel(theme, self)
         self.agents = AgentPanel(theme, self)
         self._line = Separator(self)
-        column = QVBoxLayout(self)
+        self._column = column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.tasks, 1)
@@ -44,13 +44,16 @@ class RightPanel(QFrame):
             part.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
         self.tasks.filled.connect(lambda _: self._show_parts())
         self.agents.tree.filled.connect(lambda _: self._show_parts())
-        self.agents.asks_changed.connect(lambda _: self._share())
-        self.tasks.tasks.list.verticalScrollBar().rangeChanged.connect(lambda *_: self._share())
+        self.agents.asks_changed.connect(lambda _: self._soon.start())
+        self.agents.tree.shown.connect(self._on_rows)
+        self.tasks.tasks.list.verticalScrollBar().rangeChanged.connect(lambda *_: self._follow())
+        self.agents.installEventFilter(self)
+        self._rows = 0
         # The rows are laid out a little after they came.
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
         self._soon.setInterval(_LAID_OUT_MS)
-        self._soon.timeout.connect(self._share)
+        self._soon.timeout.connect(self._follow)
         self._show_parts()
 
     @property
@@ -68,20 +71,45 @@ class RightPanel(QFrame):
         super().resizeEvent(event)
         self._share()
 
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Do what was put off while the mouse aimed at something."""
+        if event.type() == QEvent.Type.Leave:
+            self._soon.start()
+        return super().eventFilter(watched, event)
+
+    def _on_rows(self) -> None:
+        count = len(self.agents.tree.rows)
+        if count != self._rows:
+            self._rows = count
+            self._soon.start()
+
+    def _follow(self) -> None:
+        """Share anew, unless the mouse is where everything would move."""
+        if not self.agents.underMouse():
+            self._share()
+
     def _share(self) -> None:
-        """Give the tasks what they need, up to half; less where the person is waited for."""
+        """Give the tasks what they need: up to half, or what the subagents leave over.
+
+        Where the person is waited for, their part is smaller.
+        """
         if not self._has_agents:
-            self.tasks.setMaximumHeight(_NO_LIMIT)
+            self.tasks.setMaximumHeight(NO_LIMIT)
             return
         part = _SHARE_ASKED if self.agents.asks.count else _SHARE
         least = self.tasks.minimumSizeHint().height()
-        high = max(least, round(self.height() * part))
-        self.tasks.setMaximumHeight(max(least, min(high, self._tasks_need())))
+        left = self.height() - self._line.height() - self.agents.wanted_height()
+        high = max(least, round(self.height() * part), left)
+        high = max(least, min(high, self._tasks_need()))
+        self.tasks.setMaximumHeight(high)
+        # Both want all there is: told in shares, no part sets how low the window may be.
+        self._column.setStretchFactor(self.tasks, high + 2)  # the rest of a division is theirs
+        self._column.setStretchFactor(self.agents, max(1, self.height() - high))
 
     def _tasks_need(self) -> int:
         shown = self.tasks.tasks.list
         if not shown.isVisible():
-            return _NO_LIMIT  # the graph takes what it gets
+            return NO_LIMIT  # the graph takes what it gets
         around = self.tasks.height() - shown.height() + 2 * shown.frameWidth()
         return around + shown.contentsSize().height()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QSize, Qt, Signal
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QDropEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 
@@ -47,6 +47,32 @@ class TaskListView(QListView):
         self.setDropIndicatorShown(True)
         self.tasks = TaskDelegate(theme, self)
         self.setItemDelegate(self.tasks)
+        self._active = -1
+        # The person went elsewhere, and is not fetched back.
+        self._is_away = False
+        # Rows are laid out, and room is given, a little after they came.
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.timeout.connect(self._reveal)
+        bar = self.verticalScrollBar()
+        bar.rangeChanged.connect(lambda *_: self._soon.start(0))
+        bar.actionTriggered.connect(self._on_scrolled)
+
+    def follow(self, number: int, *, is_new: bool = False) -> None:
+        """Keep the row with what is worked on in view; -1 is none."""
+        self._is_away = self._is_away and not is_new
+        if is_new or number != self._active:
+            self._active = number
+            self._soon.start(0)
+
+    def _on_scrolled(self) -> None:
+        self._is_away = True
+
+    def _reveal(self) -> None:
+        index = self.model().index(self._active, 0) if self._active >= 0 else QModelIndex()
+        is_busy = self.state() != QAbstractItemView.State.NoState
+        if index.isValid() and not self._is_away and not is_busy:
+            self.scrollTo(index)
 
     def set_uniform(self, *, is_uniform: bool) -> None:
         """Give all rows the same height, or each its own; a long list is laid out by the first.

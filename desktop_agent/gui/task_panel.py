@@ -112,6 +112,7 @@ class TaskPanel(QWidget):
         )
         lists = [one.tasks for one in opened.lists if one.agent_id == self._agent]
         self._show(lists[0] if lists else ())
+        self._follow_active(is_new=True)
 
     def _set_live(self, is_live: bool) -> None:
         if is_live != self._is_live:
@@ -126,10 +127,16 @@ class TaskPanel(QWidget):
             self._model.set_rows(rows)
         # After the rows: they are laid out once then.
         self.list.set_uniform(is_uniform=len(self._tasks) > UNIFORM_ABOVE)
+        self._follow_active()
         self._show_progress(self._maker.done, len(self._tasks))
         self._hold_pulse()
         if was_empty != (not self._tasks):
             self.filled.emit(bool(self._tasks))
+
+    def _follow_active(self, *, is_new: bool = False) -> None:
+        rows = self._model.rows()
+        active = (n for n, one in enumerate(rows) if one.state in ("running", "stalled"))
+        self.list.follow(next(active, -1), is_new=is_new)
 
     def _show_progress(self, done: int, count: int) -> None:
         numbers = QLocale()

@@ -1,9 +1,21 @@
 """What a careful eye would send back: words that are cut, panels that crowd each other out."""
 
 import pytest
-from PySide6.QtWidgets import QApplication, QCheckBox, QLabel, QStyle, QStyleOptionButton
+from msgspec.structs import replace
+from PySide6.QtCore import QPointF
+from PySide6.QtGui import QEnterEvent
+from PySide6.QtWidgets import (
+    QAbstractSlider,
+    QApplication,
+    QCheckBox,
+    QLabel,
+    QStyle,
+    QStyleOptionButton,
+)
 
-from desktop_agent.core.events import TurnStarted
+from desktop_agent.core.approvals import AllowOnce
+from desktop_agent.core.events import ApprovalResolved, ListChanged, TurnStarted
+from desktop_agent.core.tasks import Task
 from desktop_agent.gui.agent_delegate import ROW_WISHES
 from desktop_agent.gui.composer import Composer
 from desktop_agent.gui.empty_session import EmptySession
@@ -186,3 +198,79 @@ def test_the_first_steps_show_all_their_words_at_any_text_size(qtbot, theme, sca
     titles = [one for one in page.findChildren(QLabel) if one.property("role") == "h1"]
     assert len(titles) == 2
     assert all(title.wordWrap() for title in titles)
+
+
+def team_with_tasks(count, active):
+    tasks = tuple(
+        Task(n, f"Task {n}", status="in_progress" if n == active else "pending")
+        for n in range(1, count + 1)
+    )
+    return replace(story.team(), lists=(ListChanged(story.MAIN, 1, tasks),))
+
+
+def test_tasks_get_the_room_that_the_subagents_leave_over(panel, qtbot):
+    opened = team_with_tasks(14, 14)
+    panel.apply(replace(opened, agents=opened.agents[:2]))
+    panel.agents.tree.flush()
+    shown = panel.tasks.tasks.list
+    qtbot.waitUntil(lambda: panel.tasks.height() > 480)
+    qtbot.waitUntil(lambda: shown.verticalScrollBar().maximum() == 0)
+
+
+def test_the_task_that_is_worked_on_is_scrolled_into_view_until_the_person_scrolls(panel, qtbot):
+    panel.resize(348, 500)
+    panel.apply(team_with_tasks(40, 30))
+    shown = panel.tasks.tasks.list
+
+    def is_seen(number):
+        box = shown.visualRect(panel.tasks.tasks._model.index_of(number))
+        return shown.viewport().rect().contains(box)
+
+    qtbot.waitUntil(lambda: is_seen(30))
+    panel.apply(team_with_tasks(40, 36).lists[0])
+    qtbot.waitUntil(lambda: is_seen(36))
+    shown.verticalScrollBar().triggerAction(QAbstractSlider.SliderAction.SliderToMinimum)
+    panel.apply(team_with_tasks(40, 38).lists[0])
+    qtbot.waitUntil(lambda: not shown._soon.isActive())
+    assert is_seen(1)
+    assert not is_seen(38)
+
+
+def places_of(panel):
+    QApplication.processEvents()
+    view = panel.agents.tree.view
+    rows = [
+        view.visualRect(panel.agents.tree.model.index_of(one.key)) for one in panel.agents.tree.rows
+    ]
+    return (
+        panel.tasks.height(),
+        [view.viewport().mapTo(panel, row.topLeft()).y() for row in rows],
+        panel.agents.strip.mapTo(panel, panel.agents.strip.rect().topLeft()).y(),
+    )
+
+
+def test_nothing_under_the_mouse_moves_when_something_begins_or_ends_to_wait(panel, qtbot):
+    panel.apply(story.team())
+    panel.agents.select(story.EXPLORER)
+    panel.agents.tree.flush()
+    settled(panel, qtbot)
+    card = panel.agents.strip.parentWidget()
+    for widget in (panel, panel.agents, card):
+        at = QPointF(5, 5)
+        QApplication.sendEvent(widget, QEnterEvent(at, at, at))
+    before = places_of(panel)
+    for event in story.asks():
+        panel.apply(event)
+    assert panel.agents.asks.isVisible()
+    settled(panel, qtbot)
+    assert places_of(panel) == before
+    for ask in list(panel.agents.asks.book.waiting()):
+        panel.apply(ApprovalResolved(ask.agent_id, ask.key, AllowOnce()))
+    settled(panel, qtbot)
+    assert places_of(panel) == before
+
+
+def settled(panel, qtbot):
+    QApplication.processEvents()
+    qtbot.waitUntil(lambda: not panel._soon.isActive())
+    QApplication.processEvents()
