@@ -11,8 +11,8 @@ from desktop_agent.core.agents import Budget
 from desktop_agent.core.approvals import AllowOnce
 from desktop_agent.core.events import (
     AgentEnded,
-    AgentSpawned,
     AgentsChanged,
+    AgentSpawned,
     ApprovalRequested,
     ApprovalResolved,
     BudgetReached,
