@@ -99,9 +99,11 @@ class Inbox:
             self.put(msgspec.structs.replace(note, text=text))
 
     def withdraw(self, note_id: NoteId) -> None:
-        """Take back a note that still waits."""
+        """Take back a note that still waits; once all came back, it is done with."""
         note = self._find(note_id)
-        if note is not None:
+        if self._is_closed:
+            self._emit(NoteReturned(self._agent_id, note_id, "withdrawn"))
+        elif note is not None:
             self._emit(NoteReturned(self._agent_id, note_id, "withdrawn"))
             self._notes.remove(note)
             self._show_waking()

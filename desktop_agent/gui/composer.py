@@ -30,8 +30,10 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.gui.composer_bar import ComposerBar, SendState
 from desktop_agent.gui.composer_frame import ComposerFrame
 from desktop_agent.gui.composer_input import ComposerInput
+from desktop_agent.gui.composer_words import idle_words, running_words
 from desktop_agent.gui.draft import Draft
 from desktop_agent.gui.drafts import Drafts
+from desktop_agent.gui.ended_bar import EndedBar
 from desktop_agent.gui.model_words import own_name
 from desktop_agent.gui.note_ledger import NoteLedger, NoteRow
 from desktop_agent.gui.note_strip import NoteStrip
@@ -47,7 +49,8 @@ class Composer(QWidget):
     `submitted(Note)`, `stop_requested`,
     `stop_and_send_requested(Note)`, `note_edited(id, text)`, `note_withdrawn(id)`,
     `resume_requested` (what the engine has already is to be sent), `mode_chosen(str)`,
-    `model_picker_requested`, `path_completion_requested(prefix)`.
+    `model_picker_requested`, `path_completion_requested(prefix)`,
+    `main_requested(Note | None)` (the agent has ended: the main one is to be shown, or sent this).
     """
 
     begun = Signal()
@@ -60,6 +63,7 @@ class Composer(QWidget):
     mode_chosen = Signal(str)
     model_picker_requested = Signal()
     path_completion_requested = Signal(str)
+    main_requested = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -149,7 +153,8 @@ class Composer(QWidget):
 
     def focus_text(self) -> None:
         """Put the cursor into the box."""
-        self._input.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        place = self._ended if self._ledger.is_ended else self._input
+        place.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def request_stop(self) -> None:
         """Stop the turn; says *Stopping…* at once."""
@@ -175,6 +180,7 @@ class Composer(QWidget):
         self._frame = ComposerFrame(theme, self)
         self.box = self._input = ComposerInput(theme, self._frame)
         self._bar = ComposerBar(theme, self._frame)
+        self._ended = EndedBar(theme, self)
 
     def _lay_out(self) -> None:
         inner = QVBoxLayout(self._frame)
@@ -191,6 +197,7 @@ class Composer(QWidget):
         stack.addStretch(1)
         stack.addWidget(self._strip)
         stack.addWidget(self._frame)
+        stack.addWidget(self._ended)
         outer = QHBoxLayout(self)
         outer.setContentsMargins(24, 0, 24, 16)
         # The column is centred once the window is wider than it.
@@ -219,6 +226,7 @@ class Composer(QWidget):
         strip.discarded.connect(self._discard)
         strip.retried.connect(self._retry)
         strip.edit_missed.connect(self.set_draft)
+        self._ended.left.connect(self._leave)
 
     # -- the session ----------------------------------------------------------------------
 
@@ -278,13 +286,9 @@ class Composer(QWidget):
         if self._info is not None and not self._info.model:
             self.model_picker_requested.emit()
             return None
+        now, note_id = time.time(), new_note_id()
         note = Note(
-            new_note_id(),
-            text,
-            delivery=delivery,
-            attachments=parts,
-            created_at=time.time(),
-            skills=skills,
+            note_id, text, delivery=delivery, attachments=parts, created_at=now, skills=skills
         )
         self._draft.remember(note)
         self._unconfirmed[note.id] = (self._ledger.agent_id, self._draft, note)
@@ -328,7 +332,12 @@ class Composer(QWidget):
 
     def _resend(self, row: NoteRow) -> None:
         self._discard(row)
-        self.submitted.emit(self._again(row))
+        (self.main_requested if self._ledger.is_ended else self.submitted).emit(self._again(row))
+
+    def _leave(self) -> None:
+        """Go to the main agent, with what is typed here."""
+        self._drafts.carry(self._input.text)
+        self.main_requested.emit(None)
 
     def _again(self, row: NoteRow) -> Note:
         # An id is never used again once its note has left the inbox.
@@ -373,24 +382,16 @@ class Composer(QWidget):
             scope=self._ledger.scope,
             others=self._ledger.below,
         )
+        self._ended.stand_for(self._frame, self._ledger)
         self._bar.show_state(state)
         self._input.set_placeholders(self._placeholders(state))
 
     def _placeholders(self, state: SendState) -> tuple[str, ...]:
         """What Enter will do, in words; the longest that fits is shown."""
         if not state.is_running:
-            return (
-                self.tr("Ask for something to be done…   / for skills, @ for files"),
-                self.tr("Ask for something…"),
-            )
-        keys = self._keys()
-        queue, steer = reversed(keys) if state.steers_first else keys
-        words = self.tr("{queue} queues for after this turn, {steer} steers at the next step")
-        brief = self.tr("{queue}: queue · {steer}: steer")
-        return (
-            words.format(queue=queue, steer=steer),
-            brief.format(queue=queue, steer=steer),
-        )
+            return idle_words()
+        queue, steer = reversed(self._keys()) if state.steers_first else self._keys()
+        return running_words(queue, steer)
 
     def _show_numbers(self) -> None:
         limit = self._info.context_limit if self._info else None

@@ -17,6 +17,7 @@ class Drafts:
         self._kept = KeptTexts(paths.data_dir() / "drafts.json", owner)
         self._key = ""
         self._drafts: dict[str, Draft] = {"": Draft()}
+        self._carried = ""
 
     def open(self, session_id: SessionId, agent_id: AgentId, typed: str = "") -> Draft:
         """Return an agent's draft; what is typed is its text from now on.
@@ -29,7 +30,13 @@ class Drafts:
             draft = self._drafts[self._key] = Draft(self._kept.text(self._key))
         if is_first and typed:
             draft.text = f"{draft.text}\n{typed}" if draft.text else typed
+        carried, self._carried = self._carried, ""
+        draft.text = draft.text or carried
         return draft
+
+    def carry(self, text: str) -> None:
+        """Have this be the text of the draft that is opened next, if that one is empty."""
+        self._carried = text
 
     @property
     def first(self) -> Draft:

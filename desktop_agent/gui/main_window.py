@@ -138,6 +138,7 @@ class MainWindow(QMainWindow):
         composer, tell = self.frame.composer, self.flow.tell
         composer.begun.connect(self.flow.get_ready)
         composer.submitted.connect(self.flow.send)
+        composer.main_requested.connect(self.flow.turn_to_main)
         composer.stop_requested.connect(lambda: tell("stop"))
         composer.stop_and_send_requested.connect(lambda note: tell("stop_and_send", note))
         composer.note_edited.connect(lambda note_id, text: tell("edit_note", note_id, text))

@@ -99,6 +99,11 @@ class NoteLedger:
         return self._in_turn
 
     @property
+    def is_ended(self) -> bool:
+        """Whether the agent takes no more notes."""
+        return self.status in ENDED
+
+    @property
     def scope(self) -> str:
         """The name of who would be stopped; empty for a main agent that works alone."""
         return plain(self.name) if self.below or self._is_child else ""

@@ -8,6 +8,7 @@ from PySide6.QtCore import QDateTime, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QBoxLayout, QLineEdit, QWidget
 
+from desktop_agent.core.agents import AgentStatus
 from desktop_agent.gui.note_ledger import NoteRow, RunningTool
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import ElidedLabel, IconButton, IconLabel, restyle
@@ -107,6 +108,39 @@ class NoteLines(QWidget):
             words = self.tr("Waiting – reads it after {tool} and others ({seconds} s)")
         seconds = max(0, round(time.time() - oldest.at)) if oldest.at else 0
         return words.format(tool=oldest.doing, seconds=seconds)
+
+    def state_words(
+        self, note: NoteRow, status: AgentStatus, tools: tuple[RunningTool, ...]
+    ) -> str:
+        """Say where the note stands, in the same words wherever it is shown."""
+        match note.state:
+            case "queued":
+                return self._waiting_words(note, status, tools)
+            case "finished":
+                return self.tr("Not delivered: it finished first")
+            case "stopped":
+                return self.tr("Not delivered: it was stopped")
+            case "failed":
+                words = note.words or self.tr("the model could not be reached")
+                return self.tr("Not delivered: {words}").format(words=words)
+            case _:
+                return self.settled_words()
+
+    def _waiting_words(
+        self, note: NoteRow, status: AgentStatus, tools: tuple[RunningTool, ...]
+    ) -> str:
+        held = {
+            "idle": self.tr("Queued – goes out with your next message"),
+            "paused": self.tr("Queued – reads it when it goes on"),
+            "queued": self.tr("Queued – reads it when it starts"),
+        }
+        if status not in held and note.note.delivery == "turn":
+            return self.tr("Queued – after this turn")
+        waits = {
+            "waiting_approval": self.tr("Waiting – reads it after your decision"),
+            "waiting_answer": self.tr("Waiting – reads it after the answer"),
+        }
+        return held.get(status) or waits.get(status) or self.tool_words(tools)
 
     def edit_in(self, place: QBoxLayout) -> None:
         """Have the editor stand at the beginning of this layout, in place of the words."""

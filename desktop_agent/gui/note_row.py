@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from desktop_agent.core.agents import AgentStatus
+from desktop_agent.core.agents import ENDED, AgentStatus
 from desktop_agent.gui.note_ledger import NoteRow, RunningTool
 from desktop_agent.gui.note_lines import NoteLines
 from desktop_agent.gui.plain_tips import plain_tip
@@ -64,8 +64,8 @@ class NoteRowView(NoteLines):
     ) -> None:
         """Show the note's present state."""
         self._row = note
-        state = self._state_text(status, tools)
-        shown = (note, status == "idle", status == "stopping", state, cuts)
+        state = self.state_words(note, status, tools)
+        shown = (note, status, state, cuts)
         if shown != self._shown:
             self._shown = shown
             self.show_note(note, self._words(), state)
@@ -85,9 +85,15 @@ class NoteRowView(NoteLines):
         return " · ".join(filter(None, (words, ", ".join(note.skills), extra)))
 
     def _show_buttons(self, status: AgentStatus, cuts: str) -> None:
-        row, is_back = self._row, self._row.state in ("finished", "stopped")
-        is_failed = row.state == "failed"
+        row, is_over = self._row, status in ENDED
+        is_failed = row.state == "failed" and not is_over
+        is_back = row.state in ("finished", "stopped") or (row.state == "failed" and is_over)
         self._resend.setVisible(is_back)
+        task, message = self.tr("Send as new task"), self.tr("Send as new message")
+        self._resend.set_text(task if is_over else message)
+        self._resend.setToolTip(
+            self.tr("Sends the words to Main as a new message") if is_over else ""
+        )
         rests = row.can_change and status == "idle"
         self._retry.setVisible(is_failed or rests)
         self._retry.set_text(self.tr("Send now") if rests else self.tr("Retry"))
@@ -98,29 +104,3 @@ class NoteRowView(NoteLines):
             words = self.tr("Stop and send this now: cuts {what}").format(what=cuts)
         self._interrupt.setAccessibleName(words)
         self._interrupt.setToolTip(plain_tip(words))
-
-    def _state_text(self, status: AgentStatus, tools: tuple[RunningTool, ...]) -> str:
-        row = self._row
-        match row.state:
-            case "queued":
-                return self._waiting_text(status, tools)
-            case "finished":
-                return self.tr("Returned – the agent finished first")
-            case "stopped":
-                return self.tr("Returned – you stopped the agent")
-            case "failed":
-                words = row.words or self.tr("the model could not be reached")
-                return self.tr("Failed – {words}").format(words=words)
-            case _:
-                return self.settled_words()
-
-    def _waiting_text(self, status: AgentStatus, tools: tuple[RunningTool, ...]) -> str:
-        if status == "idle":
-            return self.tr("Queued – goes out with your next message")
-        if self._row.note.delivery == "turn":
-            return self.tr("Queued – after this turn")
-        if status == "waiting_approval":
-            return self.tr("Waiting – reads it after your decision")
-        if status == "waiting_answer":
-            return self.tr("Waiting – reads it after your answer")
-        return self.tool_words(tools)

@@ -184,6 +184,15 @@ class SessionFlow(QObject):
             self._wanted_agent = AgentId(agent_id)
             self._bridge.post("open_agent", self._wanted_agent)
 
+    def turn_to_main(self, note: Note | None = None) -> None:
+        """Send the session's main agent a note, or else show it to be written to."""
+        if self.info is None:
+            return
+        if note is None:
+            self.show_agent(self.info.main_agent)
+        else:
+            self._bridge.post("send", self.info.main_agent, note)
+
     def leave(self, session_id: str) -> None:
         """Show something else than a session that is about to be deleted."""
         self._leaving.add(SessionId(session_id))

@@ -176,6 +176,9 @@ class SideFlow(QObject):
         agents.steered.connect(lambda agent_id, note: post("send", agent_id, note))
         agents.note_edited.connect(lambda a, note_id, text: post("edit_note", a, note_id, text))
         agents.note_withdrawn.connect(lambda a, note_id: post("withdraw_note", a, note_id))
+        # The list over the message box is to know that it is settled.
+        for settled in (agents.strip.note_resent, agents.strip.note_discarded):
+            settled.connect(lambda a, note_id: post("withdraw_note", a, note_id))
         agents.answered.connect(lambda question_id, text: post("answer", question_id, text))
         agents.decided.connect(lambda request_id, decision: post("decide", request_id, decision))
         agents.paused.connect(lambda agent_id: post("pause", agent_id))

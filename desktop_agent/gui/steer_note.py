@@ -24,39 +24,10 @@ class SteerNoteView(NoteLines):
         """Show the note's present state."""
         self._row = note
         words = " ".join(note.note.text.split())
-        self.show_note(note, words, self._state_text(note, status, tools))
+        self.show_note(note, words, self.state_words(note, status, tools))
         is_back = note.state in ("finished", "stopped", "failed")
         self._resend.setVisible(is_back)
         self._discard.setVisible(is_back)
-
-    def _state_text(
-        self, note: NoteRow, status: AgentStatus, tools: tuple[RunningTool, ...]
-    ) -> str:
-        match note.state:
-            case "queued":
-                return self._waiting_text(status, tools)
-            case "finished":
-                return self.tr("Not delivered: it finished first")
-            case "stopped":
-                return self.tr("Not delivered: it was stopped")
-            case "failed":
-                words = note.words or self.tr("the model could not be reached")
-                return self.tr("Not delivered: {words}").format(words=words)
-            case _:
-                return self.settled_words()
-
-    def _waiting_text(self, status: AgentStatus, tools: tuple[RunningTool, ...]) -> str:
-        match status:
-            case "paused":
-                return self.tr("Queued – reads it when it goes on")
-            case "queued":
-                return self.tr("Queued – reads it when it starts")
-            case "waiting_approval":
-                return self.tr("Waiting – reads it after your decision")
-            case "waiting_answer":
-                return self.tr("Waiting – reads it after the answer")
-            case _:
-                return self.tool_words(tools)
 
     def _build(self) -> None:
         theme = self._theme

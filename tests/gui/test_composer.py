@@ -533,3 +533,25 @@ def test_every_control_can_be_reached_with_tab(qtbot, running):
         reached.add(focused.objectName())
     wanted = {"attachButton", "mentionButton", "modelButton", "modeButton", "firstButton"}
     assert wanted | {"secondButton", "moreButton", "composerText"} <= reached
+
+
+def test_an_ended_subagent_invites_no_message_and_leads_to_main_with_what_was_typed(
+    qtbot, composer
+):
+    alpha = AgentInfo("sa_1", "se_1", "Alpha", status="running", parent_id=AGENT)
+    base = opened(agent="sa_1")
+    composer.apply(SessionOpened(base.info, (alpha,)))
+    composer.set_text("half a thought")
+    ended = AgentInfo("sa_1", "se_1", "Alpha", status="stopped", parent_id=AGENT)
+    composer.apply(AgentsChanged("se_1", (ended,)))
+    bar = composer.findChild(QWidget, "endedBar")
+    assert bar.isVisible()
+    assert bar.words.text().startswith("Alpha has ended.")
+    assert not box(composer).isVisible()
+    with qtbot.waitSignal(composer.main_requested) as hit:
+        composer.findChild(QAbstractButton, "writeToMain").click()
+    assert hit.args == [None]
+    composer.apply(opened())
+    assert box(composer).isVisible()
+    assert not bar.isVisible()
+    assert composer.draft() == "half a thought"

@@ -86,7 +86,7 @@ def test_a_steer_says_when_it_waits_for_the_person(composer):
     status(composer, "waiting_approval")
     assert state(composer) == "Waiting – reads it after your decision"
     status(composer, "waiting_answer")
-    assert state(composer) == "Waiting – reads it after your answer"
+    assert state(composer) == "Waiting – reads it after the answer"
 
 
 def test_delivered_tells_step_and_time_and_then_folds_away(qtbot, composer, monkeypatch):
@@ -108,7 +108,7 @@ def test_a_note_that_came_too_late_can_be_sent_as_a_new_message(qtbot, composer)
     note = put(composer, attachments=(TextPart("file"),))
     composer.apply(NoteReturned(AGENT, "no_1", "finished"))
     composer.apply(TurnEnded(AGENT, "finished"))
-    assert state(composer) == "Returned – the agent finished first"
+    assert state(composer) == "Not delivered: it finished first"
     with qtbot.waitSignal(composer.submitted) as hit:
         button(composer, "noteResend").click()
     again = hit.args[0]
@@ -120,7 +120,7 @@ def test_a_note_that_came_too_late_can_be_sent_as_a_new_message(qtbot, composer)
 def test_a_note_that_came_back_can_be_discarded(qtbot, composer):
     put(composer)
     composer.apply(NoteReturned(AGENT, "no_1", "stopped"))
-    assert state(composer) == "Returned – you stopped the agent"
+    assert state(composer) == "Not delivered: it was stopped"
     with qtbot.assertNotEmitted(composer.submitted):
         button(composer, "noteDiscard").click()
     assert rows(composer) == []
@@ -130,7 +130,7 @@ def test_a_failed_note_shows_the_providers_words_and_retries_with_the_same_id(qt
     note = put(composer)
     composer.apply(NoteReturned(AGENT, "no_1", "failed"))
     composer.apply(TurnEnded(AGENT, "error", fault=Fault("auth", "Incorrect API key.")))
-    assert state(composer) == "Failed – Incorrect API key."
+    assert state(composer) == "Not delivered: Incorrect API key."
     with qtbot.waitSignal(composer.submitted) as hit:
         button(composer, "noteRetry").click()
     assert hit.args[0] == note
@@ -240,3 +240,36 @@ def test_the_seconds_are_counted_only_while_a_tool_runs_and_a_note_waits(compose
     assert clock.isActive()
     composer.apply(TurnEnded(AGENT, "cancelled"))
     assert not clock.isActive()
+
+
+def test_what_a_stopped_subagent_did_not_read_goes_to_main_and_not_to_it_again(qtbot, composer):
+    note = put(composer)
+    composer.apply(NoteReturned(AGENT, "no_1", "stopped"))
+    ended = AgentInfo(AGENT, "se_1", "Alpha", status="stopped", parent_id="ag_0")
+    composer.apply(AgentsChanged("se_1", (ended,)))
+    assert state(composer) == "Not delivered: it was stopped"
+    resend = button(composer, "noteResend")
+    assert resend.text() == "Send as new task"
+    with (
+        qtbot.waitSignal(composer.main_requested) as hit,
+        qtbot.waitSignal(composer.note_withdrawn),
+        qtbot.assertNotEmitted(composer.submitted),
+    ):
+        resend.click()
+    assert hit.args[0].text == note.text
+    assert rows(composer) == []
+
+
+def test_a_note_sent_on_from_the_card_is_not_offered_again_over_the_message_box(composer):
+    put(composer)
+    composer.apply(NoteReturned(AGENT, "no_1", "stopped"))
+    assert len(rows(composer)) == 1
+    composer.apply(NoteReturned(AGENT, "no_1", "withdrawn"))
+    assert rows(composer) == []
+
+
+def test_a_note_to_a_paused_agent_says_that_it_waits_for_it_to_go_on(composer):
+    put(composer)
+    paused = AgentInfo(AGENT, "se_1", "Alpha", status="paused", parent_id="ag_0")
+    composer.apply(AgentsChanged("se_1", (paused,)))
+    assert state(composer) == "Queued – reads it when it goes on"

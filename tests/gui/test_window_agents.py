@@ -353,3 +353,31 @@ def test_one_running_command_is_stopped_and_its_agent_goes_on(
     assert "Stopped by the user" in team.requests["main"][1].results[-1]
     pid = int((project / "pid").read_text())
     qtbot.waitUntil(lambda: not Path(f"/proc/{pid}").exists(), timeout=WAIT)
+
+
+def test_a_stopped_subagent_takes_no_message_and_its_lost_note_goes_to_main_once(
+    window, team, heard, qtbot
+):
+    team.scripts["main"] = [spawns("alpha"), Calls(("wait", {})), Say("All done.")]
+    ask = Calls(("ask_parent", {"question": "Which currency?"}))
+    team.scripts["alpha"] = [ask, Say("alpha is done")]
+    write(qtbot, window, "Go")
+    alpha = wait_agent(qtbot, window, "alpha", "waiting_answer")
+    panel, composer = panel_of(window), window.frame.composer
+    panel.opened.emit(alpha.id)
+    qtbot.waitUntil(lambda: window.flow.agent == alpha.id, timeout=WAIT)
+    panel.select(alpha.id)
+    panel.steered.emit(alpha.id, Note(new_note_id(), "use euros", kind="steer"))
+    qtbot.waitUntil(lambda: len(composer._ledger.rows) == 1, timeout=WAIT)
+    panel.stopped.emit(alpha.id)
+    wait_agent(qtbot, window, "alpha", "stopped")
+    qtbot.waitUntil(lambda: shown_button(window, "steerNoteResend") is not None, timeout=WAIT)
+    assert shown_button(window, "continueTurn") is None
+    assert shown_button(window, "noteResend").text() == "Send as new task"
+    click(qtbot, window, "steerNoteResend")
+    qtbot.waitUntil(lambda: composer._ledger.rows == (), timeout=WAIT)
+    assert shown_button(window, "noteResend") is None
+    click(qtbot, window, "writeToMain")
+    qtbot.waitUntil(lambda: window.flow.is_at_main, timeout=WAIT)
+    wait_idle(qtbot, window)
+    assert sum("use euros" in t for t in team.requests["main"][-1].user_texts) == 1

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from desktop_agent.core.agents import ENDED, AgentInfo, AgentStatus
+from desktop_agent.core.agents import ENDED, AgentInfo
 from desktop_agent.core.events import (
     AgentsChanged,
     ApprovalRequested,
@@ -72,7 +72,7 @@ class Transcript:
         self.agent_id = agent_id
         self.agent_names: dict[AgentId, str] = {}
         self._agents: tuple[AgentInfo, ...] = ()
-        self._status: AgentStatus = "idle"
+        self._status: str = "idle"
         self._clear()
         self._folds: dict[type, Callable[[Any], Iterable[str]]] = {
             TurnStarted: self._on_turn_started,
