@@ -117,8 +117,7 @@ class AgentRowMaker:
                 children[info.parent_id] = children.get(info.parent_id, 0) + 1
         self._made = {
             info.id: self._make(info, is_held(info, held), children.get(info.id, 0), now)
-            for info in agents
-            if info.parent_id is not None
+            for info in latest_first([one for one in agents if one.parent_id is not None])
         }
         return tuple(made.row for made in self._made.values())
 
@@ -184,6 +183,22 @@ class AgentRowMaker:
         elif info.status == "paused":  # the time stands still; after a restart, since it was heard
             end = info.paused_at or info.active_at or now
         return duration(max(0.0, end - info.started_at - info.paused), self._words)
+
+
+def latest_first(agents: Sequence[AgentInfo]) -> list[AgentInfo]:
+    """Return those who worked at the same time together, the latest of such groups first.
+
+    Who lives is always in the first group, and one that ends does not move by that.
+    """
+    group: dict[AgentId, int] = {}
+    number, ends = 0, float("-inf")
+    for info in sorted(agents, key=lambda one: one.started_at):
+        if info.started_at > ends:
+            number -= 1
+        group[info.id] = number
+        end = max(info.started_at, info.ended_at) if info.is_ended else float("inf")
+        ends = max(ends, end)
+    return sorted(agents, key=lambda one: group[one.id])
 
 
 def is_held(info: AgentInfo, held: Collection[AgentId]) -> bool:

@@ -56,6 +56,7 @@ class AgentTree(QWidget):
         self._height = 0
         self._is_showing = False
         self._marked = AgentId("")
+        self._newest = AgentId("")
         self._maker = AgentRowMaker(agent_words())
         self.setObjectName("agentSection")
         self.setAccessibleName(self.tr("Subagents"))
@@ -65,6 +66,9 @@ class AgentTree(QWidget):
         self._soon.setSingleShot(True)
         self._soon.setInterval(_COALESCE_MS)
         self._soon.timeout.connect(self._on_soon)
+        self._reveal = QTimer(self)
+        self._reveal.setSingleShot(True)
+        self._reveal.timeout.connect(self._show_newest_now)
         self._is_stale = False
         self._clock = QTimer(self)
         self._clock.setInterval(_SECOND_MS)
@@ -127,10 +131,25 @@ class AgentTree(QWidget):
         self.model.set_rows(shown)
         self._keep_marked()
         self._is_showing = False
+        self._show_newest()
         self._none.setVisible(bool(text) and not shown)
         self._none.setText(self.tr("No subagent matches “{text}”").format(text=text))
         self.view.actions_of_row.set_row(self.current)
         self._fit()
+
+    def _show_newest(self) -> None:
+        """Bring who started last into view once it has its place, unless the mouse is there."""
+        newest = max(self._rows, key=lambda one: one.info.started_at, default=None)
+        if newest is None or newest.key == self._newest:
+            return
+        was_known, self._newest = bool(self._newest), newest.key
+        if was_known and not newest.info.is_ended:
+            self._reveal.start()
+
+    def _show_newest_now(self) -> None:
+        index = self.model.index_of(self._newest)
+        if index.isValid() and not self.view.underMouse():
+            self.view.scrollTo(index)
 
     def _keep_marked(self) -> None:
         """Mark the same agent as before, or none: never another, which a note would reach."""

@@ -36,8 +36,8 @@ from desktop_agent.core.usage import Usage
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.agent_panel import AgentPanel
 from desktop_agent.gui.agent_rows import AgentRowMaker, matching, plain, short_count
-from desktop_agent.gui.agent_words import agent_words
 from desktop_agent.gui.agent_view import AgentTreeView
+from desktop_agent.gui.agent_words import agent_words
 from desktop_agent.gui.breadcrumb import Breadcrumb
 from desktop_agent.gui.models.snapshot_list import ROW_ROLE
 from desktop_agent.gui.theme import Theme
@@ -215,6 +215,26 @@ def test_a_subagent_of_a_subagent_stands_below_it_and_is_open(panel) -> None:
     above = panel.tree.model.index_of(ONE)
     assert panel.tree.model.index_of(DEEP).parent() == above
     assert panel.tree.view.isExpanded(above)
+
+
+def test_those_of_earlier_turns_stand_below_and_the_newest_is_in_view(panel, qtbot) -> None:
+    panel.apply(opened())
+    times = ({"started_at": 100.0, "ended_at": 140.0}, {"started_at": 200.0, "ended_at": 240.0})
+    first, second = AgentId("sa_old1"), AgentId("sa_old2")
+    past = [
+        agent(agent_id, "tester", "completed", **at)
+        for agent_id, at in zip((first, second), times, strict=True)
+    ]
+    ended = agent(ONE, "tester", "completed", started_at=500.0, ended_at=900.0)
+    live = agent(TWO, "explorer", started_at=600.0)
+    show(panel, *past, ended, live)
+    keys = [one.key for one in panel.tree.model.rows()]
+    assert keys == [ONE, TWO, second, first]
+    panel.resize(348, 300)
+    crowd = [agent(AgentId(f"sa_new{n}"), "writer", started_at=700.0 + n) for n in range(30)]
+    show(panel, *past, ended, live, *crowd)
+    view, newest = panel.tree.view, panel.tree.model.index_of(AgentId("sa_new29"))
+    qtbot.waitUntil(lambda: view.viewport().rect().contains(view.visualRect(newest)))
 
 
 def test_the_marked_agent_stays_marked_while_others_come(panel) -> None:
