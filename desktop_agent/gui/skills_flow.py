@@ -55,6 +55,7 @@ class SkillsFlow(QObject):
         self._before: QWidget | None = None
         self._added: tuple[str, ...] = ()
         self._is_getting_ready = False
+        self._place = ("", "")
         # What went well need not be put away by hand.
         self._news = QTimer(self)
         self._news.setSingleShot(True)
@@ -67,8 +68,8 @@ class SkillsFlow(QObject):
     def _connect(self) -> None:
         sidebar = self._frame.sidebar
         self._bridge.received.connect(self._on_received)
-        self._flow.shown.connect(lambda _: self._show_folder())
-        self._flow.workspace_changed.connect(lambda _: self._show_folder())
+        self._flow.shown.connect(lambda _: self._on_place())
+        self._flow.workspace_changed.connect(lambda _: self._on_place())
         self._flow.setup_needed.connect(self._watch_without_session)
         self._frame.stack.currentChanged.connect(lambda _: self._on_page_changed())
         self._frame.notices.acted.connect(self._act)
@@ -103,6 +104,16 @@ class SkillsFlow(QObject):
             self._known[event.root] = event
         if any(event.root == self.root for event in changed):
             self._show()
+
+    def _on_place(self) -> None:
+        """What was said belongs to the session and the folder in which it was."""
+        info = self._flow.info
+        place = (info.id if info is not None else "", self.root)
+        if place != self._place:
+            self._place = place
+            self._say("")
+            self.trust.forget_told()
+        self._show_folder()
 
     def _watch_without_session(self) -> None:
         self._bridge.post("watch_skills", self.root)
@@ -144,7 +155,6 @@ class SkillsFlow(QObject):
         page.enter()
         if directory:
             page.choose(directory)
-            page.list.setFocus()
 
     def leave(self) -> None:
         """Go back to the conversation."""
@@ -256,6 +266,7 @@ class SkillsFlow(QObject):
         text = words.format(n=len(names), names=", ".join(names))
         use = self.tr("Use in chat")
         self._frame.notices.put("skills", Notice(text, "info", _USE, use))
+        self._news.start()
 
     def _act(self, action: str) -> None:
         if action == _USE:

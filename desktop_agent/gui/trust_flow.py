@@ -6,14 +6,19 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from desktop_agent.core.skills import FolderTrust, Skill, SkillDetail, SkillFile
 from desktop_agent.gui.bridge import Bridge
+from desktop_agent.gui.notices import Notice
 from desktop_agent.gui.queries import Queries
 from desktop_agent.gui.theme import Theme
-from desktop_agent.gui.trust_words import is_asking
+from desktop_agent.gui.transcript.characters import with_marks
+from desktop_agent.gui.trust_words import folder_name, is_asking
 from desktop_agent.gui.window_frame import WindowFrame
+
+_TOLD = "trust"
+_TOLD_MS = 10_000
 
 
 class TrustFlow(QObject):
@@ -32,6 +37,12 @@ class TrustFlow(QObject):
         self._banner: Any = None
         self._sheet: Any = None
         self.trust = FolderTrust("")
+        # The folder of which the person has just said that it is trusted.
+        self._awaited = ""
+        self._told = QTimer(self)
+        self._told.setSingleShot(True)
+        self._told.setInterval(_TOLD_MS)
+        self._told.timeout.connect(self.forget_told)
 
     def set_root(self, root: str) -> None:
         """Follow the window to another folder; what was open of the last one closes."""
@@ -53,11 +64,29 @@ class TrustFlow(QObject):
             self._banner.setVisible(is_asking(trust))
         if self._sheet is not None:
             self._feed()
+        self._tell(trust)
         self.changed.emit(trust)
 
     def decide(self, decision: str) -> None:
         """Trust the folder, ignore what it brings, or forget what was said."""
+        self._awaited = self._root if decision == "trust" else ""
         self._bridge.post("trust_folder", self._root, decision)
+        self.forget_told()
+
+    def forget_told(self) -> None:
+        """Take the word about the last decision back."""
+        self._told.stop()
+        self._frame.notices.remove(_TOLD)
+
+    def _tell(self, trust: FolderTrust) -> None:
+        """Say once that the folder is trusted now, and where that is undone."""
+        if not trust.is_trusted or trust.root != self._awaited:
+            return
+        self._awaited = ""
+        words = self.tr("{folder} is trusted. You can take it back in the folder list.")
+        name = with_marks(folder_name(trust.root))
+        self._frame.notices.put(_TOLD, Notice(words.format(folder=name), "info"))
+        self._told.start()
 
     def look(self) -> None:
         """Show what would be read, or is; where there is nothing, say so."""
@@ -94,6 +123,8 @@ class TrustFlow(QObject):
         self._banner = TrustBanner(self._theme, self._frame.center)
         self._banner.look_requested.connect(self.look)
         self._banner.decided.connect(self.decide)
+        # The button that was pressed goes away, once the engine knows.
+        self._banner.decided.connect(lambda _: self._frame.composer.focus_text())
         self._frame.add_bar(self._banner)
 
     def _on_closed(self) -> None:

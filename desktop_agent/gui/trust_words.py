@@ -27,7 +27,8 @@ def banner_words(trust: FolderTrust) -> str:
             return words.format(what=trust.changed[0])
         words = translate("Trust", "{n} things changed since you trusted this folder.")
         return words.format(n=len(trust.changed))
-    return translate("Trust", "This folder brings {what}.").format(what=joined(trust.brings))
+    words = translate("Trust", "This folder brings {what}. The agent follows them if you trust it.")
+    return words.format(what=joined(trust.brings))
 
 
 def state_words(trust: FolderTrust) -> str:

@@ -193,6 +193,42 @@ def test_nothing_of_an_untrusted_folder_reaches_a_request_before_the_person_trus
     assert "custard" not in third
 
 
+@pytest.mark.parametrize("moves", [False, True])
+def test_the_word_that_a_skill_was_added_goes_by_itself_or_with_another_folder(
+    start, tmp_path, qtbot, moves
+):
+    window = start()
+    notice = named(window, "noticeText")
+    window.skills._on_installed(("letters",))
+    assert notice.isVisible()
+    if moves:
+        window.flow.open_folder(str(tmp_path))
+    else:
+        assert window.skills._news.isActive()
+        window.skills._news.timeout.emit()
+    qtbot.waitUntil(lambda: not notice.isVisible(), timeout=WAIT)
+
+
+@pytest.mark.parametrize("name", ["trustFolder", "ignoreFolder"])
+def test_what_is_typed_after_the_banner_was_answered_goes_to_the_message_box(
+    start, project, qtbot, name
+):
+    (project / "AGENTS.md").write_text("Speak of marmalade.")
+    window = start()
+    banner = named(window, "trustBanner")
+    qtbot.waitUntil(banner.isVisible, timeout=WAIT)
+    named(window, name).setFocus()
+    qtbot.keyClick(named(window, name), Qt.Key.Key_Space)
+    qtbot.waitUntil(lambda: not banner.isVisible(), timeout=WAIT)
+    assert window.frame.composer.isAncestorOf(QApplication.focusWidget())
+
+
+def test_a_skill_opened_from_the_sidebar_puts_the_focus_into_the_filter(start, qtbot):
+    window = start()
+    window.skills.open(window.skills.skills[0].directory)
+    assert QApplication.focusWidget() is named(window, "filterSkills")
+
+
 def test_ignoring_a_folder_can_be_taken_back_in_the_folder_picker(start, project, qtbot):
     (project / "AGENTS.md").write_text("Speak of marmalade.")
     window = start()
@@ -285,6 +321,9 @@ def test_trust_is_given_to_the_folder_that_is_shown_and_to_no_other(
     qtbot.waitUntil(lambda: skill_of(window, "other-ways") is not None, timeout=WAIT)
     press(qtbot, window, "trustFolder")
     qtbot.waitUntil(lambda: skill_of(window, "other-ways").is_trusted, timeout=WAIT)
+    notice = named(window, "noticeText")
+    qtbot.waitUntil(notice.isVisible, timeout=WAIT)
+    assert notice.text() == "other is trusted. You can take it back in the folder list."
     window.flow.open_folder(str(project))
     qtbot.waitUntil(lambda: window.skills.root == str(project), timeout=WAIT)
     qtbot.waitUntil(banner.isVisible, timeout=WAIT)

@@ -10,6 +10,7 @@ from desktop_agent.gui.trust_sheet import BroughtItem, TrustSheet
 from desktop_agent.gui.trust_words import banner_words, is_asking, joined, state_words
 from tests.gui.skill_samples import detail, trust, untrusted
 
+BROUGHT = "This folder brings 2 skills and AGENTS.md. The agent follows them if you trust it."
 DEPLOY = untrusted("deploy", scripts=("3 shell",))
 
 
@@ -43,7 +44,7 @@ def test_the_banner_asks_only_while_there_is_something_to_decide(qapp):
 
 
 def test_the_banner_says_what_the_folder_brings_and_what_changed(qapp):
-    assert banner_words(trust()) == "This folder brings 2 skills and AGENTS.md."
+    assert banner_words(trust()) == BROUGHT
     one = banner_words(trust(is_trusted=True, changed=("AGENTS.md",)))
     assert one == "AGENTS.md changed since you trusted this folder."
     two = banner_words(trust(is_trusted=True, changed=("AGENTS.md", ".agents/skills/a")))
@@ -56,7 +57,7 @@ def test_each_button_of_the_banner_does_what_it_says(qtbot, theme):
     qtbot.addWidget(banner)
     banner.show_trust(trust())
     banner.show()
-    assert banner.accessibleName() == "This folder brings 2 skills and AGENTS.md."
+    assert banner.accessibleName() == BROUGHT
     with qtbot.waitSignal(banner.look_requested):
         qtbot.mouseClick(named(banner, "trustLook"), Qt.MouseButton.LeftButton)
     for name, decision in (("trustFolder", "trust"), ("ignoreFolder", "ignore")):
