@@ -206,6 +206,8 @@ class SideFlow(QObject):
         """Go to what waits longest: here, or else in the list of the whole tree."""
         if not self._show_card() and self._panel is not None and self._panel.agents.asks.count:
             self._show(is_wanted=True)
+            if not self._panel.isVisible():
+                self._frame.toggle_side()  # it is a drawer here
             self._panel.agents.asks.focus_oldest()
 
     def _show_card(self) -> bool:

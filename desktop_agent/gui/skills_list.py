@@ -19,7 +19,7 @@ class SkillList(QListView):
     """`pointed(Skill | None)` is the one shown in detail; `opened` comes on a click or Enter.
 
     The wishes: `switched(Skill, is_on, only_here)`, `used(Skill)`, `folder_opened(Skill)`,
-    `update_requested(Skill)`, `remove_requested(Skill)`.
+    `update_requested(Skill)`, `remove_requested(Skill)`. `typed(str)` is for the filter.
     """
 
     pointed = Signal(object)
@@ -29,6 +29,7 @@ class SkillList(QListView):
     folder_opened = Signal(object)
     update_requested = Signal(object)
     remove_requested = Signal(object)
+    typed = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -79,7 +80,9 @@ class SkillList(QListView):
         """Enter shows, Ctrl+Enter uses, Delete removes; Space switches (the delegate's)."""
         skill = self.current
         is_enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
-        if skill is None:
+        if letters := _letters(event):
+            self.typed.emit(letters)
+        elif skill is None:
             super().keyPressEvent(event)
         elif is_enter and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             if skill.is_usable:
@@ -145,6 +148,14 @@ class _Switch:
 
     def __call__(self) -> None:
         self._view.switched.emit(self._skill, not self._skill.is_enabled, self._only_here)
+
+
+def _letters(event: QKeyEvent) -> str:
+    """Return what the key writes; nothing for a Space, which switches."""
+    commands = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
+    is_command = event.modifiers() & (commands | Qt.KeyboardModifier.MetaModifier)
+    text = event.text()
+    return text if text.strip() and text.isprintable() and not is_command else ""
 
 
 def can_remove(skill: Skill) -> bool:

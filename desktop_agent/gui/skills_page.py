@@ -86,6 +86,8 @@ class SkillsPage(QWidget):
         if self.list.choose(directory):
             self._shows_detail = True
             self._place()
+            if self.is_narrow:
+                self.detail.focus_first()
 
     def enter(self) -> None:
         """Take the focus; what is shown in detail is read anew."""
@@ -198,6 +200,7 @@ class SkillsPage(QWidget):
         self._close.clicked.connect(self.left)
         self.list.pointed.connect(self._on_pointed)
         self.list.opened.connect(self._on_opened)
+        self.list.typed.connect(self._on_typed)
         self.detail.left.connect(self._leave_detail)
         self._theme.changed.connect(self._place)
 
@@ -228,6 +231,11 @@ class SkillsPage(QWidget):
         self._place()
         if self.is_narrow:
             self.detail.focus_first()
+
+    def _on_typed(self, letters: str) -> None:
+        """What is typed in the list is looked for: a Space after it is no switch."""
+        self.search.setFocus(Qt.FocusReason.OtherFocusReason)
+        self.search.insert(letters)
 
     def _leave_detail(self) -> None:
         self._shows_detail = False

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_agent.gui.composer import Composer
+from desktop_agent.gui.focus_net import FocusNet
 from desktop_agent.gui.header import FindBar, Header
 from desktop_agent.gui.mirroring import placed
 from desktop_agent.gui.notices import ApprovalStrip, NoticeBar
@@ -56,6 +57,7 @@ class WindowFrame(QWidget):
         self.stack.setObjectName("pages")
         self.approvals = ApprovalStrip(theme, self.center)
         self.composer = Composer(theme, self.center)
+        self._net = FocusNet(self.center, self.stack, self.composer)
         self._bottom = self._make_bottom()
         self._column = column = QVBoxLayout(self.center)
         column.setContentsMargins(0, 0, 0, 0)

@@ -10,7 +10,7 @@ from desktop_agent.gui.regions import focus_neighbour
 def connect_keys(window: Any) -> None:
     """Connect the actions of a MainWindow; called once, by itself."""
     keys, frame, popups = window.commands, window.frame, window.popups
-    for leaving in (keys.new, keys.find, keys.composer):
+    for leaving in (keys.new, keys.find, keys.composer, keys.approval):
         # Before what they do: that is about the conversation.
         leaving.triggered.connect(window.skills.leave)
     keys.new.triggered.connect(window.begin_session)

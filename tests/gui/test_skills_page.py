@@ -4,7 +4,14 @@ import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent, QGuiApplication
-from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QListView, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QLabel,
+    QLineEdit,
+    QListView,
+    QWidget,
+)
 
 from desktop_agent.core.skills import SkillFile
 from desktop_agent.gui.models.snapshot_list import ROW_ROLE
@@ -112,6 +119,18 @@ def test_space_switches_delete_removes_and_enter_uses_by_keys_alone(page, qtbot)
         qtbot.keyClick(page.list, Qt.Key.Key_Delete)
     with qtbot.waitSignal(page.list.used):
         qtbot.keyClick(page.list, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+
+
+def test_a_word_typed_in_the_list_is_looked_for_and_its_space_switches_nothing(page, qtbot):
+    page.list.choose(INVOICE.directory)
+    page.list.setFocus()
+    switched = []
+    page.list.switched.connect(lambda *wish: switched.append(wish))
+    for letter in "new invoice":
+        qtbot.keyClicks(QApplication.focusWidget(), letter)
+    assert switched == []
+    assert page.search.text() == "new invoice"
+    assert page.search.hasFocus()
 
 
 def test_what_other_apps_bring_can_neither_be_removed_nor_updated(page, qtbot):

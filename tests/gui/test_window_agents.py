@@ -135,6 +135,34 @@ def test_a_subagents_transcript_opens_and_the_composer_talks_to_it(window, team,
     assert not window.side._breadcrumb.isVisible()
 
 
+def test_after_the_way_back_from_a_subagent_words_go_to_the_message_box(window, team, heard, qtbot):
+    team.scripts["main"] = [spawns("alpha"), Calls(("wait", {})), Say("All done.")]
+    team.scripts["alpha"] = [Say("alpha is done")]
+    write(qtbot, window, "Go")
+    wait_shown(qtbot, window, "All done.")
+    alpha = agents_of(window)["alpha"]
+    panel_of(window).opened.emit(alpha.id)
+    qtbot.waitUntil(lambda: window.flow.agent == alpha.id, timeout=WAIT)
+    wait_shown(qtbot, window, "alpha is done")
+    window.pages.page(alpha.id).browser.setFocus()
+    qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Escape)
+    qtbot.waitUntil(lambda: window.flow.is_at_main, timeout=WAIT)
+    assert window.frame.composer.isAncestorOf(window.focusWidget())
+
+
+def test_a_question_of_the_agent_is_answered_by_keys_alone(window, team, qtbot):
+    asked = Calls(("ask_user", {"question": "Which colour?", "options": ["red", "blue"]}))
+    team.scripts["main"] = [asked, Say("All done.")]
+    write(qtbot, window, "Go")
+    wait_shown(qtbot, window, "Which colour?")
+    window.commands.approval.trigger()
+    qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Down)
+    qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Return)
+    assert window.frame.composer.isAncestorOf(window.focusWidget())
+    wait_shown(qtbot, window, "All done.")
+    assert "blue" in str(team.requests["main"][1].body)
+
+
 def test_pause_step_and_stop_from_the_panel(window, team, heard, qtbot):
     team.scripts["main"] = [spawns("alpha", "beta"), Calls(("wait", {})), *[Say("Done.")] * 3]
     ask = Calls(("ask_parent", {"question": "?"}))
