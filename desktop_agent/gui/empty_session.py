@@ -8,7 +8,8 @@ from pathlib import PurePath
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
-from desktop_agent.gui.example_prompts import example_prompts, folder_names
+from desktop_agent.core.models import DEMO_MODEL
+from desktop_agent.gui.example_prompts import demo_prompts, example_prompts, folder_names
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import IconLabel, TextLabel
 
@@ -60,9 +61,10 @@ class EmptySession(QWidget):
     prompt_chosen = Signal(str)
     _listed = Signal(str, object)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None, model: str = "") -> None:
         super().__init__(parent)
-        self._folder = ""
+        self._folder, self._model = "", model
+        self._names: tuple[str, ...] = ()
         self.setObjectName("emptySession")
         self._title = TextLabel("", "h1")
         self._title.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -94,6 +96,13 @@ class EmptySession(QWidget):
         self._column = column
         column.hide()
 
+    def set_model(self, model: str) -> None:
+        """Offer the demo model, which is a script, only what it understands."""
+        if model != self._model:
+            self._model = model
+            if not self._column.isHidden():
+                self._show(self._names)
+
     def set_folder(self, folder: str) -> None:
         """Offer prompts for this folder's files; the folder is listed beside the window."""
         self._folder = folder
@@ -114,6 +123,8 @@ class EmptySession(QWidget):
             self._show(names)
 
     def _show(self, names: tuple[str, ...]) -> None:
-        for button, prompt in zip(self._buttons, example_prompts(names), strict=True):
+        self._names = names
+        offers = demo_prompts() if self._model == DEMO_MODEL else example_prompts(names)
+        for button, prompt in zip(self._buttons, offers, strict=True):
             button.set_prompt(prompt)
         self._column.show()

@@ -62,6 +62,11 @@ def example_prompts(names: Iterable[str]) -> tuple[str, str, str]:
     return first, second, third
 
 
+def demo_prompts() -> tuple[str, str, str]:
+    """Return what the demo model, a script, really does; its commands are English."""
+    return "Look around and write an overview.", "List files.", "Ask me something."
+
+
 def first_folder(home: Path) -> Path:
     """Return the new empty folder that first run offers."""
     return home / "desktop_agent" / "first"

@@ -78,7 +78,7 @@ class MainWindow(QMainWindow):
         self.settings_window = SettingsWindow(theme, self, self.queries, self.flow)
         self.popups = Popups(theme, self, self.queries, self.flow, self.settings_window)
         self.first_run = FirstRun(theme, frame.stack, self.queries, self.flow)
-        self._empty = EmptySession(theme, frame.stack)
+        self._empty = EmptySession(theme, frame.stack, settings.model)
         frame.stack.addWidget(self._empty)
         self.tools = PageTools(frame, self.pages, self.flow, self.queries)
         self.side = SideFlow(theme, frame, bridge, self.pages, self.flow, self.queries, self._state)
@@ -279,6 +279,7 @@ class MainWindow(QMainWindow):
         self.frame.composer.set_mode(info.mode)
         if self.flow.is_at_main:
             self.popups.name_model(info.model, info.api_base)
+            self._empty.set_model(info.model)
         title = self.tr("{title} – {folder} – Desktop Agent")
         self.setWindowTitle(title.format(title=info.title, folder=info.workspace.name))
 

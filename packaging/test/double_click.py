@@ -276,8 +276,8 @@ def demo(screen):
         seen.click("Use the demo")
         seen.ask("wait", "Use it")
         seen.click("Use it")
-        # What an empty folder is offered: the first is a small thing to write.
-        steps["prompt"] = seen.ask("shows", "into packing.md")
+        # What the demo model is offered: the first makes it write something.
+        steps["prompt"] = seen.ask("shows", "write an overview")
         seen.click(steps["prompt"])
         seen.click("Send message")
         steps["allowed"] = is_allowed(seen)

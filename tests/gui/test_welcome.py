@@ -9,7 +9,12 @@ from desktop_agent.core.models import KeyInfo, ModelInfo, ServerInfo
 from desktop_agent.core.providers import guess_provider
 from desktop_agent.core.settings import CustomServer
 from desktop_agent.gui.empty_session import EmptySession, PromptButton
-from desktop_agent.gui.example_prompts import example_prompts, first_folder, folder_names
+from desktop_agent.gui.example_prompts import (
+    demo_prompts,
+    example_prompts,
+    first_folder,
+    folder_names,
+)
 from desktop_agent.gui.server_form import tidy_address
 from desktop_agent.gui.welcome import Welcome
 
@@ -327,3 +332,17 @@ def test_an_example_goes_into_the_box_by_a_click(qtbot, theme, tmp_path):
     with qtbot.waitSignal(page.prompt_chosen) as hit:
         qtbot.mouseClick(first, Qt.MouseButton.LeftButton)
     assert hit.args == [first.accessibleName()]
+
+
+def test_the_demo_model_is_offered_only_what_it_does(qtbot, theme, tmp_path):
+    (tmp_path / "sales.csv").write_text("")
+    page = EmptySession(theme)
+    qtbot.addWidget(page)
+    page.set_model("demo")
+    page.set_folder(str(tmp_path))
+    words = lambda: tuple(b.accessibleName() for b in page.findChildren(PromptButton))  # noqa: E731
+    qtbot.waitUntil(lambda: words() == demo_prompts())
+    page.set_model("openai/some-model")
+    assert "sales.csv" in words()[0]
+    page.set_model("demo")
+    assert words() == demo_prompts()

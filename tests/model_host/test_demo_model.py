@@ -26,7 +26,9 @@ from desktop_agent.core.messages import (
     open_calls,
 )
 from desktop_agent.core.requests import Accepted, Answer, Delta, ModelRequest, ToolSpec
+from desktop_agent.gui.example_prompts import demo_prompts
 from desktop_agent.model_host.demo_model import stream
+from desktop_agent.model_host.demo_orders import order_in
 from desktop_agent.model_host.demo_overview import SIGNATURE
 from desktop_agent.model_host.demo_plan import plan
 from desktop_agent.model_host.demo_step import CLOSING, Step
@@ -715,3 +717,7 @@ def test_the_folder_that_comes_with_the_app_makes_a_good_tour(tmp_path: Path) ->
     assert "7 files in 3 folders." in overview_of(folder)
     assert "Lantern Lane Garden" in overview_of(folder)
     assert not open_calls(play.history)
+
+
+def test_what_the_first_screen_offers_it_is_understood() -> None:
+    assert [order_in(prompt).kind for prompt in demo_prompts()] == ["survey", "list", "ask"]
