@@ -6,17 +6,27 @@ from PySide6.QtCore import QObject
 
 from desktop_agent.core.events import Event, NoteDelivered, RetryScheduled, StepEnded, TurnEnded
 from desktop_agent.core.models import DEMO_MODEL
+from desktop_agent.core.settings import Settings
+from desktop_agent.gui.session_flow import SessionFlow
 from desktop_agent.gui.sidebar import Sidebar
 
 
 class Connection(QObject):
     """Follows the session that is shown."""
 
-    def __init__(self, sidebar: Sidebar) -> None:
+    def __init__(self, sidebar: Sidebar, flow: SessionFlow) -> None:
         super().__init__(sidebar)
         self._sidebar = sidebar
         self._provider = ""
+        self._flow = flow
         self._show(self.tr("No model chosen yet"), "circle", "subtle")
+        self._follow_settings(flow.settings)
+        flow.settings_changed.connect(self._follow_settings)
+
+    def _follow_settings(self, settings: Settings) -> None:
+        """Before there is a session, the model is the one that it would get."""
+        if self._flow.info is None:
+            self.set_model(settings.model)
 
     def set_model(self, model: str) -> None:
         """Start anew for a model."""

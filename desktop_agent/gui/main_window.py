@@ -84,7 +84,7 @@ class MainWindow(QMainWindow):
         self.side = SideFlow(theme, frame, bridge, self.pages, self.flow, self.queries, self._state)
         self.skills = SkillsFlow(theme, frame, bridge, self.popups, self.flow, self.queries)
         self.attention = Attention(theme, self)
-        self._connection = Connection(frame.sidebar)
+        self._connection = Connection(frame.sidebar, self.flow)
         self.menuBar().setVisible(self.menuBar().isNativeMenuBar())
         self._begin(settings)
         self._connect()

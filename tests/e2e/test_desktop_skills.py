@@ -161,7 +161,7 @@ def test_nothing_a_folder_brings_reaches_a_request_before_it_is_trusted(
     (folder / "AGENTS.md").write_text("Speak of marmalade.\n")
     with LoopbackProvider("openai", [Say(f"Answer {n}.") for n in range(9)]) as provider:
         me = begin(start_app, folder, provider)
-        me.sees("This folder brings 1 skill and AGENTS.md.")
+        me.sees("This folder brings 1 skill and AGENTS.md. The agent follows them if you trust it.")
         me.say("Hello")
         first = body_of(provider, 1)
         for part in ("letters", "heliotrope", "marmalade"):

@@ -208,6 +208,7 @@ def test_the_demo_and_a_folder_lead_from_the_first_run_to_a_session(open_window,
     page = window.frame.stack.currentWidget()
     page.model_chosen.emit("demo", "")
     assert page.is_choosing_folder
+    assert window.frame.sidebar._state.whole_text() == "Demo model · works offline"
     page.folder_chosen.emit(str(project))
     ready(qtbot, window)
     assert window.frame.composer.isVisible()
