@@ -43,6 +43,7 @@ class RightPanel(QFrame):
         for part in (self.tasks, self.agents):
             part.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
         self.tasks.filled.connect(lambda _: self._show_parts())
+        self.tasks.turned.connect(self._share)
         self.agents.tree.filled.connect(lambda _: self._show_parts())
         self.agents.asks_changed.connect(lambda _: self._soon.start())
         self.agents.tree.shown.connect(self._on_rows)

@@ -31,13 +31,14 @@ class SidePanel(QFrame):
     edited: a TaskEdit the person made.
     jump_requested: the id of the tool call that changed a task last.
     owner_chosen: the name of the agent that works on a task.
-    filled: whether there is anything to show.
+    filled: whether there is anything to show. turned: to the list or the graph.
     """
 
     edited = Signal(object)
     jump_requested = Signal(str)
     owner_chosen = Signal(str)
     filled = Signal(bool)
+    turned = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -144,5 +145,6 @@ class SidePanel(QFrame):
 
     def _show_tab(self, number: int) -> None:
         self._stack.setCurrentIndex(number)
+        self.turned.emit()
         self._show_graph()
         (self.tasks.list if number == 0 else self.graph).setFocus(Qt.FocusReason.TabFocusReason)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from PySide6.QtCore import QPoint, QRect, QSizeF, Qt, QTimer, Signal
+from PySide6.QtCore import QPoint, QRect, QRectF, QSizeF, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QApplication, QGraphicsScene, QGraphicsView, QMenu, QWidget
 
@@ -19,7 +19,8 @@ from desktop_agent.gui.theme import Theme
 
 _SMALLEST, _LARGEST = 0.15, 2.0
 # Below this scale words are hard to read: a part of the graph is shown at the other scale.
-_READABLE, _COMFORTABLE = 0.62, 0.85
+_READABLE, _COMFORTABLE = 0.55, 0.85
+_ROUND = 12.0
 _MANY, _WAIT_MS = 100, 200
 
 
@@ -137,11 +138,24 @@ class TaskGraph(QGraphicsView):
         box = self.scene().sceneRect()
         scale = min(1.0, scale_for(box, self._room()))
         if self._shown == "part" and scale < _READABLE:
-            self._scale_to(_COMFORTABLE)
-            self.centerOn(self._nodes[self._middle()])
+            part = self._part()
+            self._scale_to(max(_READABLE, min(_COMFORTABLE, scale_for(part, self._room()))))
+            self.centerOn(part.center())
         else:
             self._scale_to(scale)
             self.centerOn(box.center())
+
+    def _part(self) -> QRectF:
+        """Return where the work goes on: whole cards, as many neighbours as can be read."""
+        around = (-_ROUND, -_ROUND, _ROUND, _ROUND)
+        number = self._middle()
+        part = self._nodes[number].sceneBoundingRect().adjusted(*around)
+        near = {a if b == number else b for a, b in self._edges if number in (a, b)}
+        for other in sorted(near & self._nodes.keys()):
+            wider = part.united(self._nodes[other].sceneBoundingRect().adjusted(*around))
+            if scale_for(wider, self._room()) >= _READABLE:
+                part = wider
+        return part
 
     def _middle(self) -> int:
         """Return the task that matters most: the selected one, else one that is worked on."""

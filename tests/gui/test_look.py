@@ -200,6 +200,26 @@ def test_the_first_steps_show_all_their_words_at_any_text_size(qtbot, theme, sca
     assert all(title.wordWrap() for title in titles)
 
 
+def test_the_graph_gets_room_and_shows_all_of_a_small_plan_at_once(panel, qtbot):
+    opened = team_with_tasks(5, 2)
+    chain = tuple(
+        replace(one, blocked_by=(one.id - 1,) if one.id > 1 else ())
+        for one in opened.lists[0].tasks
+    )
+    panel.apply(replace(opened, lists=(ListChanged(story.MAIN, 1, chain),)))
+    panel.agents.tree.flush()
+    panel.tasks._graph_button.click()
+    graph = panel.tasks.graph
+    qtbot.waitUntil(lambda: panel.tasks.height() >= 440)
+
+    def shows_all():
+        seen = graph.mapToScene(graph.viewport().rect()).boundingRect()
+        return all(seen.contains(one.sceneBoundingRect()) for one in graph._nodes.values())
+
+    qtbot.waitUntil(shows_all)
+    assert graph.transform().m11() >= 0.55
+
+
 def team_with_tasks(count, active):
     tasks = tuple(
         Task(n, f"Task {n}", status="in_progress" if n == active else "pending")
