@@ -81,6 +81,8 @@ def _window(folder: str, settings: Settings | None = None) -> int:
     except ImportError as error:
         print(f"desktop-agent: a system library is missing: {error}", file=sys.stderr)
         return 1
+    # The demo's subagents work slowly enough that whoever watches can stop or steer them.
+    os.environ.setdefault("DESKTOP_AGENT_DEMO_PACE", "slow")
     # An empty name means no folder was given; a relative one is meant from here.
     place = str(Path(folder).resolve()) if folder else ""
     return run_window(_compose, wanted, place, _start_logging)

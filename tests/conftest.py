@@ -4,6 +4,8 @@ import os
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 os.environ["DESKTOP_AGENT_HOME"] = "/nonexistent/set-per-test"
+# A real window would have the demo model work at a pace for people.
+os.environ["DESKTOP_AGENT_DEMO_PACE"] = "quick"
 
 import asyncio
 from collections.abc import Callable, Coroutine, Generator, Iterator

@@ -14,6 +14,7 @@ from desktop_agent.compose import Backend, compose
 from desktop_agent.core.approvals import AllowOnce, Decision, Deny
 from desktop_agent.core.events import (
     AgentEnded,
+    AgentSpawned,
     ApprovalRequested,
     Event,
     ListChanged,
@@ -256,3 +257,66 @@ async def test_a_skill_that_is_picked_is_owned_up_to_and_its_text_is_no_wish(sto
     assert "6 skills are offered to me, too." in told
     assert "<skill" not in told + story.overview
     assert "I can't find" not in told
+
+
+async def spawned(story: Story, name: str) -> AgentId:
+    event = await story.watcher.until(
+        AgentSpawned, lambda e: isinstance(e, AgentSpawned) and e.spec.name == name
+    )
+    assert isinstance(event, AgentSpawned)
+    return event.agent_id
+
+
+async def test_the_person_can_answer_the_subagent_and_then_nobody_else_does(
+    story: Story,
+) -> None:
+    await story.begin("Look around")
+    asked = await story.watcher.until(QuestionAsked)
+    assert isinstance(asked, QuestionAsked)
+    story.backend.engine.answer(asked.question.id, "seeds.txt")
+    await story.decide(AllowOnce())
+    await story.ended()
+    answered = [e for e in story.watcher.events if isinstance(e, QuestionAnswered)]
+    assert [e.by for e in answered] == ["user"]
+    calls = [e.call for e in story.watcher.events if isinstance(e, ToolStarted)]
+    assert "answer_child" not in [call.name for call in calls]
+    notes = story.overview.split("\nRead the notes:")[1]
+    assert notes.index("seeds.txt") < notes.index("README.md")
+
+
+async def test_a_paused_subagent_is_waited_for_and_its_result_reaches_the_overview(
+    story: Story,
+) -> None:
+    await story.begin("Look around")
+    child = await spawned(story, "Count the files")
+    story.backend.engine.pause(child)
+    # All that the other one is to do is done; only the paused one is left.
+    await story.watcher.until(AgentEnded)
+    story.backend.engine.resume(child)
+    await story.decide(AllowOnce())
+    await story.ended()
+    assert "\nCount the files:\n\n```text\n7 files: " in story.overview
+
+
+async def test_a_subagent_that_was_stopped_is_named_before_the_overview_is_allowed(
+    story: Story,
+) -> None:
+    await story.begin("Look around")
+    story.backend.engine.stop(await spawned(story, "Count the files"))
+    await story.decide(AllowOnce())
+    said = [e.message.text for e in story.watcher.events if isinstance(e, MessageAdded)]
+    assert any("“Count the files”: There is no result: it was stopped." in text for text in said)
+    await story.ended()
+    assert "There is no result: it was stopped." in story.overview
+
+
+async def test_an_empty_folder_leaves_no_task_open(story: Story) -> None:
+    shutil.rmtree(story.folder)
+    story.folder.mkdir()
+    await story.begin("Look around")
+    await story.decide(AllowOnce())
+    await story.ended()
+    lists = [e.tasks for e in story.watcher.events if isinstance(e, ListChanged)]
+    assert [task.subject for task in lists[-1] if task.status != "completed"] == []
+    said = [e.message.text for e in story.watcher.events if isinstance(e, MessageAdded)]
+    assert any("nobody was started for “Count the files”" in text for text in said)

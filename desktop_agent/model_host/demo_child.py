@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
@@ -23,8 +24,9 @@ from desktop_agent.model_host.demo_team import COUNT_PROMPT, NOTES_PROMPT
 
 PROMPTS = (COUNT_PROMPT, NOTES_PROMPT)
 
-# Slow enough that a person can open it, and steer it.
-_PAUSE_S = 0.6
+# Slow enough that a person can open it, pause it and steer it.
+_PAUSE_S = 1.8
+_MOST_KINDS = 3
 _NOTES = {".md", ".markdown", ".txt", ".rst"}
 _MOST_NOTES = 3
 _HEADINGS = r"^#{1,3} "
@@ -63,6 +65,8 @@ class _Work:
         """Count the files by kind, look for headings, read what was named in a note."""
         if (step := self._list("I'll count the files by kind.")) is not None:
             return step
+        if (step := self._look_for_kinds()) is not None:
+            return step
         searched = [one for one in self._done if one.call.name == "grep"]
         if not searched and "grep" in self._tools:
             text = f"There are {counted(len(self.paths), 'file')}. I'll count headings, too."
@@ -87,7 +91,7 @@ class _Work:
             question = f"I found {_listed(notes)}. Which of them matters most?"
             return Step("I was told to ask first.", (Want("ask_parent", {"question": question}),))
         first, _ = named_files(asked[0].result.text, notes) if asked else ((), ())
-        if (step := self._read([*first, *notes, *self._named()])) is not None:
+        if (step := self._read([*first, *self._named(), *notes], at_once=1)) is not None:
             return step
         return Step(joined(self._rest() or "There are no notes here."))
 
@@ -99,11 +103,27 @@ class _Work:
     def _named(self) -> tuple[str, ...]:
         return named_files("\n".join(self._notes), self.paths)[0]
 
-    def _read(self, wanted: Sequence[str]) -> Step | None:
+    def _look_for_kinds(self) -> Step | None:
+        """List the files of the most frequent endings, one ending at a time."""
+        endings = Counter(PurePosixPath(path).suffix for path in self.paths)
+        del endings[""]
+        patterns = [f"**/*{ending}" for ending, _ in endings.most_common(_MOST_KINDS)]
+        listed = {
+            str(one.call.arguments.get("pattern")) for one in self._done if one.call.name == "glob"
+        }
+        for pattern in patterns:
+            if pattern not in listed and "glob" in self._tools:
+                return Step(
+                    f"Now those like {code(pattern)}.", (Want("glob", {"pattern": pattern}),)
+                )
+        return None
+
+    def _read(self, wanted: Sequence[str], at_once: int = 5) -> Step | None:
         known = {one.path for one in self._done if one.call.name == "read"}
         unread = [path for path in dict.fromkeys(wanted) if path not in known]
         if not unread or "read" not in self._tools:
             return None
+        unread = unread[:at_once]
         return Step(
             f"I'll read {_listed(unread)}.", tuple(Want("read", {"path": p}) for p in unread)
         )

@@ -16,6 +16,7 @@ from desktop_agent.core.messages import Message, TextPart, ToolCall
 from desktop_agent.model_host import demo_survey
 from desktop_agent.model_host.demo_history import Done, done_calls, since_last_answer
 from desktop_agent.model_host.demo_markdown import code, counted, quote
+from desktop_agent.model_host.demo_pace import seconds
 from desktop_agent.model_host.demo_step import Step, Want, joined
 from desktop_agent.model_host.demo_survey import SEARCH
 from desktop_agent.model_host.demo_tasks import (
@@ -33,6 +34,7 @@ from desktop_agent.model_host.demo_team import (
     CREW,
     Team,
     answers_to,
+    came_nothing,
     questions_in,
     reports_in,
     spawning,
@@ -42,8 +44,9 @@ from desktop_agent.model_host.demo_team import (
 
 _LIST_TOOLS = frozenset({"TaskCreate", "TaskUpdate"})
 _TEAM_TOOLS = frozenset({"spawn", "wait", "answer_child", "stop"})
-# So long a person can answer a subagent before this script does.
-_PATIENCE_S = 1.5
+# So long, and so often, it is left to the person to answer a subagent before this script does.
+_PATIENCE_S = 4.4
+_MOST_PATIENCE = 3
 
 
 def leads(tools: frozenset[str]) -> bool:
@@ -153,6 +156,8 @@ class _Lead:
         if step.wants:
             spawns = self._spawns() if any(w.name == "read" for w in step.wants) else ()
             alone = joined(step.text, self._on_team(spawns))
+            if any(w.name == "write" for w in step.wants) and not self._calls("write"):
+                alone = joined(alone, self._on_missing())
             return replace(step, text=alone, wants=(*updates, *spawns, *step.wants))
         if updates and not self._has_just_updated():
             # The survey's last words follow; without words this step leaves no mark on it.
@@ -176,8 +181,10 @@ class _Lead:
             return "in_progress"
         is_over = not begun
         if key in CREW:
-            is_done = key in self.team.lost and (is_over or "write" in begun)
-            return "completed" if is_done else self.tasks.status(key)
+            # A subagent's end has ticked its task off; what nobody does goes off the list.
+            is_left = key not in self.team.at_work and self.tasks.status(key) != "completed"
+            is_late = is_left and (is_over or "write" in begun)
+            return "deleted" if is_late else self.tasks.status(key)
         if any(not done.result.is_error for done in self._calls(key)):
             return "completed"
         # What was tried and refused, or never begun, goes off the list at the end.
@@ -231,13 +238,30 @@ class _Lead:
         names = " and ".join(f"“{want.arguments['description']}”" for want in spawns)
         return f"Beside me, subagents of mine begin: {names}. Open one to watch it, or to steer it."
 
+    def _on_missing(self) -> str:
+        """Say before the overview is allowed what of the team's work it lacks, and why."""
+        told = [f"“{name}”: {why}" for name, why in self.team.missing.items()]
+        known = {*self.team.started, *self.team.lost, *self.dropped}
+        idle = [name for name in CREW if name in self.keys and name not in known]
+        if idle:
+            names = " and ".join(f"“{name}”" for name in idle)
+            told.append(f"Nothing was there to read, so nobody was started for {names}.")
+        return " ".join(told)
+
     def _answer(self, asked: dict[str, str]) -> Step:
         names = {number: name for name, number in self.team.started.items()}
         told = [f"“{names.get(number, number)}” asks: {text}" for number, text in asked.items()]
-        text = joined(
-            self._heard(), *told, "You can answer before I do, on the question's own card."
-        )
-        return Step(text, answers_to(asked), pause_s=_PATIENCE_S)
+        known = "\n".join(m.text for m in self.messages if m.role == "assistant")
+        news = [line for line in told if line not in known]
+        patience = max(self.team.patience.get(number, 0) for number in asked)
+        if "wait" not in self.tools or (patience >= _MOST_PATIENCE and not news):
+            news = news or ["You have not answered, so I do."]
+            return Step(joined(self._heard(), *news), answers_to(asked))
+        if news:
+            about = counted(max(round(seconds(_PATIENCE_S * _MOST_PATIENCE)), 1), "second")
+            news.append(f"You can answer it under *Waiting for you*; after about {about} I do.")
+        # An answer of the person's ends this: the wait is then one for the report.
+        return Step(joined(self._heard(), *news), (waiting(list(asked)),), pause_s=_PATIENCE_S)
 
     def _unwanted(self) -> Step | None:
         """Stop subagents whose task the person took off the list."""
@@ -260,8 +284,14 @@ class _Lead:
     def _wait(self) -> Step:
         names = " and ".join(f"“{name}”" for name in self.team.awaited)
         text = "" if self.team.waits else f"I've read what I need. Now I wait for {names}."
+        is_idle = bool(self.team.idle)
+        if is_idle and came_nothing(self.fresh):
+            text = (
+                f"Nothing came from {names} for a while. If you paused it, resume or stop it; "
+                "I wait ten minutes more."
+            )
         updates = self._updates(Step("", (Want("wait"),)))
-        wants = (*updates, waiting(list(self.team.awaited.values())))
+        wants = (*updates, waiting(list(self.team.awaited.values()), is_long=is_idle))
         return Step(joined(self._heard(), text), wants)
 
     # -- inside -----------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Iterator
 from desktop_agent.core.messages import TextPart, ThinkingPart, ToolCall
 from desktop_agent.core.requests import Accepted, Answer, Delta, ModelRequest, StreamItem
 from desktop_agent.core.usage import Usage
+from desktop_agent.model_host.demo_pace import seconds
 from desktop_agent.model_host.demo_plan import plan
 from desktop_agent.model_host.demo_step import Step
 
@@ -31,7 +32,7 @@ async def stream(request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
             if pauses < _MOST_PAUSES:
                 pauses += 1
                 await asyncio.sleep(_PAUSE_S)
-    await asyncio.sleep(step.pause_s)
+    await asyncio.sleep(seconds(step.pause_s))
     yield _answer(request, step)
 
 

@@ -25,7 +25,10 @@ class Want:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One answer: what is said, and the calls that follow it, after a pause to be watched."""
+    """One answer: what is said, and the calls that follow it, after a pause to be watched.
+
+    `pause_s` is that at leisure; where nobody watches it is shorter.
+    """
 
     text: str
     wants: tuple[Want, ...] = ()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from desktop_agent.core.messages import Message, TextPart
@@ -26,14 +27,22 @@ CREW: dict[str, tuple[str, str]] = {
 }
 
 _ANSWER = "Take the first one that you named, then the others."
-_MOST_WAITS = 12
+_MOST_WAITS = 30
+_ENDED = {
+    "stopped": "was stopped",
+    "failed": "failed",
+    "over_budget": "used up its budget",
+}
 _WAIT_S = 30
+# Once nothing came: it may be paused, and go on when the person lets it.
+_LONG_WAIT_S = 600
 _STARTED = re.compile(r"Started (?P<name>.+) as (?P<id>sa_\w+)\.")
 _REPORT = re.compile(
     r"\[Report from (?P<name>[^\n]+) \((?P<id>sa_\w+)\): (?P<status>\w+)\]\n?(?P<text>.*)", re.S
 )
 _QUESTION = re.compile(r"\[Question from (?P<name>[^\n]+) \((?P<id>sa_\w+)\)\] (?P<text>[^\n]*)")
 _ASKED = re.compile(r"(?P<id>sa_\w+) waits for your answer to: (?P<text>[^\n]*)")
+_NOTHING = "Nothing came"
 _OF_TASKS = re.compile(r"^(?:Task #\d+ is |Its task #\d+ )[^\n]*$", re.M)
 
 
@@ -49,13 +58,19 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Team:
-    """The subagents of one survey. `lost` were not started, with the reason."""
+    """The subagents of one survey. `lost` were not started, with the reason.
+
+    `waits` brought something or nothing (`idle`); `patience`: how often it was left to the
+    person to answer each.
+    """
 
     started: dict[str, str] = field(default_factory=dict[str, str])
     lost: dict[str, str] = field(default_factory=dict[str, str])
     reports: tuple[Report, ...] = ()
     waits: int = 0
     gave_up: bool = False
+    idle: int = 0
+    patience: Mapping[str, int] = field(default_factory=dict[str, int])
 
     @property
     def at_work(self) -> dict[str, str]:
@@ -70,9 +85,21 @@ class Team:
 
     @property
     def found(self) -> tuple[tuple[str, str], ...]:
-        """Name and result of each that did its work, in the order of the crew."""
-        done = {r.name: r.text for r in self.reports if r.status == "completed" and r.text}
-        return tuple((name, done[name]) for name in CREW if name in done)
+        """Name and result of each, in the order of the crew, or why there is none."""
+        told = {r.name: r.text for r in self.reports if r.status == "completed" and r.text}
+        told = self.missing | told
+        return tuple((name, told[name]) for name in CREW if name in told)
+
+    @property
+    def missing(self) -> dict[str, str]:
+        """Why the results are missing of those that were to give one."""
+        why = dict.fromkeys(self.lost, "It could not be started.")
+        why |= dict.fromkeys(self.at_work, "It had not ended when this was written.")
+        for report in self.reports:
+            if report.status != "completed" or not report.text:
+                words = _ENDED.get(report.status, "ended without a result")
+                why[report.name] = f"There is no result: it {words}."
+        return {name: why[name] for name in CREW if name in why}
 
 
 def team(messages: Sequence[Message]) -> Team:
@@ -88,8 +115,16 @@ def team(messages: Sequence[Message]) -> Team:
             else:
                 lost[str(one.call.arguments.get("description", ""))] = one.result.text
     waits = [one for one in done if one.call.name == "wait" and not one.was_cut]
+    asked = [match["id"] for one in waits if (match := _ASKED.match(one.result.text))]
+    idle = sum(one.result.text.startswith(_NOTHING) for one in waits)
     return Team(
-        started, lost, tuple(reports_in(messages)), len(waits), any(_is_vain(w) for w in waits)
+        started,
+        lost,
+        tuple(reports_in(messages)),
+        waits=len(waits) - len(asked),
+        gave_up=idle > 1 or any(_is_vain(one) for one in waits),
+        idle=idle,
+        patience=Counter(asked),
     )
 
 
@@ -121,6 +156,13 @@ def questions_in(messages: Sequence[Message]) -> dict[str, str]:
     return {m["id"]: m["text"] for text in results if (m := _ASKED.match(text))} | found
 
 
+def came_nothing(messages: Sequence[Message]) -> bool:
+    """Whether a wait in these messages ended without anything."""
+    return any(
+        result.text.startswith(_NOTHING) for message in messages for result in message.results
+    )
+
+
 def answers_to(questions: dict[str, str]) -> tuple[Want, ...]:
     """Return the calls that answer."""
     return tuple(
@@ -135,12 +177,13 @@ def spawning(name: str, task_id: int) -> Want:
     return Want("spawn", arguments | ({"task_id": task_id} if task_id else {}))
 
 
-def waiting(agents: Sequence[str]) -> Want:
+def waiting(agents: Sequence[str], *, is_long: bool = False) -> Want:
     """Return the call that waits for them."""
-    return Want("wait", {"agent_ids": list(agents), "timeout_s": _WAIT_S})
+    limit = _LONG_WAIT_S if is_long else _WAIT_S
+    return Want("wait", {"agent_ids": list(agents), "timeout_s": limit})
 
 
 def _is_vain(one: Done) -> bool:
-    # Nothing comes any more, or it takes too long: the survey goes on alone.
-    vain = ("Nothing came", "You have no running", "They have all ended")
+    # Nothing comes any more: the survey goes on alone.
+    vain = ("You have no running", "They have all ended")
     return one.result.is_error or one.result.text.startswith(vain)
