@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -145,7 +146,7 @@ class AgentRowMaker:
         words = self._words
         tokens = words.tokens.format(count=short_count(tokens_of(info)))
         is_ended = info.is_ended
-        doing = plain(info.result if is_ended else info.doing)
+        doing = plain_words(info.result if is_ended else info.doing)
         if state == "waiting" and not doing:
             doing = words.waits
         silent = words.silent.format(seconds=int(silence)) if is_silent else ""
@@ -273,6 +274,16 @@ def live_below(agents: Sequence[AgentInfo], agent_id: AgentId) -> int:
     return count
 
 
+def plain_words(text: str) -> str:
+    """Return Markdown as words for one line: code and bold text without the marks around them."""
+    return plain(unmarked(text))
+
+
+def unmarked(text: str) -> str:
+    """Return Markdown without the marks around its code and bold text, on as many lines."""
+    return _MARKS.sub(lambda found: found[2] or found[3], text)
+
+
 def plain(text: str) -> str:
     """Return text from a model on one line, without marks that turn its direction."""
     flat = " ".join(text.split())
@@ -286,4 +297,8 @@ def _has_limit(info: AgentInfo) -> bool:
 
 
 _NO_LIMIT = Budget()
+# Code in its backticks, where stars are just stars; or else bold text.
+_MARKS = re.compile(
+    r"(?<!`)(`+)(?!`) ?([^`]+?) ?\1(?!`)|\*\*(?=\w)([^*`]+?)(?<=[\w.!?…])\*\*(?!\w)"
+)
 _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c")

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QCheckBox, QFrame, QLineEdit, QVBoxLayout, QWidget
 from desktop_agent.core.approvals import ApprovalRequest
 from desktop_agent.core.messages import CommandDisplay, DiffDisplay
 from desktop_agent.core.questions import Question
-from desktop_agent.gui.agent_rows import plain
+from desktop_agent.gui.agent_rows import plain_words
 from desktop_agent.gui.asks import Ask
 from desktop_agent.gui.flow_layout import FlowLayout
 from desktop_agent.gui.plain_tips import plain_tip
@@ -76,7 +76,7 @@ class AskRow(QFrame):
         self._who.set_text(who)
         self._age.setText(f"\u2068{waited}\u2069")
         what = asked.title if isinstance(asked, ApprovalRequest) else asked.text
-        self._what.setText(" ".join(what.split()))
+        self._what.setText(plain_words(what))
         effect = self._effect_words()
         self._effect.setText(effect)
         self._effect.setVisible(bool(effect))
@@ -153,7 +153,7 @@ class AskRow(QFrame):
         holder = QWidget(self)
         flow = FlowLayout(holder, self._theme.space("xs"))
         for option in options:
-            words = plain(option)
+            words = plain_words(option)
             short = words if len(words) <= _OPTION else f"{words[: _OPTION - 1]}…"
             button = TextButton(self._theme, short.replace("&", "&&"), parent=holder)
             button.setObjectName("askOption")

@@ -12,7 +12,7 @@ from desktop_agent.core.ids import NoteId
 from desktop_agent.core.questions import Question
 from desktop_agent.gui.agent_actions import ICONS, AgentActions
 from desktop_agent.gui.agent_ledger import AgentLedger
-from desktop_agent.gui.agent_rows import AgentRow, plain
+from desktop_agent.gui.agent_rows import AgentRow, plain_words
 from desktop_agent.gui.flow_layout import FlowLayout
 from desktop_agent.gui.note_ledger import NoteRow
 from desktop_agent.gui.steer_blocks import ChoiceBlock, ProbeQuote
@@ -150,8 +150,10 @@ class SteerStrip(QFrame):
 
     def _show_blocks(self, agent: AgentRow) -> None:
         if self._question is not None:
-            words = self.tr("It asks: {question}").format(question=plain(self._question.text))
-            options = tuple(("questionOption", plain(text)) for text in self._question.options)
+            words = self.tr("It asks: {question}").format(question=plain_words(self._question.text))
+            options = tuple(
+                ("questionOption", plain_words(text)) for text in self._question.options
+            )
             self.asked.show_words(words, options)
         else:
             self.asked.hide()

@@ -10,6 +10,8 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.approvals import AllowOnce
+from desktop_agent.core.ids import AgentId
+from desktop_agent.gui.agent_rows import plain, unmarked
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.transcript.approval_card import ApprovalCard, Asker
 from desktop_agent.gui.transcript.budget_card import BudgetCard
@@ -78,6 +80,7 @@ class CardFactory(QObject):
         self._unfolded: dict[str, bool] = {}
         self.alike: Callable[[ApprovalItem], tuple[ApprovalItem, ...]] = lambda item: (item,)
         self.asker: Callable[[ApprovalItem], Asker] = lambda _item: Asker()
+        self.name_of: Callable[[AgentId], str] = lambda _agent: ""
         self.silent_since = 0.0
 
     def forget(self) -> None:
@@ -112,7 +115,8 @@ class CardFactory(QObject):
             case ApprovalItem():
                 return self._approval_words(row)
             case QuestionItem():
-                return f"{with_marks(row.question.text)} {self._answer_words(row)}".strip()
+                asked = with_marks(unmarked(row.question.text))
+                return f"{asked} {self._answer_words(row)}".strip()
             case TurnItem():
                 return self._turn_words(row)
             case RetryItem():
@@ -143,8 +147,11 @@ class CardFactory(QObject):
                 return asked
             case QuestionItem():
                 icon = "message-circle-question-mark"
-                text = with_marks(row.question.text)
-                return LineCard(theme, icon, text, self._answer_words(row), parent)
+                text = with_marks(unmarked(row.question.text))
+                line = LineCard(theme, icon, text, self._answer_words(row), parent)
+                line.line.is_prose = True
+                line.tell_whole()
+                return line
             case ToldItem() | BudgetItem():
                 return self._told_card(row, parent)
             case _:
@@ -269,12 +276,13 @@ class CardFactory(QObject):
     def _answer_words(self, item: QuestionItem) -> str:
         if item.answer is None:
             return ""
-        return question_words(
-            item,
-            self.tr("You skipped this."),
-            self.tr("No longer needed."),
-            self.tr("You answered: {answer}"),
-        )
+        skipped, answered = self.tr("You skipped this."), self.tr("You answered: {answer}")
+        if item.by not in ("", "user"):
+            # A subagent's question goes to its parent first.
+            who = plain(self.name_of(AgentId(item.by))) or self.tr("Its parent")
+            skipped = self.tr("{name} skipped this.").replace("{name}", who)
+            answered = self.tr("{name} answered: {answer}").replace("{name}", who)
+        return question_words(item, skipped, self.tr("No longer needed."), answered)
 
     def _turn_words(self, item: TurnItem) -> str:
         if item.reason == "finished":

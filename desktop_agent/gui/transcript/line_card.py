@@ -5,6 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
+from desktop_agent.gui.agent_rows import plain_words
+from desktop_agent.gui.plain_tips import plain_tip
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.transcript.card import Card, CardHeader
 from desktop_agent.gui.transcript.characters import duration_text, elapsed_text
@@ -32,6 +34,10 @@ class LineCard(Card):
         self.body.addWidget(self.line)
         self.setObjectName("lineCard")
         self._name(f"{words} {meta}".strip())
+
+    def tell_whole(self) -> None:
+        """Have the tooltip say all of it: it may be longer than the line."""
+        self.setToolTip(plain_tip(f"{self.line.verb} {self.line.target}"))
 
     def _name(self, words: str) -> None:
         self.setAccessibleName(words)
@@ -122,7 +128,7 @@ def question_words(item: QuestionItem, skipped: str, withdrawn: str, answered: s
     """Return what was answered, put into one of three sentences."""
     if item.by == "withdrawn":
         return withdrawn
-    return answered.format(answer=item.answer) if item.answer else skipped
+    return answered.format(answer=plain_words(item.answer)) if item.answer else skipped
 
 
 def turn_words(item: TurnItem, finished: str) -> str:

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_agent.gui.agent_rows import unmarked
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.transcript.answer_option import AnswerOption
 from desktop_agent.gui.transcript.ask_card import AskCard
@@ -72,7 +73,7 @@ class QuestionCard(AskCard):
             super().keyPressEvent(event)
 
     def _build(self) -> None:
-        words = with_marks(self._question.text)
+        words = with_marks(unmarked(self._question.text))
         if self._asker:
             words = self.tr("{name} asks: {question}").format(name=self._asker, question=words)
         title = TextLabel(words, "title")
@@ -83,7 +84,7 @@ class QuestionCard(AskCard):
         top.setAlignment(icon, Qt.AlignmentFlag.AlignTop)
         self.body.addLayout(top)
         for number, option in enumerate(self._question.options):
-            self._add_option(number, with_marks(option))
+            self._add_option(number, with_marks(unmarked(option)))
         if self._question.options:
             self._add_option(len(self._question.options), self.tr("Other…"))
         self._other.setObjectName("otherAnswer")
@@ -100,7 +101,7 @@ class QuestionCard(AskCard):
         skip.clicked.connect(lambda: self._finish(""))
         self.body.addLayout(row(self._send, skip, None))
         self._group.idToggled.connect(lambda _number, _checked: self._follow())
-        options = with_marks(", ".join(self._question.options))
+        options = with_marks(unmarked(", ".join(self._question.options)))
         spoken = self.tr("The agent asks: {question}").format(question=words)
         self.setAccessibleName(words if self._asker else spoken)
         self.setAccessibleDescription(options)

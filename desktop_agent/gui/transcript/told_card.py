@@ -6,7 +6,7 @@ from PySide6.QtCore import QCoreApplication, Signal
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.questions import Question, QuestionId
-from desktop_agent.gui.agent_rows import plain
+from desktop_agent.gui.agent_rows import plain, plain_words
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.transcript.card import Card, CardHeader, header_height
 from desktop_agent.gui.transcript.characters import clean, with_marks, without_direction_marks
@@ -41,7 +41,7 @@ class ReportCard(Card):
         header.icon_name = "bot"
         header.is_prose = True
         header.verb = with_marks(plain(item.name))
-        header.target = plain(item.text)[:300]
+        header.target = plain_words(item.text)[:300]
         header.meta = ended_words(item.state)
         header.meta_token = "err" if item.state == "failed" else "subtle"
         header.state = _ICONS.get(item.state, "ok")
@@ -102,18 +102,18 @@ def told_card(theme: Theme, item: ToldItem, parent: QWidget) -> QuestionCard | L
         asked = Question(QuestionId(""), item.agent_id, "", item.text)
         return QuestionCard(theme, QuestionItem(item.key, asked), parent, asker=plain(item.name))
     icon = "message-circle-question-mark" if item.kind == "question" else "message-circle-reply"
-    line = LineCard(theme, icon, _head(item), with_marks(plain(item.text)), parent)
+    line = LineCard(theme, icon, _head(item), with_marks(plain_words(item.text)), parent)
     line.line.is_prose = True
+    line.tell_whole()
     return line
 
 
 def told_words(item: ToldItem) -> str:
     """Return what was told, for copying, finding and screen readers."""
     if item.kind == "report":
-        return (
-            f"{with_marks(plain(item.name))}: {ended_words(item.state)}. {plain(item.text)[:500]}"
-        )
-    return f"{_head(item)} {with_marks(plain(item.text))}"
+        head = f"{with_marks(plain(item.name))}: {ended_words(item.state)}."
+        return f"{head} {plain_words(item.text)[:500]}"
+    return f"{_head(item)} {with_marks(plain_words(item.text))}"
 
 
 def ended_words(status: str) -> str:

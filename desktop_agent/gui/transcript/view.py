@@ -107,7 +107,8 @@ class TranscriptView(QWidget):
     def open(self, opened: SessionOpened) -> None:
         """Show another session, its newest messages first."""
         self._opened = opened
-        self._transcript = Transcript.of_session(opened)
+        self._transcript = shown = Transcript.of_session(opened)
+        self._factory.name_of = lambda who: shown.agent_names.get(who, "")
         self._factory.forget()
         self._last_event_at = self._clocks.wall()
         self._window.reset(has_earlier=opened.first_seq > 1)

@@ -24,6 +24,7 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.messages import FilesDisplay, OutputDisplay, ThinkingPart
+from desktop_agent.gui.agent_rows import plain_words
 from desktop_agent.gui.transcript.characters import duration_text, elapsed_text
 from desktop_agent.gui.transcript.diff import diff_lines
 from desktop_agent.gui.transcript.diff_view import DiffView
@@ -246,6 +247,49 @@ def test_an_answered_question_folds_to_one_line(view, question, text, by, said):
     card = view.cards.cards["qu_2"]
     assert isinstance(card, LineCard)
     assert card.accessibleName() == f"Which one? {said}"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Take the `--dry-run` one", "Main answered: Take the --dry-run one"),
+        ("", "Main skipped this."),
+    ],
+)
+def test_an_answer_of_the_parent_is_not_said_to_be_the_persons(view, text, said):
+    ask = call(2, "ask_parent", question="Is `a.py` **done**?")
+    agents = (
+        AgentInfo("ag_0", "se_1", "Main", "waiting_children"),
+        AgentInfo(AGENT, "se_1", "tester", "waiting_answer", parent_id="ag_0"),
+    )
+    view.open(opened(begins(), asks(1)[0], says(1, "", ask), wonders(ask), agents=agents))
+    view.apply([QuestionAnswered(AGENT, "qu_1", text, "ag_0")])
+    card = view.cards.cards["qu_1"]
+    assert card.line.target == said
+    assert card.line.is_prose  # a long answer is cut at its end, not in its middle
+    assert said in card.toolTip()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Run `pytest -q` in **both** folders?", "Run pytest -q in both folders?"),
+        ("Match `**/*.py` or ``a`b``?", "Match **/*.py or ``a`b``?"),
+        ("2**3 and a ** b ** c", "2**3 and a ** b ** c"),
+        ("one\n`two`", "one two"),
+    ],
+)
+def test_one_line_of_markdown_reads_as_plain_words(text, said):
+    assert plain_words(text) == said
+
+
+def test_a_question_shows_no_backticks(view, question):
+    card = question("use `a`", "use `b`")
+    assert "`" not in words(card)
+    assert [one.accessibleName() for one in card.findChildren(QRadioButton)][:2] == [
+        "use a",
+        "use b",
+    ]
 
 
 # -- the ends of turns -----------------------------------------------------------------------
