@@ -70,11 +70,21 @@ class SessionDelegate(RenamingDelegate):
         small = theme.font("caption")
         age_width = QFontMetrics(small).horizontalAdvance(row.age) + 2
         title = inner.adjusted(size + 8, 0, -age_width - 8, 0)
+        if row.is_ambiguous:
+            title = self._paint_folder(pen, title, row.folder)
         is_strong = pen.is_selected or row.is_bold
         token = "fg" if is_strong or row.state == "running" else "muted"
         pen.text(title, row.title, token, theme.font("ui", "medium" if is_strong else "regular"))
         age = QRect(inner.right() - age_width, inner.top(), age_width + 1, inner.height())
         pen.text(age, row.age, pen.faint, small, side=Qt.AlignmentFlag.AlignRight)
+
+    def _paint_folder(self, pen: Any, room: QRect, folder: str) -> QRect:
+        """Draw the folder at the far end; return what is left for the title."""
+        small = self._theme.font("caption")
+        wide = min(QFontMetrics(small).horizontalAdvance(folder) + 2, room.width() // 2)
+        far = QRect(room.right() - wide, room.top(), wide + 1, room.height())
+        pen.text(far, folder, pen.faint, small, side=Qt.AlignmentFlag.AlignRight)
+        return room.adjusted(0, 0, -wide - 8, 0)
 
     def _paint_state(self, pen: Any, icon: QRect, row: SessionRow) -> None:
         theme = self._theme

@@ -25,6 +25,8 @@ class SessionRow:
     age: str = ""
     spoken_age: str = ""
     folder: str = ""
+    # Whether the title alone does not tell it from another one that is listed.
+    is_ambiguous: bool = False
 
     @property
     def key(self) -> str:
@@ -44,6 +46,9 @@ class SessionRow:
 
 def make_rows(sessions: Sequence[SessionInfo], now: float) -> tuple[SessionRow, ...]:
     """Return the sessions in the order given, under Today, Yesterday and Earlier."""
+    folders: dict[str, set[str]] = {}
+    for info in sessions:
+        folders.setdefault(info.title, set()).add(info.workspace.root)
     groups: dict[str, list[SessionRow]] = {
         _tr("Today"): [],
         _tr("Yesterday"): [],
@@ -51,7 +56,9 @@ def make_rows(sessions: Sequence[SessionInfo], now: float) -> tuple[SessionRow, 
     }
     names = tuple(groups)
     for info in sessions:
-        groups[names[_group(info.updated_at, now)]].append(_row(info, now))
+        groups[names[_group(info.updated_at, now)]].append(
+            _row(info, now, is_ambiguous=len(folders[info.title]) > 1)
+        )
     rows: list[SessionRow] = []
     for name, members in groups.items():
         if members:
@@ -72,7 +79,9 @@ def spoken(row: SessionRow) -> str:
     """Return the row as a screen reader says it."""
     if row.is_heading:
         return row.title
-    return ", ".join(part for part in (row.title, state_title(row.state), row.spoken_age) if part)
+    folder = row.folder if row.is_ambiguous else ""
+    said = (row.title, folder, state_title(row.state), row.spoken_age)
+    return ", ".join(part for part in said if part)
 
 
 def state_title(state: State) -> str:
@@ -88,7 +97,7 @@ def state_title(state: State) -> str:
     }[state]
 
 
-def _row(info: SessionInfo, now: float) -> SessionRow:
+def _row(info: SessionInfo, now: float, *, is_ambiguous: bool) -> SessionRow:
     age, spoken_age = _age(max(0.0, now - info.updated_at))
     return SessionRow(
         info.title or _tr("New session"),
@@ -97,6 +106,7 @@ def _row(info: SessionInfo, now: float) -> SessionRow:
         age,
         spoken_age,
         info.workspace.name,
+        is_ambiguous,
     )
 
 

@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLineEdit, QPushButton
 
@@ -10,7 +11,7 @@ from desktop_agent.core.events import SessionsChanged
 from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.workspace import Workspace
-from desktop_agent.gui import session_panel
+from desktop_agent.gui import session_panel, session_rows
 from desktop_agent.gui.session_panel import SessionPanel
 
 DAY = 86_400.0
@@ -186,3 +187,20 @@ def test_every_state_is_drawn_in_both_directions(panel, qtbot):
     left = panel.grab().toImage()
     panel.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
     assert panel.grab().toImage() != left
+
+
+def test_sessions_of_the_same_name_in_two_folders_say_which_is_which(panel):
+    shop = replace(info(1, "look around"), workspace=Workspace("/tmp/shop"))
+    bank = replace(info(2, "look around"), workspace=Workspace("/tmp/bank"))
+    show(panel, shop, bank, info(3, "another"))
+    rows = {row.session_id: row for row in panel._model.rows() if row.session_id}
+    assert [rows[one.id].is_ambiguous for one in (shop, bank)] == [True, True]
+    assert "look around, bank" in rows_spoken(panel)[1]
+    assert "project" not in spoken(panel, "another")
+    narrow = panel.grab().toImage()
+    show(panel, shop, replace(bank, workspace=Workspace("/tmp/other")), info(3, "another"))
+    assert panel.grab().toImage() != narrow
+
+
+def rows_spoken(panel):
+    return [session_rows.spoken(row) for row in panel._model.rows() if row.session_id]
