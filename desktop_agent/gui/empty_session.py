@@ -69,7 +69,7 @@ class EmptySession(QWidget):
         self._title = TextLabel("", "h1")
         self._title.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._title.setWordWrap(True)
-        about = TextLabel(self.tr("Ask for anything, or begin with one of these."), "muted")
+        self._about = about = TextLabel("", "muted")
         about.setAlignment(Qt.AlignmentFlag.AlignCenter)
         about.setWordWrap(True)
         self._buttons = tuple(PromptButton(theme, self) for _ in range(3))
@@ -124,7 +124,12 @@ class EmptySession(QWidget):
 
     def _show(self, names: tuple[str, ...]) -> None:
         self._names = names
-        offers = demo_prompts() if self._model == DEMO_MODEL else example_prompts(names)
+        if self._model == DEMO_MODEL:
+            self._about.setText(self.tr("The demo model is a script. This is what it understands."))
+            offers = demo_prompts()
+        else:
+            self._about.setText(self.tr("Ask for anything, or begin with one of these."))
+            offers = example_prompts(names)
         for button, prompt in zip(self._buttons, offers, strict=True):
             button.set_prompt(prompt)
         self._column.show()

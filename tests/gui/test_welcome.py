@@ -342,7 +342,9 @@ def test_the_demo_model_is_offered_only_what_it_does(qtbot, theme, tmp_path):
     page.set_folder(str(tmp_path))
     words = lambda: tuple(b.accessibleName() for b in page.findChildren(PromptButton))  # noqa: E731
     qtbot.waitUntil(lambda: words() == demo_prompts())
+    assert "The demo model is a script." in page._about.text()
     page.set_model("openai/some-model")
     assert "sales.csv" in words()[0]
+    assert page._about.text().startswith("Ask for anything")
     page.set_model("demo")
     assert words() == demo_prompts()
