@@ -9,6 +9,8 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QSizePolicy, QWidg
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import ElidedLabel, IconButton, SearchField, TextLabel
 
+_PLACE_EMS = 6
+
 
 class Header(QFrame):
     """Title and place of the session; a double click on the title renames it."""
@@ -74,6 +76,7 @@ class Header(QFrame):
         self._title.set_text(title)
         self._title.setVisible(bool(title))
         self._place.set_text(place)
+        self._keep_place()
         for button in (self.find_button, self.copy_button):
             button.setVisible(bool(title))
 
@@ -100,6 +103,12 @@ class Header(QFrame):
 
     def _resize(self) -> None:
         self.setFixedHeight(self._theme.size("header"))
+        self._keep_place()
+
+    def _keep_place(self) -> None:
+        """Leave the folder enough to be known by; a long title is shortened for it."""
+        least = _PLACE_EMS * self._theme.text_px("ui")
+        self._place.setMinimumWidth(min(least, self._place.sizeHint().width()))
 
 
 class _TitleField(QLineEdit):

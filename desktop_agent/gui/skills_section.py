@@ -36,7 +36,7 @@ translate = QCoreApplication.translate
 _Index = QModelIndex | QPersistentModelIndex
 _SHOWN = 4
 # In a low window the sessions need the room.
-_ROOM = 640
+_ROOM = 400
 
 
 class SkillsSection(QWidget):
@@ -105,7 +105,7 @@ class SkillsSection(QWidget):
 
     def set_room(self, height: int) -> None:
         """Fold to the heading where the sidebar is low."""
-        needed = _ROOM * self._theme.text_px("ui") // 13
+        needed = _ROOM * self._theme.text_px("ui") // 13 + self.list.height()
         self.list.setVisible(height >= needed and self._model.rowCount() > 0)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -123,7 +123,7 @@ class SkillsSection(QWidget):
         count = self._model.rowCount()
         self.list.setFixedHeight(count * (self._theme.size("row") - 2) + 6)
         window = self.parentWidget()
-        self.set_room(window.height() if window is not None else _ROOM)
+        self.set_room(window.height() if window is not None else 2 * _ROOM)
 
     def _spoken(self, one: Skill) -> str:
         state = self.tr("in use") if one.is_usable else _word(one)

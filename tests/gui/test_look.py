@@ -19,6 +19,7 @@ from desktop_agent.core.tasks import Task
 from desktop_agent.gui.agent_delegate import ROW_WISHES
 from desktop_agent.gui.composer import Composer
 from desktop_agent.gui.empty_session import EmptySession
+from desktop_agent.gui.header import Header
 from desktop_agent.gui.right_panel import RightPanel
 from desktop_agent.gui.welcome import Welcome
 from desktop_agent.gui.window_frame import WindowFrame
@@ -294,3 +295,16 @@ def settled(panel, qtbot):
     QApplication.processEvents()
     qtbot.waitUntil(lambda: not panel._soon.isActive())
     QApplication.processEvents()
+
+
+@pytest.mark.parametrize("percent", [100, 150])
+def test_a_long_title_leaves_the_folder_enough_to_be_known_by(qtbot, theme, scaled, percent):
+    scaled(percent)
+    header = Header(theme)
+    qtbot.addWidget(header)
+    header.resize(680, 60)
+    header.show()
+    title = "Look around in this folder and say what the project is for and how it is tested"
+    header.set_session(title, "payments-api / main")
+    qtbot.waitUntil(lambda: header._place.width() >= 70)
+    assert "pay" in header._place.text()

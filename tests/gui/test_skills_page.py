@@ -305,6 +305,20 @@ def test_the_sidebars_list_folds_to_its_heading_where_there_is_little_room(qtbot
     assert section.findChild(QLabel, "skillCount").text() == ""
 
 
+def test_with_large_text_the_sidebars_list_is_there_while_there_is_room(qtbot, theme):
+    sidebar = QWidget()
+    qtbot.addWidget(sidebar)
+    section = SkillsSection(theme, sidebar)
+    sidebar.resize(396, 868)
+    sidebar.show()
+    section.set_skills(SKILLS)
+    try:
+        theme.configure("light", 150, True)
+        assert section.list.isVisible()
+    finally:
+        theme.configure("light", 100, True)
+
+
 def test_a_thousand_skills_are_listed_and_searched_like_seven(page, qtbot):
     page.set_skills(many(1000), has_folder=True)
     assert len(listed(page)) == 1000
