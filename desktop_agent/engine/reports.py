@@ -40,7 +40,8 @@ def effects(agent: Agent) -> str:
     count = agent.meter.tools_run
     text = "stopped before it ran any tools"
     if count:
-        text = f"stopped after {count} tools; side effects may exist"
+        tools = "1 tool" if count == 1 else f"{count} tools"
+        text = f"stopped after {tools}; side effects may exist"
     if agent.commands.alive:
         pids = ", ".join(f"pid {pid}" for pid in agent.commands.alive)
         text += f"; could not be ended and still runs: {pids}"
@@ -87,6 +88,11 @@ def last_text(history: Sequence[Message]) -> str:
 
 
 def shortened(text: str, limit: int) -> str:
-    """Return a text on one line, cut with `…`."""
+    """Return a text on one line, cut with `…` after a whole word."""
     flat = " ".join(text.split())
-    return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"
+    if len(flat) <= limit:
+        return flat
+    cut = flat[: limit - 1]
+    whole = cut if flat[limit - 1] == " " else cut.rpartition(" ")[0]
+    # A word that takes more than half of the room is cut itself.
+    return f"{(whole if len(whole) * 2 >= limit else cut).rstrip()}…"

@@ -16,7 +16,7 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QFont, QFontMetrics, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
-from desktop_agent.gui.agent_rows import AgentRow
+from desktop_agent.gui.agent_rows import AgentRow, whole_words
 from desktop_agent.gui.agent_words import CHIP_TONES, STATE_ICONS
 from desktop_agent.gui.models.snapshot_list import ROW_ROLE
 from desktop_agent.gui.pulse import paint_spinner
@@ -37,6 +37,7 @@ _BUTTON_ICONS = {
     "stop": "square",
     "open": "external-link",
 }
+_CUT = Qt.TextElideMode.ElideRight
 _DIM = frozenset({"done", "stopped", "failed", "over_budget"})
 
 
@@ -109,7 +110,8 @@ class AgentDelegate(QStyledItemDelegate):
         self.paint_state(painter, option, row)
         inner = _EDGE + self._theme.icon_px(_ICON) + _GAP
         words = upper.adjusted(inner, 0, -_EDGE, 0)
-        if state & (QStyle.StateFlag.State_MouseOver | QStyle.StateFlag.State_HasFocus):
+        is_touched = state & (QStyle.StateFlag.State_MouseOver | QStyle.StateFlag.State_HasFocus)
+        if is_touched and not row.info.is_ended:
             self._paint_buttons(painter, option, row)
             far = len(ROW_WISHES) * self._theme.icon_px(_BUTTON) + 4
         else:
@@ -248,7 +250,7 @@ class AgentDelegate(QStyledItemDelegate):
         painter.setPen(self._theme.color(token))
         near = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
         aligned = QStyle.visualAlignment(direction, near) | Qt.AlignmentFlag.AlignAbsolute
-        shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, box.width())
+        shown = whole_words(text, metrics.elidedText(text, _CUT, box.width()))
         if direction == Qt.LayoutDirection.RightToLeft and text.strip() == text:
             # Isolated, so that a number keeps its unit and a path its order.
             shown = f"\u2068{shown}\u2069"

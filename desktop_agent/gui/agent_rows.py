@@ -292,6 +292,15 @@ def plain(text: str) -> str:
     return "".join(one for one in flat if one not in _TURNING and (one.isprintable() or one == " "))
 
 
+def whole_words(text: str, cut: str) -> str:
+    """Return a text that was cut with `…`, cut after a whole word where that leaves the most."""
+    kept = cut.removesuffix("…")
+    if cut == text or text[len(kept) : len(kept) + 1].isspace():
+        return cut
+    whole = kept.rpartition(" ")[0].rstrip()
+    return f"{whole}…" if len(whole) * 2 >= len(kept) else cut
+
+
 def _has_limit(info: AgentInfo) -> bool:
     return info.budget != _NO_LIMIT
 

@@ -245,7 +245,8 @@ class AgentTreeView(QTreeView):
             self.viewport().update()
 
     def _wish_at(self, index: QModelIndex, where: QPoint) -> str:
-        if not index.isValid():
+        row = self.row_at(index)
+        if row is None or row.info.is_ended:  # which shows how it ended in their place
             return ""
         return self.rows.wish_at(self.visualRect(index), where, self.layoutDirection())
 

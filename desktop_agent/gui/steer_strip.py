@@ -186,13 +186,16 @@ class SteerStrip(QFrame):
             button.set_text(title)
             button.setEnabled(self._actions.can_do(agent, wish))
             button.setToolTip(self._actions.tip(agent, wish))
+            button.setVisible(button.isEnabled() or not agent.info.is_ended)
         for wish, button in self._icons.items():
             button.setAccessibleName(self._actions.title(agent, wish))
             button.setEnabled(self._actions.can_do(agent, wish))
             button.setToolTip(self._actions.tip(agent, wish))
+            button.setVisible(button.isEnabled() or not agent.info.is_ended)
         self._icons["copy"].setVisible(agent.info.is_ended)
         self._buttons["step"].setVisible(agent.state == "paused")
-        self._buttons["finish"].setVisible(not agent.info.is_ended)
+        # What was typed for it stays in sight.
+        self.input.setVisible(bool(self.input.field.text()) or not agent.info.is_ended)
         self._buttons["pause"].set_icon("play" if agent.is_holding else "pause")
 
     def _add(self, note: NoteRow) -> SteerNoteView:

@@ -26,6 +26,7 @@ from desktop_agent.core.events import (
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.settings import Settings
+from desktop_agent.engine.reports import shortened
 from desktop_agent.engine.steering import NO_ANSWER
 from tests.engine.tree_rig import TreeRig, spawns
 from tests.helpers.scripted import Breaks, MemoryStore, Waits, calls, says
@@ -231,7 +232,7 @@ async def test_stop_takes_the_subtree_and_the_reports_wake_nobody(tmp_path: Path
         inner: "stopped",
     }
     by_agent = {e.agent_id: e.text for e in rig.of(AgentEnded)}
-    assert by_agent[inner] == "stopped after 1 tools; side effects may exist"
+    assert by_agent[inner] == "stopped after 1 tool; side effects may exist"
     assert not any(agent.is_running for agent in rig.engine._agents.all())
 
 
@@ -545,6 +546,14 @@ async def test_a_pause_is_no_run_time_and_the_session_does_not_seem_to_work(tmp_
     ended = rig.engine._agents.info(rig.engine._agent(child))
     assert ended.paused_at == 0.0
     assert ended.paused > 0.0
+
+
+def test_what_is_shown_of_a_result_ends_with_a_whole_word() -> None:
+    words = "stopped after 1 tool; side effects may exist"
+    assert shortened(words, 30) == "stopped after 1 tool; side…"
+    assert shortened(words, 36) == "stopped after 1 tool; side effects…"
+    assert shortened(words, 80) == words
+    assert shortened("x" * 50, 10) == "x" * 9 + "…"
 
 
 async def test_finish_takes_one_last_step_without_tools(tmp_path: Path) -> None:

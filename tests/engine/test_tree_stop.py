@@ -78,7 +78,7 @@ async def test_a_stopped_child_has_no_process_left_when_its_end_is_told(
     ended = await rig.ended(child)
     assert time.monotonic() - began < NOT_ONE_AFTER_THE_OTHER_S
     assert (ended.status, witness.lies) == ("stopped", [])
-    assert ended.text == "stopped after 1 tools; side effects may exist"
+    assert ended.text == "stopped after 1 tool; side effects may exist"
     await rig.engine.close()
 
 

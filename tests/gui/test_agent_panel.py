@@ -35,7 +35,7 @@ from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.usage import Usage
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.agent_panel import AgentPanel
-from desktop_agent.gui.agent_rows import AgentRowMaker, matching, plain, short_count
+from desktop_agent.gui.agent_rows import AgentRowMaker, matching, plain, short_count, whole_words
 from desktop_agent.gui.agent_view import AgentTreeView
 from desktop_agent.gui.agent_words import agent_words
 from desktop_agent.gui.breadcrumb import Breadcrumb
@@ -602,6 +602,29 @@ def test_the_time_of_a_paused_agent_stands_still_and_the_pause_is_never_counted(
     assert maker.rows((going,), (), 1_505.0)[0].elapsed == "25 s"
     ended = agent(ONE, "a", "completed", started_at=1_000.0, ended_at=1_510.0, paused=480.0)
     assert maker.rows((ended,), (), 9_000.0)[0].elapsed == "30 s"
+
+
+def test_an_ended_agent_shows_no_button_that_is_dead(panel) -> None:
+    panel.apply(opened(agent(ONE, "a", "stopped", result="what `it` found")))
+    panel.select(ONE)
+    shown = [one for one in panel.strip.findChildren(QAbstractButton) if one.isVisible()]
+    assert [one.objectName() for one in shown if not one.isEnabled()] == []
+    assert not panel.strip.input.isVisible()
+    view = panel.tree.view
+    index = view.model().index(0, 0)
+    assert view._wish_at(index, view.wish_box(index, "stop").center()) == ""
+    assert view.row_at(index).doing == "what it found"
+    show(panel, agent(ONE, "a"))
+    assert view._wish_at(index, view.wish_box(index, "stop").center()) == "stop"
+    assert panel.strip.input.isVisible()
+
+
+def test_a_cut_line_ends_with_a_whole_word() -> None:
+    words = "stopped after 1 tool; side effects may exist"
+    assert whole_words(words, "stopped after 1 tool; side effe…") == "stopped after 1 tool; side…"
+    assert whole_words(words, "stopped after 1 tool; side…") == "stopped after 1 tool; side…"
+    assert whole_words(words, words) == words
+    assert whole_words("a/very/long/path.py", "a/very/lo…") == "a/very/lo…"
 
 
 # -- asking and probing --------------------------------------------------------------------

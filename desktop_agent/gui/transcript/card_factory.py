@@ -282,7 +282,7 @@ class CardFactory(QObject):
             who = plain(self.name_of(AgentId(item.by))) or self.tr("Its parent")
             skipped = self.tr("{name} skipped this.").replace("{name}", who)
             answered = self.tr("{name} answered: {answer}").replace("{name}", who)
-        return question_words(item, skipped, self.tr("No longer needed."), answered)
+        return question_words(item, skipped, self.tr("Not answered: it was stopped."), answered)
 
     def _turn_words(self, item: TurnItem) -> str:
         if item.reason == "finished":

@@ -55,7 +55,7 @@ def _refusal_words(denial: Deny) -> str:
         return words.format(reason=with_marks(denial.reason))
     return {
         "user": translate("Transcript", "Refused"),
-        "withdrawn": translate("Transcript", "No longer needed"),
+        "withdrawn": translate("Transcript", "Not decided: it was stopped"),
         "rule": translate("Transcript", "Refused by a rule"),
         "mode": translate("Transcript", "Refused: this session only looks"),
         "unattended": translate("Transcript", "Refused: nobody was there to ask"),

@@ -275,7 +275,7 @@ def test_the_card_folds_to_one_line_when_it_is_settled(view, ask, qtbot):
     [
         (Deny("use uv"), "Refused: “use uv”"),
         (Deny(), "Refused"),
-        (Deny(by="withdrawn"), "No longer needed"),
+        (Deny(by="withdrawn"), "Not decided: it was stopped"),
         (Deny(by="rule"), "Refused by a rule"),
         (Deny(by="unattended"), "Refused: nobody was there to ask"),
         (Edited({"command": "x"}), "Changed by you, then allowed"),

@@ -238,7 +238,7 @@ def test_a_question_can_be_skipped(view, question, qtbot):
     [
         ("blue", "user", "You answered: blue"),
         ("", "user", "You skipped this."),
-        ("", "withdrawn", "No longer needed."),
+        ("", "withdrawn", "Not answered: it was stopped."),
     ],
 )
 def test_an_answered_question_folds_to_one_line(view, question, text, by, said):
