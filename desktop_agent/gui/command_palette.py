@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.gui.fuzzy import ranked
+from desktop_agent.gui.key_words import key_names
 from desktop_agent.gui.pick_delegate import PickRow
 from desktop_agent.gui.pick_list import PickField, PickList
 from desktop_agent.gui.popover import Popover
@@ -38,7 +39,7 @@ class CommandPalette(Popover):
         self.list.setObjectName("commandList")
         self.list.picked.connect(self._on_picked)
         name = self.tr("Find a command or a session")
-        self.search = PickField(theme, name, self.list, self)
+        self.search = _Search(theme, name, self.list, self)
         self.search.setObjectName("commandSearch")
         self.search.textChanged.connect(self._show_rows)
         self.search.left.connect(self.close)
@@ -89,7 +90,7 @@ class CommandPalette(Popover):
 
     def _command(self, number: int) -> PickRow:
         action = self._actions[number]
-        keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+        keys = next(iter(key_names(action)), "")
         icon = "check" if action.isCheckable() and action.isChecked() else "terminal"
         return PickRow(f"action {number}", action_name(action), icon=icon, tag=keys, value=action)
 
@@ -109,6 +110,18 @@ class CommandPalette(Popover):
             picked.value.trigger()
         else:
             self.session_chosen.emit(picked.value)
+
+
+class _Search(PickField):
+    """Esc leaves at once: what was typed is of no use afterwards."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Close on the first Esc."""
+        if event.key() == Qt.Key.Key_Escape:
+            event.accept()
+            self.left.emit()
+        else:
+            super().keyPressEvent(event)
 
 
 def action_name(action: QAction) -> str:

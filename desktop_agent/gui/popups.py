@@ -182,7 +182,14 @@ class Popups(QObject):
 
     def open_shortcuts(self, actions: Sequence[QAction]) -> None:
         """Show every key there is."""
+        from desktop_agent.gui.key_words import other_keys
         from desktop_agent.gui.shortcuts_dialog import ShortcutsDialog
 
-        extra = ((self.tr("Stop the agent"), self.tr("Esc, twice")),)
-        ShortcutsDialog(self._theme, actions, extra, self._window).open()
+        if self._palette is not None:
+            self._palette.close()
+        send, other = self.tr("Enter"), self.tr("Ctrl+Enter")
+        if self._flow.settings.send_with_ctrl_enter:
+            send, other = other, self.tr("Ctrl+Shift+Enter")
+        groups = other_keys(send=send, other=other)
+        more = {self.tr("Stop"): self.tr("Esc, twice")}
+        ShortcutsDialog(self._theme, actions, groups, self._window, more=more).open()

@@ -32,6 +32,7 @@ _NAMES: tuple[PageName, ...] = ("appearance", "models", "behaviour", "rules", "a
 # In widths of the text size.
 _SIDE, _WIDE, _HIGH = 15, 63, 48
 _SIDE_SHARE = 0.32
+_TITLE = 36
 _ICONS = ("sun", "key", "settings", "shield-check", "info")
 
 
@@ -123,9 +124,18 @@ class SettingsDialog(QDialog):
         """Take the room that the person's text size needs."""
         letter = self._theme.text_px("ui")
         self._names.setFixedHeight(self._names.height_for(len(_NAMES)))
-        room = self.screen().availableSize()
-        wide = min(_WIDE * letter, room.width())
-        self.resize(wide, min(_HIGH * letter, room.height()))
+        room = self.screen().availableGeometry()
+        edge = self.frameGeometry().size() - self.geometry().size()
+        # Before it is shown nobody knows how high its title will be.
+        title = max(edge.height(), _TITLE)
+        wide = min(_WIDE * letter, room.width() - edge.width())
+        high = min(_HIGH * letter, room.height() - title)
+        self.resize(wide, high)
+        if self.isVisible():
+            # Larger than it was, it may not hang over the edge.
+            left = min(self.x(), room.right() + 1 - wide - edge.width())
+            top = min(self.y(), room.bottom() + 1 - high - title)
+            self.move(max(left, room.left()), max(top, room.top()))
         # On a small screen the pages need the room more than their names do.
         self._side.setFixedWidth(min(_SIDE * letter, round(wide * _SIDE_SHARE)))
 

@@ -6,11 +6,12 @@ from typing import Any
 
 from msgspec.structs import replace
 from PySide6.QtCore import QObject
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QAction, QGuiApplication
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.events import AgentsChanged, Event, ListChanged, SessionOpened
 from desktop_agent.core.ids import AgentId
+from desktop_agent.gui.agent_commands import agent_commands
 from desktop_agent.gui.agent_rows import plain
 from desktop_agent.gui.bridge import Bridge
 from desktop_agent.gui.preload import Preload
@@ -46,6 +47,7 @@ class SideFlow(QObject):
         self._breadcrumb: Any = None
         self._budget: Any = None
         self._is_going_to_ask = False
+        self._commands: list[QAction] = []
         self._panel: Any = None
         self._is_asked_for = False
         self._agents: tuple[AgentInfo, ...] = ()
@@ -114,6 +116,31 @@ class SideFlow(QObject):
         self._is_asked_for = True
         self._show(is_wanted=True)
         self._panel.tasks.tasks.focus_add()
+
+    def commands(self) -> list[QAction]:
+        """Return what the list of all commands offers for the subagents; anew each time."""
+        for action in self._commands:
+            action.deleteLater()
+        self._commands = []
+        if self._panel is not None:
+            self._commands = agent_commands(self._panel.agents, self, self._reveal)
+        agents = self._pages.agents(self._flow.current)
+        if agents and agents[0].status not in ("idle", "stopping"):
+            self._commands.append(self._pause_command(agents[0]))
+        return self._commands
+
+    def _pause_command(self, main: AgentInfo) -> QAction:
+        is_held = main.status == "paused" or main.pace == "pausing"
+        words = self.tr("Resume this session") if is_held else self.tr("Pause this session")
+        action = QAction(words, self)
+        name = "resume" if is_held else "pause"
+        action.triggered.connect(lambda: self._bridge.post(name, main.id))
+        return action
+
+    def _reveal(self) -> None:
+        self._show(is_wanted=True)
+        if not self._panel.isVisible():
+            self._frame.toggle_side()  # it is a drawer here
 
     def _make(self) -> None:
         if self._panel is not None or self._opened is None:
@@ -205,9 +232,7 @@ class SideFlow(QObject):
     def review(self) -> None:
         """Go to what waits longest: here, or else in the list of the whole tree."""
         if not self._show_card() and self._panel is not None and self._panel.agents.asks.count:
-            self._show(is_wanted=True)
-            if not self._panel.isVisible():
-                self._frame.toggle_side()  # it is a drawer here
+            self._reveal()
             self._panel.agents.asks.focus_oldest()
 
     def _show_card(self) -> bool:

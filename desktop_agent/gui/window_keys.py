@@ -18,7 +18,9 @@ def connect_keys(window: Any) -> None:
     keys.switch.triggered.connect(lambda: popups.open_palette((), window.pages.sessions))
     # The list of all commands is none of them.
     listed = [action for action in keys.all if action is not keys.palette]
-    keys.palette.triggered.connect(lambda: popups.open_palette(listed, window.pages.sessions))
+    keys.palette.triggered.connect(
+        lambda: popups.open_palette((*listed, *window.side.commands()), window.pages.sessions)
+    )
     keys.rename.triggered.connect(frame.header.begin_rename)
     keys.delete.triggered.connect(lambda: frame.sidebar.sessions.delete(window.flow.current or ""))
     keys.settings.triggered.connect(window.settings_window.open)

@@ -3,11 +3,12 @@
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QScrollArea, QWidget
 
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.command_palette import CommandPalette, action_name
+from desktop_agent.gui.key_words import key_names, other_keys
 from desktop_agent.gui.shortcuts_dialog import ShortcutsDialog
 
 
@@ -89,8 +90,40 @@ def test_it_stays_in_the_middle_of_a_narrow_window(palette, window):
     assert palette.geometry().right() <= window.width() + 16
 
 
+def test_the_first_esc_closes_it_whatever_is_typed(qtbot, palette):
+    qtbot.keyClicks(palette.search, "find")
+    qtbot.keyClick(palette.search, Qt.Key.Key_Escape)
+    assert not palette.isVisible()
+
+
+def test_only_keys_that_a_usual_keyboard_has_are_named(window):
+    action = QAction("Open", window)
+    keys = [QKeySequence("Ctrl+O"), QKeySequence(Qt.Key.Key_Open), QKeySequence("F3")]
+    action.setShortcuts(keys)
+    assert key_names(action) == ["Ctrl+O", "F3"]
+    action.setShortcuts([QKeySequence(Qt.Key.Key_ZoomIn), QKeySequence(Qt.Key.Key_Find)])
+    assert key_names(action) == []
+
+
+@pytest.mark.parametrize("high", [400, 517, 640])
+def test_the_sheet_of_shortcuts_ends_with_a_whole_row(qtbot, theme, window, high):
+    groups = other_keys(send="Enter", other="Ctrl+Enter")
+    sheet = ShortcutsDialog(theme, make_actions(window), groups, window)
+    sheet.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(sheet)
+    sheet.show()
+    qtbot.waitExposed(sheet)
+    sheet.resize(sheet.width(), high)
+    area = sheet.findChild(QScrollArea)
+    bottom = area.viewport().height()
+    QApplication.processEvents()
+    for label in area.widget().findChildren(QLabel):
+        assert not (label.y() < bottom < label.geometry().bottom()), label.text()
+
+
 def test_the_sheet_of_shortcuts_lists_each_action_that_has_keys(qtbot, theme, window):
-    sheet = ShortcutsDialog(theme, make_actions(window), (("Send", "Enter"),), window)
+    groups = (("Message box", (("Send", "Enter"),)),)
+    sheet = ShortcutsDialog(theme, make_actions(window), groups, window)
     sheet.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
     qtbot.addWidget(sheet)
     words = [label.text() for label in sheet.findChildren(QLabel)]

@@ -239,3 +239,13 @@ def test_the_wheel_over_a_control_changes_nothing(dialog):
     assert "Text size" in labels
     box = dialog.findChild(ChoiceBox, "textScale")
     assert box.accessibleName() == "Text size"
+
+
+def test_with_large_text_the_window_stays_on_the_screen(qtbot, theme, dialog):
+    room = dialog.screen().availableGeometry()
+    dialog.move(room.left() + 120, room.top() + 300)
+    theme.configure("light", 150)
+    try:
+        assert room.contains(dialog.frameGeometry())
+    finally:
+        theme.configure("light", 100)

@@ -409,10 +409,22 @@ def test_every_key_is_listed_on_one_sheet(quick, qtbot):
     quick.commands.shortcuts.trigger()
     sheet = quick.findChild(QDialog, "shortcutsDialog")
     assert sheet.isVisible()
-    words = " ".join(label.text() for label in sheet.findChildren(QLabel))
-    assert "Ctrl+N" in words
-    assert "Esc, twice" in words
+    listed = [label.text() for label in sheet.findChildren(QLabel)]
+    assert "Ctrl+N" in listed
+    assert "Ctrl+., Esc, twice" in listed
+    for keys in ("Ctrl+Enter", "Shift+Enter", "F2", "Alt+↑, Alt+↓", "S", "P"):
+        assert keys in listed
     sheet.close()
+
+
+def test_the_sheet_of_keys_takes_the_place_of_the_list_of_commands(quick, qtbot):
+    ready(qtbot, quick)
+    quick.commands.palette.trigger()
+    palette = quick.popups._palette
+    qtbot.waitUntil(palette.isVisible)
+    quick.commands.shortcuts.trigger()
+    assert not palette.isVisible()
+    quick.findChild(QDialog, "shortcutsDialog").close()
 
 
 def test_a_defect_in_the_window_is_logged_and_said_and_the_window_lives(

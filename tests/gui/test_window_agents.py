@@ -97,6 +97,11 @@ def test_a_note_steered_at_a_running_subagent_is_read_once_and_its_receipt_is_tr
     write(qtbot, window, "Go")
     alpha = wait_agent(qtbot, window, "alpha", "waiting_answer")
     panel = panel_of(window)
+    window.commands.palette.trigger()
+    names = [row.title for row in window.popups._palette.list.rows()]
+    assert {"Open transcript: alpha", "Steer: alpha", "Pause: alpha", "Stop: alpha"} <= set(names)
+    assert "Pause this session" in names
+    window.popups._palette.close()
     panel.select(alpha.id)
     note = Note(new_note_id(), "use euros", kind="steer")
     panel.steered.emit(alpha.id, note)
