@@ -33,7 +33,7 @@ def other_keys(*, send: str, other: str) -> tuple[KeyGroup, ...]:
             _tr("Message box"),
             (
                 (_tr("Send"), send),
-                (_tr("While the agent works, the other of queue and steer"), other),
+                (_tr("Queue, or steer, the other way round"), other),
                 (_tr("New line"), "Shift+Enter"),
                 (_tr("Earlier messages"), _tr("↑, ↓ in the empty box")),
             ),

@@ -14,6 +14,7 @@ from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import Chip, TextButton, TextLabel, row
 
 _SHOWN = 15
+_WIDE = 44  # in widths of the text size
 
 
 class ShortcutsDialog(QDialog):
@@ -36,18 +37,8 @@ class ShortcutsDialog(QDialog):
         self.setWindowTitle(self.tr("Keyboard shortcuts"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         high = theme.size("row")
-        content = QWidget()
-        grid = QGridLayout(content)
-        grid.setContentsMargins(0, 0, 12, 0)
-        grid.setHorizontalSpacing(theme.space("xl"))
-        grid.setVerticalSpacing(0)
-        grid.setColumnStretch(0, 1)
         everywhere = (self.tr("Everywhere"), _named(actions, more or {}))
-        for title, keys in (everywhere, *groups):
-            _add_group(grid, title, keys)
-        for number in range(grid.rowCount()):
-            grid.setRowMinimumHeight(number, high)
-        grid.setRowStretch(grid.rowCount(), 1)
+        content = _make_content((everywhere, *groups), high, theme.space("xl"))
         area = _WholeRows(high)
         area.setWidgetResizable(True)
         area.setWidget(content)
@@ -62,7 +53,7 @@ class ShortcutsDialog(QDialog):
         layout.addWidget(area, 1)
         layout.addLayout(row(None, close))
         room = self.screen().availableSize()
-        wide = round(36 * theme.text_px("ui"))
+        wide = round(_WIDE * theme.text_px("ui"))
         self.resize(min(wide, room.width()), min(high * (_SHOWN + 4), room.height() - high))
 
 
@@ -72,13 +63,27 @@ class _WholeRows(QScrollArea):
     def __init__(self, high: int) -> None:
         super().__init__()
         self._high = high
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Leave out what is too low for a row."""
         super().resizeEvent(event)
         self.setViewportMargins(0, 0, 0, self.contentsRect().height() % self._high)
         self.verticalScrollBar().setSingleStep(self._high)
+
+
+def _make_content(groups: Sequence[KeyGroup], high: int, gap: int) -> QWidget:
+    content = QWidget()
+    grid = QGridLayout(content)
+    grid.setContentsMargins(0, 0, 12, 0)
+    grid.setHorizontalSpacing(gap)
+    grid.setVerticalSpacing(0)
+    grid.setColumnStretch(0, 1)
+    for title, keys in groups:
+        _add_group(grid, title, keys)
+    for number in range(grid.rowCount()):
+        grid.setRowMinimumHeight(number, high)
+    grid.setRowStretch(grid.rowCount(), 1)
+    return content
 
 
 def _add_group(grid: QGridLayout, title: str, keys: Sequence[tuple[str, str]]) -> None:

@@ -115,8 +115,9 @@ def test_the_sheet_of_shortcuts_ends_with_a_whole_row(qtbot, theme, window, high
     qtbot.waitExposed(sheet)
     sheet.resize(sheet.width(), high)
     area = sheet.findChild(QScrollArea)
-    bottom = area.viewport().height()
     QApplication.processEvents()
+    bottom = area.viewport().height()
+    assert area.widget().width() <= area.viewport().width(), "keys are cut off"
     for label in area.widget().findChildren(QLabel):
         assert not (label.y() < bottom < label.geometry().bottom()), label.text()
 
