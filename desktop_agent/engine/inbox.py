@@ -99,11 +99,9 @@ class Inbox:
             self.put(msgspec.structs.replace(note, text=text))
 
     def withdraw(self, note_id: NoteId) -> None:
-        """Take back a note that still waits; once all came back, it is done with."""
+        """Take back a note that still waits."""
         note = self._find(note_id)
-        if self._is_closed:
-            self._emit(NoteReturned(self._agent_id, note_id, "withdrawn"))
-        elif note is not None:
+        if note is not None:
             self._emit(NoteReturned(self._agent_id, note_id, "withdrawn"))
             self._notes.remove(note)
             self._show_waking()

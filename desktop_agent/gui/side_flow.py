@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction, QGuiApplication
 
-from desktop_agent.core.agents import AgentInfo
-from desktop_agent.core.events import AgentsChanged, Event, ListChanged, SessionOpened
-from desktop_agent.core.ids import AgentId
+from desktop_agent.core.agents import ENDED, AgentInfo
+from desktop_agent.core.events import AgentsChanged, Event, ListChanged, NoteReturned, SessionOpened
+from desktop_agent.core.ids import AgentId, NoteId
 from desktop_agent.gui.agent_commands import agent_commands
 from desktop_agent.gui.agent_rows import plain
 from desktop_agent.gui.bridge import Bridge
@@ -205,7 +205,10 @@ class SideFlow(QObject):
         agents.note_withdrawn.connect(lambda a, note_id: post("withdraw_note", a, note_id))
         # The list over the message box is to know that it is settled.
         for settled in (agents.strip.note_resent, agents.strip.note_discarded):
-            settled.connect(lambda a, note_id: post("withdraw_note", a, note_id))
+            settled.connect(
+                lambda a, note_id: self._frame.composer.apply(NoteReturned(a, note_id, "withdrawn"))
+            )
+        self._frame.composer.note_withdrawn.connect(self._settle_note)
         agents.answered.connect(lambda question_id, text: post("answer", question_id, text))
         agents.decided.connect(lambda request_id, decision: post("decide", request_id, decision))
         agents.paused.connect(lambda agent_id: post("pause", agent_id))
@@ -220,6 +223,12 @@ class SideFlow(QObject):
         agents.result_requested.connect(
             lambda agent_id: self._queries.ask(self._copy, "engine", "result_of", agent_id)
         )
+
+    def _settle_note(self, note_id: NoteId) -> None:
+        """What an ended agent gave back and is done with over the message box, is on its card."""
+        agent_id = self._flow.agent
+        if agent_id is not None and self._pages.agent_status(agent_id) in ENDED:
+            self._panel.agents.apply(NoteReturned(agent_id, note_id, "withdrawn"))
 
     def _go_to_ask(self, agent_id: str, _: str) -> None:
         """Show who asks; its oldest card gets the focus."""
