@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -51,14 +51,31 @@ def desktop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]
         own = {"DISPLAY": f":{display}", "XDG_RUNTIME_DIR": str(run_dir)}
         command = ["dbus-daemon", "--session", "--nofork", "--print-address=1"]
         own["DBUS_SESSION_BUS_ADDRESS"] = _started(stack, command, own)
-        for command in (["openbox"], [str(LAUNCHER), "--launch-immediately"]):
-            environment = {**os.environ, **own}
-            process = subprocess.Popen(
-                command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-            )
-            stack.callback(_end, process)
+        _manage_windows(stack, {**os.environ, **own})
+        launcher = [str(LAUNCHER), "--launch-immediately"]
+        stack.callback(_end, _unheard(launcher, {**os.environ, **own}))
         accessible = {"QT_ACCESSIBILITY": "1", "QT_LINUX_ACCESSIBILITY_ALWAYS_ON": "1"}
         yield {**own, **accessible, "QT_QPA_PLATFORM": "xcb"}
+
+
+def _unheard(command: list[str], environment: dict[str, str]) -> subprocess.Popen:
+    return subprocess.Popen(
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+
+
+def _manage_windows(stack: ExitStack, environment: dict[str, str]) -> None:
+    """Start a window manager and wait until it is one; on a busy machine it may fail at first."""
+    for _ in range(3):
+        process = _unheard(["openbox"], environment)
+        stack.callback(_end, process)
+        for _ in range(200):
+            if not _unheard(["xdotool", "get_num_desktops"], environment).wait():
+                return
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(0.1)
+                break
+    pytest.fail("no window manager could be started")
 
 
 def _started(stack: ExitStack, command: list[str], own: dict[str, str]) -> str:

@@ -305,7 +305,7 @@ def test_the_folders_own_skills_follow_the_session_that_is_shown(start, project,
     qtbot.waitUntil(lambda: bool(window.skills.skills), timeout=WAIT)
     assert skill_of(window, "own-ways") is None
     banner = named(window, "trustBanner")
-    assert banner is None or not banner.isVisible()
+    qtbot.waitUntil(lambda: banner is None or not banner.isVisible(), timeout=WAIT)
 
 
 def test_trust_is_given_to_the_folder_that_is_shown_and_to_no_other(
