@@ -40,6 +40,8 @@ def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
 def session_theme(qapp):
     from desktop_agent.gui.theme import Theme
 
+    # As in the app: a window of one test that closes late must not end the loop of another.
+    qapp.setQuitOnLastWindowClosed(False)
     return Theme(qapp)
 
 
