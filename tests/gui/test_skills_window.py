@@ -319,6 +319,8 @@ def test_trust_is_given_to_the_folder_that_is_shown_and_to_no_other(
     write_skill(other / ".agents" / "skills", "other-ways", SECRET)
     window.flow.open_folder(str(other))
     qtbot.waitUntil(lambda: skill_of(window, "other-ways") is not None, timeout=WAIT)
+    # The banner speaks of this folder now, and no more of the last one.
+    qtbot.waitUntil(lambda: "1 skill" in banner.accessibleName(), timeout=WAIT)
     press(qtbot, window, "trustFolder")
     qtbot.waitUntil(lambda: skill_of(window, "other-ways").is_trusted, timeout=WAIT)
     notice = named(window, "noticeText")
