@@ -59,6 +59,7 @@ class SessionFlow(QObject):
         self._early: list[Note] = []
         self._leaving: set[SessionId] = set()
         self._has_begun = False
+        self._told_workspace: Workspace | None = None
         self.settings = settings
         self.current: SessionId | None = None
 
@@ -110,6 +111,13 @@ class SessionFlow(QObject):
         for event in batch:
             if isinstance(event, SessionsChanged):
                 self._on_sessions(event.sessions)
+        self._tell_workspace()
+
+    def _tell_workspace(self) -> None:
+        """Say when the session that is shown works in other folders than when last said."""
+        if self.info is not None and self.info.workspace != self._told_workspace:
+            self._told_workspace = self.info.workspace
+            self.workspace_changed.emit(self._told_workspace)
 
     def _on_opened(self, opened: SessionOpened) -> None:
         if opened.info.id == self._wanted:
@@ -228,7 +236,7 @@ class SessionFlow(QObject):
             self.set("set_workspace", Workspace(real))
             return
         self.current, self._folder = None, real
-        self._subagent = None
+        self._subagent = self._told_workspace = None
         self.workspace_changed.emit(self.workspace)
         self.begin_session()
 

@@ -4,9 +4,13 @@ import json
 import subprocess
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QDialog, QListView, QPushButton, QTextBrowser, QWidget
 
+from desktop_agent.core.events import SessionsChanged, SkillsChanged
+from desktop_agent.core.skills import FolderTrust
+from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.skills_add_sheet import AddSkillSheet
 from desktop_agent.gui.skills_update_sheet import UpdateSheet
 from tests.helpers.providers import LoopbackProvider, Say
@@ -306,6 +310,20 @@ def test_the_folders_own_skills_follow_the_session_that_is_shown(start, project,
     assert skill_of(window, "own-ways") is None
     banner = named(window, "trustBanner")
     qtbot.waitUntil(lambda: banner is None or not banner.isVisible(), timeout=WAIT)
+
+
+def test_an_unused_session_that_moves_asks_about_its_new_folder_whatever_is_heard_first(
+    start, tmp_path, qtbot
+):
+    window = start()
+    other = str(tmp_path / "other")
+    asking = FolderTrust(other, brings=("1 skill",))
+    window._bridge.received.emit((SkillsChanged(other, (), asking),))
+    assert named(window, "trustBanner") is None
+    moved = replace(window.flow.info, workspace=Workspace(other))
+    window._bridge.received.emit((SessionsChanged((moved,)),))
+    assert named(window, "trustBanner").isVisible()
+    assert window.skills.trust.trust == asking
 
 
 def test_trust_is_given_to_the_folder_that_is_shown_and_to_no_other(
