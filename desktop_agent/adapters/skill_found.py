@@ -60,6 +60,7 @@ def text_of(root: Path, folder: str, path: str) -> str:
     if not is_utf8 or "\0" in text:
         size = place.stat().st_size
         return f"This file is not text ({size:,} bytes), so it can't be shown."
+    text = text.removeprefix("\ufeff")
     if len(text) > _LARGEST_SHOWN:
         rest = len(text) - _LARGEST_SHOWN
         return f"{text[:_LARGEST_SHOWN]}\n\n… {rest:,} more characters."

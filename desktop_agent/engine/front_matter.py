@@ -8,6 +8,7 @@ from typing import cast
 
 # More is not the head of a text.
 LONGEST = 64_000
+_MARK = "\ufeff"
 
 _KEY = r"[A-Za-z][A-Za-z0-9_-]*"
 _LINE = re.compile(rf"({_KEY}):(?:[ ]+(.*?))?[ ]*")
@@ -20,13 +21,15 @@ _INDICATORS = frozenset("-?:,[]{}#&*!|>'\"%@`")
 class FrontMatter:
     """What stands in the head. Values are text, lists or maps of text, never numbers or dates.
 
-    `warnings` tell what was odd, `problem` why nothing could be read.
+    `warnings` tell what was odd, `problem` why nothing could be read. `has_mark` tells of a
+    byte order mark before it.
     """
 
     fields: dict[str, object] = field(default_factory=dict[str, object])
     body: str = ""
     warnings: tuple[str, ...] = ()
     problem: str = ""
+    has_mark: bool = False
 
     def text(self, key: str) -> str:
         """Return a field as text, lists joined by blanks; empty when it is not there."""
@@ -48,27 +51,28 @@ def as_text(value: object) -> str:
 def parse(text: str) -> FrontMatter:
     """Read the head of a text. Whatever stands there, it neither raises nor takes long."""
     head, body, problem = split(text)
+    has_mark = text.startswith(_MARK)
     if problem:
-        return FrontMatter(body=body, problem=problem)
+        return FrontMatter(body=body, problem=problem, has_mark=has_mark)
     fields = _plain_fields(head)
     if fields is not None:
-        return FrontMatter(fields, body)
+        return FrontMatter(fields, body, has_mark=has_mark)
     # It takes 3 MB and 30 ms: only for a head that is more than plain lines.
     from desktop_agent.engine import yaml_fields
 
     read = yaml_fields.read(head)
-    return FrontMatter(read.fields, body, read.warnings, read.problem)
+    return FrontMatter(read.fields, body, read.warnings, read.problem, has_mark)
 
 
 def split(text: str) -> tuple[str, str, str]:
     """Return head, body and, when there is no head, why."""
-    text = text.replace("\r\n", "\n").removeprefix("\ufeff")
+    text = text.replace("\r\n", "\n").replace("\r", "\n").removeprefix(_MARK)
     if not text.startswith("---"):
         return "", text.strip(), "It does not begin with front matter (a line of three dashes)."
     end = text.find("\n---", 3)
     if end < 0:
         return "", text.strip(), "Its front matter does not end (with a line of three dashes)."
-    head = text[:end].partition("\n")[2]
+    head = text[3:end]  # with what stands behind the dashes, which may be a comment
     if len(head) > LONGEST:
         return "", "", f"Its front matter is longer than {LONGEST:,} characters."
     return head, text[end + 1 :].partition("\n")[2].strip(), ""

@@ -75,7 +75,7 @@ def _text(root: str, name: str) -> str | None:
     if not os.path.lexists(path):
         return None
     try:
-        return read_text(root, str(path), _LARGEST_FILE)[0]
+        return read_text(root, str(path), _LARGEST_FILE)[0].removeprefix("\ufeff")
     except (OSError, ToolError) as error:
         warn_once(f"{path} was not read: {error}")
         return None

@@ -81,7 +81,7 @@ def _changed(old: os.stat_result, new: os.stat_result) -> bool:
 
 
 def _file(path: Path, bounds: Path) -> RoleFile | None:
-    text = read_text(str(bounds), str(path), _LARGEST)[0]
+    text = read_text(str(bounds), str(path), _LARGEST)[0].removeprefix("\ufeff")
     role = _role(parse(text), path.stem)
     if role is None:
         warn_once(f"the role {path} has no instructions, or the name of a built-in one")

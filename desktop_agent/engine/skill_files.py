@@ -116,7 +116,10 @@ class Held:
         return file
 
     def text(self, path: str, limit: int = LARGEST_TEXT) -> tuple[str, bool]:
-        """Return a text and whether it was UTF-8. Raises OSError, ToolError."""
+        """Return a text, with its byte order mark if it has one, and whether it was UTF-8.
+
+        Raises OSError, ToolError.
+        """
         with self.open(path) as file:
             return _text(file, path, limit)
 
@@ -158,9 +161,10 @@ def held(folder: str, bounds: str | None = None) -> Generator[Held, None, None]:
 
 
 def read_text(bounds: str, path: str, limit: int = LARGEST_TEXT) -> tuple[str, bool]:
-    """Return a text and whether it was UTF-8; links may lead anywhere below `bounds` only.
+    """Return a text, with its byte order mark if it has one, and whether it was UTF-8.
 
-    Raises ToolError in words: outside, not a regular file, larger than `limit` bytes, missing.
+    Links may lead anywhere below `bounds` only. Raises ToolError in words: outside, not a regular
+    file, larger than `limit` bytes, missing.
     """
     workspace = Workspace(bounds)
     resolved = resolve_for_read(workspace, path)
@@ -189,6 +193,6 @@ def _text(file: BinaryIO, path: str, limit: int) -> tuple[str, bool]:
     if len(content) > limit:
         raise ToolError(f"{os.path.basename(path)} is larger than {limit // 1000:,} kB.")  # noqa: PTH119
     try:
-        return content.decode("utf-8-sig"), True
+        return content.decode(), True
     except UnicodeDecodeError:
-        return content.decode("utf-8-sig", "replace"), False
+        return content.decode("utf-8", "replace"), False

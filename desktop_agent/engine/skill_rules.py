@@ -71,7 +71,10 @@ def declared(front: FrontMatter, directory_name: str) -> Declared:
     if has_unseen(front.body.replace("\r", "")):
         warnings.append("Its text holds invisible characters, which are left out.")
     name = " ".join(visible(raw["name"]).splitlines())
-    warnings += _of_name(name, directory_name)
+    if front.has_mark:
+        warnings.append("The standard's validator refuses the byte order mark before its text.")
+    if not front.problem:  # what was not read lacks nothing
+        warnings += _of_name(name, directory_name)
     description = visible(raw["description"])[:_LONGEST_TEXT]
     if len(description) > DESCRIPTION_LENGTH:
         warnings.append(f"The description is longer than {DESCRIPTION_LENGTH:,} characters.")

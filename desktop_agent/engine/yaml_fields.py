@@ -153,16 +153,40 @@ class _Reading:
 
 
 def _quoted(head: str) -> str:
-    """Put quotes around the plain values of top-level fields: they may hold colons."""
+    """Put quotes around the values of top-level fields that are text and should have had them."""
     lines: list[str] = []
     for line in head.split("\n"):
         found = _LINE.fullmatch(line)
-        if found is None or not found[2].strip() or found[2][0] in "|>'\"[{&*!":
+        value = found[2].strip() if found is not None else ""
+        if found is None or not value or not _lacks_quotes(line, value):
             lines.append(line)
             continue
-        value = found[2].strip().replace("\\", "\\\\").replace('"', '\\"')
+        if value[0] == value[-1] and value[0] in "'\"":
+            value = value[1:-1]  # it holds quotes that seem to end it
+        value = value.replace("\\", "\\\\").replace('"', '\\"')
         lines.append(f'{found[1]}: "{value}"')
     return "\n".join(lines)
+
+
+def _lacks_quotes(line: str, value: str) -> bool:
+    """Whether a value is plain text, which may hold colons, or begins like something else."""
+    first = value[0]
+    if first in "|>":
+        return False
+    if first in "&*!":
+        return not _stands_alone(line)
+    closing = {"[": "]", "{": "}", "'": "'", '"': '"'}.get(first)
+    # What ends on a later line is left as it is.
+    return closing is None or (closing in value[1:] and not _stands_alone(line))
+
+
+def _stands_alone(line: str) -> bool:
+    try:
+        for _ in _parse(line, Loader=_Loader):
+            pass
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return False
+    return True
 
 
 def _lines(head: str) -> Iterator[tuple[str, str]]:
@@ -192,6 +216,6 @@ def _in_words(error: Exception) -> str:
     """Say what the parser did not like, with the line in the file."""
     problem = getattr(error, "problem", None) or str(error).split("\n", 1)[0]
     mark = getattr(error, "problem_mark", None)
-    # The head begins behind the line of dashes.
-    where = f" (line {mark.line + 2})" if mark is not None else ""
+    # The head begins in the line of dashes.
+    where = f" (line {mark.line + 1})" if mark is not None else ""
     return f"{str(problem).rstrip('.')[:200]}{where}."

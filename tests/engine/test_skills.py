@@ -178,6 +178,39 @@ def test_a_value_that_should_have_had_quotes_is_read_whole(tmp_path: Path, value
     assert "repaired" in skill.warnings[0]
 
 
+ODD_STARTS = [
+    "[team] Write: the plan",
+    "{draft} Write the plan",
+    "**Write** the plan",
+    "&c. and so on: all of it",
+    "!! Read this: first",
+    "\"Plan\" and 'do': both",
+    "'Plan' is what it does",
+]
+
+
+@pytest.mark.parametrize("value", ODD_STARTS)
+def test_text_that_begins_like_something_else_is_repaired_and_the_rest_read_as_yaml(
+    tmp_path: Path, value: str
+) -> None:
+    head = f"name: one\ndescription: {value}\nallowed-tools:\n- Read\n- Bash(git *)\nlicense: MIT"
+    skill = one_with(tmp_path, head)
+    assert (skill.description, skill.allowed_tools) == (value, "Read Bash(git *)")
+    assert "repaired" in skill.warnings[0]
+
+
+def test_quotes_in_quotes_are_kept_and_the_outer_ones_are_not(tmp_path: Path) -> None:
+    head = 'name: one\ndescription: "Use for "quick" plans"\nmetadata:\n  author: me'
+    skill = one_with(tmp_path, head)
+    assert (skill.description, skill.metadata) == ('Use for "quick" plans', (("author", "me"),))
+
+
+def test_a_list_over_several_lines_outlives_the_repair_of_its_neighbour(tmp_path: Path) -> None:
+    head = "name: one\ndescription: Use when: asked\nallowed-tools: [Read,\n  Bash]"
+    skill = one_with(tmp_path, head)
+    assert (skill.description, skill.allowed_tools) == ("Use when: asked", "Read Bash")
+
+
 def test_a_head_that_is_no_yaml_at_all_is_read_line_by_line(tmp_path: Path) -> None:
     head = 'name: one\ndescription: "he said" and: left\n\tand came back'
     skill = one_with(tmp_path, head)
@@ -207,7 +240,9 @@ def test_without_a_description_it_is_shown_but_not_used(
 def test_a_file_without_a_whole_head_says_so(tmp_path: Path, start: str) -> None:
     folder = put_skill(tmp_path, "one")
     (folder / "SKILL.md").write_text(start)
-    assert "dashes" in scanned(tmp_path)["one"].problem
+    skill = scanned(tmp_path)["one"]
+    assert "dashes" in skill.problem
+    assert skill.warnings == (), "what was not read lacks no name"
 
 
 def test_a_byte_order_mark_and_windows_lines_change_nothing(tmp_path: Path) -> None:
@@ -215,7 +250,33 @@ def test_a_byte_order_mark_and_windows_lines_change_nothing(tmp_path: Path) -> N
     text = (folder / "SKILL.md").read_text().replace("\n", "\r\n")
     (folder / "SKILL.md").write_bytes(b"\xef\xbb\xbf" + text.encode())
     skill = scanned(tmp_path)["one"]
-    assert (skill.description, skill.warnings) == ("Does one well.", ())
+    assert (skill.name, skill.description) == ("one", "Does one well.")
+    # The standard's validator reads the lines, and refuses the mark.
+    assert [words for words in skill.warnings if "byte order mark" not in words] == []
+    assert skill.warnings
+
+
+def test_the_lines_of_an_old_mac_are_lines(tmp_path: Path) -> None:
+    folder = put_skill(tmp_path, "one")
+    text = (folder / "SKILL.md").read_text().replace("\n", "\r")
+    (folder / "SKILL.md").write_bytes(text.encode())
+    skill = scanned(tmp_path)["one"]
+    assert (skill.name, skill.description, skill.warnings) == ("one", "Does one well.", ())
+
+
+@pytest.mark.parametrize(
+    ("dashes", "words"), [("---   ", ""), ("--- # ours", ""), ("----", "line 2"), ("--- a", "line")]
+)
+def test_what_stands_behind_the_first_dashes_is_part_of_the_head(
+    tmp_path: Path, dashes: str, words: str
+) -> None:
+    folder = put_skill(tmp_path, "one")
+    text = (folder / "SKILL.md").read_text().replace("---", dashes, 1)
+    (folder / "SKILL.md").write_text(text)
+    skill = scanned(tmp_path)["one"]
+    assert (skill.name, skill.description) == ("one", "Does one well.")
+    assert words in " ".join(skill.warnings)
+    assert bool(skill.warnings) == bool(words)
 
 
 def test_scripts_are_counted_by_language(tmp_path: Path) -> None:
