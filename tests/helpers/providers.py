@@ -294,7 +294,9 @@ class LoopbackProvider:
             self._note_path(request.path)
             return web.json_response(self._shown())
         is_gemini = self.dialect == "gemini" and ":" in request.path
-        if not is_gemini and request.path != _CHAT_PATH.get(self.dialect):
+        # Azure has an address for each model.
+        is_azure = self.dialect == "openai" and "/openai/deployments/" in request.path
+        if not is_gemini and not is_azure and request.path != _CHAT_PATH.get(self.dialect):
             return self._failed(404, f"no such path: {request.path}")
         if self._key and self._key not in self._given_key(request):
             return self._failed(401, "Incorrect API key provided.")
