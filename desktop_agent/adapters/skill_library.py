@@ -43,6 +43,14 @@ class _Waiting:
     found: FoundSkill
 
 
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    shelf: Shelf
+    kept: Path
+    directory: Path
+    origin: Origin | None
+
+
 class SkillLibrary:
     """The person's installed skills, and what may become one of them.
 
@@ -67,6 +75,7 @@ class SkillLibrary:
         self._fetcher = Fetcher(limits or Limits(), allows_loopback_http)
         self._kept: dict[str, Kept] = {}
         self._waiting: dict[str, _Waiting] = {}
+        self._taken: dict[str, _Taken] = {}
         self._one_at_a_time = asyncio.Lock()
 
     async def fetch(self, address: str) -> Fetched:
@@ -178,14 +187,32 @@ class SkillLibrary:
         await self.discard(update_id)
         self._changed()
 
-    async def remove(self, directory: str) -> None:
-        """Move a skill of the person's or the folder's own among the removed ones."""
+    async def remove(self, directory: str) -> str:
+        """Move a skill of the person's or the folder's own among the removed ones.
+
+        What is returned brings it back, as long as the app runs.
+        """
         path = await asyncio.to_thread(_real, directory)
         shelf = Shelf(shelf_of(path, self._mine), self._removed)
         async with self._one_at_a_time:
+            origin = skill_origins.origins(self._config_dir).get(str(path))
             with _disk_errors():
-                await asyncio.to_thread(shelf.take, path)
-                await asyncio.to_thread(skill_origins.record, self._config_dir, {path: None})
+                kept = await asyncio.to_thread(shelf.take, path)
+            self._taken[kept.name] = _Taken(shelf, kept, path, origin)
+            await self._note(lambda: {path: None})
+        self._changed()
+        return kept.name
+
+    async def bring_back(self, key: str) -> None:
+        """Put a removed skill where it was, as it was. Raises SkillLibraryError."""
+        async with self._one_at_a_time:
+            taken = self._taken.get(key)
+            if taken is None:
+                raise SkillLibraryError("That skill is back already.")
+            with _disk_errors():
+                await asyncio.to_thread(taken.shelf.bring_back, taken.kept, taken.directory)
+            del self._taken[key]
+            await self._note(lambda: {taken.directory: taken.origin})
         self._changed()
 
     async def close(self) -> None:
@@ -202,23 +229,24 @@ class SkillLibrary:
         return self._mine if target == "mine" else folder_shelf(root)
 
     async def _record(self, kept: Kept, placed: Mapping[Path, FoundSkill]) -> None:
+        source, commit = kept.fetched.source, kept.fetched.commit
+        await self._note(
+            lambda: {
+                directory.resolve(): Origin(source, commit, skill.folder, digest_of(directory))
+                for directory, skill in placed.items()
+            }
+        )
+
+    async def _note(self, origins: Callable[[], Mapping[Path, Origin | None]]) -> None:
         """Note where skills came from. Without that they still work, so it is no failure."""
 
         def write() -> None:
-            skill_origins.record(
-                self._config_dir,
-                {
-                    directory.resolve(): Origin(
-                        kept.fetched.source, kept.fetched.commit, skill.folder, digest_of(directory)
-                    )
-                    for directory, skill in placed.items()
-                },
-            )
+            skill_origins.record(self._config_dir, origins())
 
         try:
             await asyncio.to_thread(write)
         except OSError as error:
-            _log.error("where %s came from was not kept: %s", list(placed), error)
+            _log.error("where skills came from was not kept: %s", error)
 
 
 def _put(

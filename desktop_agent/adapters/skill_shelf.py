@@ -58,6 +58,19 @@ class Shelf:
             aside.rename(directory)
             raise
 
+    def bring_back(self, kept: Path, directory: Path) -> None:
+        """Put what was taken where it was. Raises SkillLibraryError, OSError; nothing changed."""
+        if not kept.is_dir():
+            raise SkillLibraryError("What was removed is not there any more.")
+        if os.path.lexists(directory):
+            raise SkillLibraryError(
+                f"There is another {directory.name} by now. The removed one is kept as {kept}."
+            )
+        if directory.parent.resolve() != directory.parent:
+            raise SkillLibraryError(f"{directory.parent} is a link by now. Nothing was changed.")
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        _move(kept, directory, self._beside(_INCOMING, directory.name))
+
     def _swap(self, staged: Path, target: Path) -> None:
         aside = self._beside(_OUTGOING, target.name)
         target.rename(aside)
@@ -87,19 +100,22 @@ class Shelf:
     def _keep(self, folder: Path, name: str) -> Path:
         self._removed.mkdir(parents=True, exist_ok=True, mode=0o700)
         kept = self._removed / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
-        try:
-            folder.rename(kept)
-        except OSError:
-            # Another disk: a copy under another name first, so that it is whole or not there.
-            copied = self._removed / f"{_INCOMING}{secrets.token_hex(6)}"
-            try:
-                shutil.copytree(folder, copied, symlinks=True)
-                copied.rename(kept)
-            except BaseException:
-                remove_tree(copied)
-                raise
-            remove_tree(folder)
+        _move(folder, kept, self._removed / f"{_INCOMING}{secrets.token_hex(6)}")
         return kept
+
+
+def _move(folder: Path, target: Path, copied: Path) -> None:
+    """Rename; to another disk by a copy under another name, so that it is whole or not there."""
+    try:
+        folder.rename(target)
+    except OSError:
+        try:
+            shutil.copytree(folder, copied, symlinks=True)
+            copied.rename(target)
+        except BaseException:
+            remove_tree(copied)
+            raise
+        remove_tree(folder)
 
 
 def folder_shelf(root: str) -> Path:

@@ -205,7 +205,8 @@ class SkillDetailPane(QFrame):
         self._about.setVisible(bool(skill.description))
         icon, token, lines = self._verdict_of(skill)
         self._verdict_icon.set_icon(icon, token)
-        self._verdict.setText("\n".join(with_marks(line) for line in lines))
+        mark = "• " if len(lines) > 1 else ""
+        self._verdict.setText("\n".join(mark + with_marks(line) for line in lines))
         self._trust.setVisible(not skill.is_trusted and not skill.problem)
 
     def _verdict_of(self, skill: Skill) -> tuple[str, str, tuple[str, ...]]:
@@ -266,7 +267,7 @@ class SkillDetailPane(QFrame):
         self._use.setEnabled(skill.is_usable)
         self._update.setVisible(can_update(skill))
         self._remove.setVisible(can_remove(skill))
-        self._switch.setEnabled(can_switch(skill))
+        self._switch.setVisible(can_switch(skill))
         self._switch.setChecked(skill.is_enabled)
         self._here.setVisible(self._has_folder and can_switch(skill))
         words = self.tr("Switch off only in this folder")

@@ -20,13 +20,15 @@ from desktop_agent.gui.notices import Notice
 from desktop_agent.gui.popups import Popups
 from desktop_agent.gui.queries import Queries
 from desktop_agent.gui.session_flow import SessionFlow
-from desktop_agent.gui.skills_shop import SkillShop
+from desktop_agent.gui.skills_shop import UNDO, SkillShop
+from desktop_agent.gui.skills_words import few_names
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.trust_flow import TrustFlow
 from desktop_agent.gui.window_frame import WindowFrame
 
 _USE = "use_skills"
 _NEWS_MS = 12_000
+_MOST_USED = 3
 
 
 class SkillsFlow(QObject):
@@ -258,26 +260,27 @@ class SkillsFlow(QObject):
         _open_folder(own)
 
     def _on_installed(self, names: Sequence[str]) -> None:
-        self._news.stop()
         self._added = tuple(names)
         words = self.tr("1 skill added: {names}.")
         if len(names) > 1:
             words = self.tr("{n} skills added: {names}.")
-        text = words.format(n=len(names), names=", ".join(names))
-        use = self.tr("Use in chat")
-        self._frame.notices.put("skills", Notice(text, "info", _USE, use))
-        self._news.start()
+        text = words.format(n=len(names), names=few_names(names))
+        # Nobody means a whole collection with one message.
+        self._say(text, action=_USE if len(names) <= _MOST_USED else "")
 
     def _act(self, action: str) -> None:
         if action == _USE:
             self.use(self._added)
+        elif action == UNDO:
+            self.shop.undo()
 
-    def _say(self, text: str, tone: str = "info") -> None:
+    def _say(self, text: str, tone: str = "info", action: str = "") -> None:
         self._news.stop()
         if not text:
             self._frame.notices.remove("skills")
             return
-        self._frame.notices.put("skills", Notice(text, tone))
+        title = {_USE: self.tr("Use in chat"), UNDO: self.tr("Undo")}.get(action, "")
+        self._frame.notices.put("skills", Notice(text, tone, action, title))
         if tone == "info" and not text.endswith("…"):
             self._news.start()
 

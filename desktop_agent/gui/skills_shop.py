@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
@@ -17,9 +18,13 @@ from desktop_agent.gui.trust_words import folder_name
 
 _log = logging.getLogger(__name__)
 
+UNDO = "undo_removal"
+
 
 class SkillShop(QObject):
-    """`installed(names)`. `say` tells the person; empty words take back what was told."""
+    """`installed(names)`. `say(words, tone, action)` tells the person; empty words take back what
+    was told. What was removed last can be brought back.
+    """
 
     installed = Signal(object)
 
@@ -40,6 +45,7 @@ class SkillShop(QObject):
         self._sheet: Any = None
         self._fetched: Fetched | None = None
         self._job: Any = None
+        self._removed = "", ""
 
     # -- adding ------------------------------------------------------------------------------
 
@@ -172,8 +178,17 @@ class SkillShop(QObject):
         box.open()
 
     async def _remove(self, skill: Skill) -> None:
-        await self._queries.answer("skills", "remove", skill.directory)
-        self._say(self.tr("{name} was removed.").format(name=skill.name))
+        kept: str = await self._queries.answer("skills", "remove", skill.directory)
+        self._removed = kept, skill.name
+        self._say(self.tr("{name} was removed.").format(name=skill.name), action=UNDO)
+
+    def undo(self) -> None:
+        """Bring back what was removed last, as it was."""
+        self._run(self._bring_back(*self._removed), "bringing a skill back")
+
+    async def _bring_back(self, kept: str, name: str) -> None:
+        await self._queries.answer("skills", "bring_back", kept)
+        self._say(self.tr("{name} is back.").format(name=name))
 
     # -- inside ------------------------------------------------------------------------------
 
@@ -187,9 +202,10 @@ class SkillShop(QObject):
         except SkillLibraryError as error:
             _log.info("the skill library refused: %s", error)
             self._tell(str(error))
-        except Exception:
-            self._tell(self.tr("That did not work. The log says more."))
-            raise
+        finally:
+            # Whatever else is on its way up: the sheet must not wait for ever.
+            if isinstance(sys.exception(), Exception):
+                self._tell(self.tr("That did not work. The log says more."))
 
     def _tell(self, words: str) -> None:
         if self._sheet is not None:

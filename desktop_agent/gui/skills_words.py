@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.skills import Skill, SkillOrigin
@@ -10,6 +12,7 @@ translate = QCoreApplication.translate
 
 ORIGINS: tuple[SkillOrigin, ...] = ("folder", "mine", "bundled", "other_app")
 _COMMIT_LETTERS = 7
+_FEW = 3
 
 
 def origin_title(origin: SkillOrigin) -> str:
@@ -47,7 +50,7 @@ def state_badge(skill: Skill) -> tuple[str, str]:
     if skill.needs:
         return translate("Skills", "needs setup"), "warn"
     if skill.warnings:
-        return translate("Skills", "warning"), "warn"
+        return translate("Skills", "warning"), ""  # most public ones have one; nothing is to do
     return "", ""
 
 
@@ -82,6 +85,14 @@ def spoken(skill: Skill) -> str:
         translate("Skills", "has scripts") if skill.scripts else "",
     )
     return ", ".join(part for part in parts if part)
+
+
+def few_names(names: Sequence[str]) -> str:
+    """Name some, or the first of many."""
+    if len(names) <= _FEW + 1:
+        return ", ".join(names)
+    words = translate("Skills", "{names} and {n} more")
+    return words.format(names=", ".join(names[:_FEW]), n=len(names) - _FEW)
 
 
 def used_words(count: int) -> str:

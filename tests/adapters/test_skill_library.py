@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from desktop_agent.adapters.skill_library import SkillLibrary
 from desktop_agent.adapters.skill_origins import origins
 from desktop_agent.core.skill_install import SkillLibraryError
 from tests.adapters.skill_sources import (
     Home,
+    Repo,
     git,
     make_repository,
     skill_text,
@@ -195,13 +197,19 @@ async def test_an_update_shows_what_it_changes_and_waits_for_a_word(
     await library.close()
 
 
-async def test_changes_of_ones_own_are_told_before_an_update_replaces_them(
-    tmp_path: Path, home: Home
-) -> None:
+async def with_alpha(tmp_path: Path, home: Home) -> tuple[Repo, SkillLibrary]:
+    """Return a repository, and a library with one skill of it."""
     repo = make_repository(tmp_path / "repo", TWO)
     library = home.library()
     fetched = await library.fetch(str(repo.path))
     await library.install(fetched.id, ["skills/alpha"], target="mine")
+    return repo, library
+
+
+async def test_changes_of_ones_own_are_told_before_an_update_replaces_them(
+    tmp_path: Path, home: Home
+) -> None:
+    _, library = await with_alpha(tmp_path, home)
     alpha = home.mine / "alpha"
     write_files(alpha, {"scripts/__pycache__/count.cpython-311.pyc": b"\0"})
     assert await library.check_update(str(alpha)) is None, "running a script is not a change"
@@ -217,10 +225,7 @@ async def test_changes_of_ones_own_are_told_before_an_update_replaces_them(
 async def test_an_update_of_what_is_gone_leaves_the_skill_as_it_is(
     tmp_path: Path, home: Home
 ) -> None:
-    repo = make_repository(tmp_path / "repo", TWO)
-    library = home.library()
-    fetched = await library.fetch(str(repo.path))
-    await library.install(fetched.id, ["skills/alpha"], target="mine")
+    repo, library = await with_alpha(tmp_path, home)
     repo.commit({"skills/alpha": None})
     with pytest.raises(SkillLibraryError, match="no folder skills/alpha"):
         await library.check_update(str(home.mine / "alpha"))
@@ -234,13 +239,8 @@ async def test_an_update_of_what_is_gone_leaves_the_skill_as_it_is(
     await library.close()
 
 
-async def test_a_removed_skill_is_kept_and_what_is_not_ones_own_stays(
-    tmp_path: Path, home: Home, own_home: Path
-) -> None:
-    repo = make_repository(tmp_path / "repo", TWO)
-    library = home.library()
-    fetched = await library.fetch(str(repo.path))
-    await library.install(fetched.id, ["skills/alpha"], target="mine")
+async def test_a_removed_skill_is_kept(tmp_path: Path, home: Home) -> None:
+    _, library = await with_alpha(tmp_path, home)
     await library.remove(str(home.mine / "alpha"))
     assert list(home.mine.iterdir()) == []
     (kept,) = home.removed.iterdir()
@@ -248,12 +248,77 @@ async def test_a_removed_skill_is_kept_and_what_is_not_ones_own_stays(
     assert origins(home.top / "config") == {}
     with pytest.raises(SkillLibraryError, match="not there any more"):
         await library.remove(str(home.mine / "alpha"))
+    await library.close()
 
+
+async def test_a_removed_skill_comes_back_as_it_was_with_where_it_is_from(
+    tmp_path: Path, home: Home
+) -> None:
+    repo, library = await with_alpha(tmp_path, home)
+    alpha = home.mine / "alpha"
+    write_files(alpha, {"notes.md": "My own."})
+    before, known = snapshot(home.mine), origins(home.top / "config")
+    key = await library.remove(str(alpha))
+    changes = len(home.changes)
+    await library.bring_back(key)
+    assert snapshot(home.mine) == before
+    assert origins(home.top / "config") == known
+    assert known[str(alpha)].commit == repo.head
+    assert (list(home.removed.iterdir()), len(home.changes)) == ([], changes + 1)
+    with pytest.raises(SkillLibraryError, match="back already"):
+        await library.bring_back(key)
+    await library.close()
+
+
+async def test_what_took_a_removed_skills_place_is_not_replaced_by_it(
+    tmp_path: Path, home: Home
+) -> None:
+    _, library = await with_alpha(tmp_path, home)
+    alpha = home.mine / "alpha"
+    key = await library.remove(str(alpha))
+    write_files(alpha, {"SKILL.md": skill_text("alpha", "Another.")})
+    with pytest.raises(SkillLibraryError, match="another alpha by now") as refused:
+        await library.bring_back(key)
+    (kept,) = home.removed.iterdir()
+    assert str(kept) in str(refused.value)
+    assert "Another." in (alpha / "SKILL.md").read_text()
+    (alpha / "SKILL.md").unlink()
+    alpha.rmdir()
+    await library.bring_back(key)
+    assert (alpha / "scripts/count.py").is_file()
+    await library.close()
+
+
+async def test_a_removed_skill_does_not_come_back_through_a_link(
+    tmp_path: Path, home: Home
+) -> None:
+    repo = make_repository(tmp_path / "repo", TWO)
+    project = write_files(tmp_path / "project", {"notes.txt": "x"})
+    library = home.library()
+    fetched = await library.fetch(str(repo.path))
+    await library.install(fetched.id, ["skills/alpha"], target="folder", root=str(project))
+    skills = project / ".agents" / "skills"
+    key = await library.remove(str(skills / "alpha"))
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    skills.rmdir()
+    skills.symlink_to(outside)
+    with pytest.raises(SkillLibraryError, match="is a link by now"):
+        await library.bring_back(key)
+    assert list(outside.iterdir()) == []
+    assert len(list(home.removed.iterdir())) == 1
+    await library.close()
+
+
+async def test_what_is_not_ones_own_is_not_removed(
+    tmp_path: Path, home: Home, own_home: Path
+) -> None:
+    library = home.library()
     others = [
         write_files(own_home / ".agents/skills/x", {"SKILL.md": skill_text("x")}),
         write_files(own_home / ".claude/skills/x", {"SKILL.md": skill_text("x")}),
         write_files(tmp_path / "app/skills/pdf", {"SKILL.md": skill_text("pdf")}),
-        home.mine,
+        write_files(home.mine, {"own/SKILL.md": skill_text("own")}),
         tmp_path,
     ]
     before = snapshot(*others[:3])

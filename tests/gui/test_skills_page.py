@@ -157,7 +157,8 @@ def test_a_skill_that_cannot_be_used_is_shown_with_its_reason(page):
     page.choose(BROKEN.directory)
     assert "The description is missing." in words(page)
     assert not named(page, "useSkill").isEnabled()
-    assert not named(page, "skillSwitch").isEnabled()
+    assert not named(page, "skillSwitch").isVisible()
+    assert named(page, "removeSkill").isVisible()
 
 
 def test_detail_says_what_it_needs_where_it_is_from_and_how_often_it_was_used(page, qtbot):

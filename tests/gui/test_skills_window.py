@@ -168,6 +168,29 @@ def remove(qtbot, window):
     assert skill_of(window, "numbers") is not None
 
 
+def test_a_removed_skill_is_brought_back_by_the_word_that_it_is_gone(start, repository, qtbot):
+    window = start()
+    install(qtbot, window, repository)
+    before = skill_of(window, "letters")
+    window.skills.open(before.directory)
+    remove(qtbot, window)
+    notice = named(window, "noticeText")
+    qtbot.waitUntil(lambda: notice.text() == "letters was removed.", timeout=WAIT)
+    assert named(window, "noticeAction").text() == "Undo"
+    press(qtbot, window, "noticeAction")
+    qtbot.waitUntil(lambda: skill_of(window, "letters") == before, timeout=WAIT)
+    qtbot.waitUntil(lambda: notice.text() == "letters is back.", timeout=WAIT)
+    assert not named(window, "noticeAction").isVisible()
+
+
+def test_a_whole_collection_is_named_in_short_and_not_put_into_one_message(start, qtbot):
+    window = start()
+    window.skills._on_installed(tuple(f"skill-{number}" for number in range(200)))
+    notice = named(window, "noticeText")
+    assert notice.text() == "200 skills added: skill-0, skill-1, skill-2 and 197 more."
+    assert not named(window, "noticeAction").isVisible()
+
+
 def test_nothing_of_an_untrusted_folder_reaches_a_request_before_the_person_trusts_it(
     start, provider, project, qtbot
 ):
