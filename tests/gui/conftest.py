@@ -23,11 +23,15 @@ def window_loop(qapp):
     """The window's own loop, turning whenever Qt's does."""
     loop = qasync.QEventLoop(qapp, already_running=True)
     asyncio.set_event_loop(loop)
+    # A loop that Qt turns can't be closed, and so would not end the threads of its own.
+    executor = qasync.QThreadExecutor(2)
+    loop.set_default_executor(executor)
     failures = []
     loop.set_exception_handler(lambda _, context: failures.append(context))
     yield loop
     asyncio.events._set_running_loop(None)
     asyncio.set_event_loop(None)
+    executor.shutdown()
     assert not failures, failures
 
 
