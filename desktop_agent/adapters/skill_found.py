@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
+import msgspec
+
 from desktop_agent.adapters.skill_intake import Limits, is_below, skill_folders
 from desktop_agent.core.skill_install import FoundSkill, SkillLibraryError
 from desktop_agent.core.skills import SkillFile
@@ -14,12 +16,20 @@ from desktop_agent.core.tool import ToolError
 from desktop_agent.engine import skill_files, windows_names
 from desktop_agent.engine.front_matter import parse
 from desktop_agent.engine.skill_files import Entry, TooLarge
-from desktop_agent.engine.skill_rules import NAME_LENGTH, declared, visible
+from desktop_agent.engine.skill_rules import (
+    DESCRIPTION_LENGTH,
+    NAME_LENGTH,
+    declared,
+    tokens_of,
+    visible,
+)
 from desktop_agent.engine.skill_scan import location_in, scripts_in
 
 _LARGEST_SHOWN = 200_000
 _LONGEST_NAME = 120  # bytes: disks take 255, with what is put in front of it
+_PLACE_LENGTH = 60  # of where it will be, which agents are told
 CLASH = "Replaces your skill {name}."
+_TWIN = "Has the name of the one in {place}."
 
 
 def found_skills(
@@ -35,7 +45,7 @@ def found_skills(
         if path.is_file()
     ]
     folders = skill_folders(paths, limits)
-    return tuple(_found(root, folder, installed) for folder in sorted(_outermost(folders)))
+    return _twinned([_found(root, folder, installed) for folder in sorted(_outermost(folders))])
 
 
 def directory_name(name: str, folder: str) -> str:
@@ -74,6 +84,26 @@ def _outermost(folders: frozenset[str]) -> Iterator[str]:
             yield folder
 
 
+def _twinned(found: list[FoundSkill]) -> tuple[FoundSkill, ...]:
+    """Of several of a name, mark all but the one nearest to the top."""
+    first: dict[str, FoundSkill] = {}
+    for skill in sorted(found, key=lambda one: (one.folder.count("/"), one.folder)):
+        if not skill.problem:
+            first.setdefault(_taken_name(skill), skill)
+    twins: list[FoundSkill] = []
+    for skill in found:
+        other = first.get(_taken_name(skill), skill)
+        if other is not skill and not skill.problem:
+            twin = _TWIN.format(place=other.folder or "the top folder")
+            skill = msgspec.structs.replace(skill, twin=twin)
+        twins.append(skill)
+    return tuple(twins)
+
+
+def _taken_name(skill: FoundSkill) -> str:
+    return directory_name(skill.name, skill.folder).casefold()
+
+
 def _found(root: Path, folder: str, installed: Mapping[str, str]) -> FoundSkill:
     directory = root.joinpath(*PurePosixPath(folder).parts)
     try:
@@ -100,6 +130,7 @@ def _found(root: Path, folder: str, installed: Mapping[str, str]) -> FoundSkill:
         warnings=says.warnings,
         problem=problem,
         clash=CLASH.format(name=replaced) if replaced else "",
+        tokens=tokens_of(says.name, says.description[:DESCRIPTION_LENGTH], " " * _PLACE_LENGTH),
     )
 
 

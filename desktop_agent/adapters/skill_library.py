@@ -30,7 +30,9 @@ _log = logging.getLogger(__name__)
 _MOST_KEPT = 6
 _GONE = "What was fetched is not there any more. Fetch it again."
 _CLASH_HERE = "Replaces the skill {name} of this folder."
-_ALL_TAKEN = "Nothing was installed: {names} is there already. Choose to replace it."
+_TAKEN = "Nothing was installed: {names} is there already. Choose to replace it."
+_ALL_TAKEN = "Nothing was installed: {names} are there already. Choose to replace them."
+_MOST_NAMED = 5
 _NOT_INSTALLED = (
     "This skill was not installed from an address, so there is nothing to compare it with."
 )
@@ -129,11 +131,13 @@ class SkillLibrary:
                 shelf = Shelf(self._place(target, root), self._removed)
                 taken = await asyncio.to_thread(_installed, shelf.place)
                 for skill in chosen:
+                    if _clash(skill, taken) in done:
+                        continue  # the other of its name
                     directory = await asyncio.to_thread(_put, shelf, kept, skill, taken, replace)
                     if directory is not None:
                         done[directory] = skill
             except OSError as error:
-                names = ", ".join(skill.name for skill in done.values())
+                names = _few([skill.name for skill in done.values()])
                 told = f" Installed before that: {names}." if names else ""
                 raise SkillLibraryError(disk_words(error) + told) from error
             finally:
@@ -141,7 +145,8 @@ class SkillLibrary:
                     await self._record(kept, done)
                     self._changed()
         if chosen and not done:
-            raise SkillLibraryError(_ALL_TAKEN.format(names=", ".join(s.name for s in chosen)))
+            words = _TAKEN if len(chosen) == 1 else _ALL_TAKEN
+            raise SkillLibraryError(words.format(names=_few([skill.name for skill in chosen])))
         return tuple(skill.name for skill in done.values())
 
     async def discard(self, fetched_id: str) -> None:
@@ -261,6 +266,11 @@ def _put(
     for known in (directory.name, skill.name):
         taken[known.casefold()] = directory
     return directory
+
+
+def _few(names: list[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _real(directory: str) -> Path:

@@ -19,7 +19,8 @@ class FoundSkill(Value, frozen=True):
     """A skill in what was fetched. `folder` is its path in there, with `/`; empty: all of it.
 
     `scripts` and `warnings` are words. One with a `problem` can't be installed. `clash` tells
-    what of the person's own an installation would replace.
+    what of the person's own an installation would replace, `twin` where another of its name is
+    that comes first: one of them can be installed. `tokens` is what it takes in each request.
     """
 
     name: str
@@ -33,6 +34,8 @@ class FoundSkill(Value, frozen=True):
     warnings: tuple[str, ...] = ()
     problem: str = ""
     clash: str = ""
+    twin: str = ""
+    tokens: int = 0
 
 
 class Fetched(Value, frozen=True):

@@ -15,7 +15,7 @@ from desktop_agent.engine import skill_files
 from desktop_agent.engine.containment import is_within
 from desktop_agent.engine.front_matter import parse
 from desktop_agent.engine.skill_files import Entry, Held, TooLarge
-from desktop_agent.engine.skill_rules import declared, visible
+from desktop_agent.engine.skill_rules import DESCRIPTION_LENGTH, declared, tokens_of, visible
 
 DEEPEST = 6
 MOST_FOLDERS = 2_000
@@ -203,7 +203,7 @@ def _skill(place: Place, folder: Held, listed: tuple[Entry, ...]) -> Skill:
         warnings=warnings,
         problem=says.problem,
         scripts=scripts_in(listed),
-        tokens=(len(says.name) + len(says.description) + len(real)) // 4 + 20,
+        tokens=tokens_of(says.name, says.description[:DESCRIPTION_LENGTH], real),
     )
 
 

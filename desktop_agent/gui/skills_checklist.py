@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import msgspec
 from PySide6.QtCore import (
     QAbstractItemModel,
+    QCoreApplication,
     QEvent,
     QModelIndex,
     QPersistentModelIndex,
@@ -36,7 +37,7 @@ from desktop_agent.gui.skills_words import content_words
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.transcript.characters import terminal_text, with_marks
 from desktop_agent.gui.transcript.output_view import OutputView
-from desktop_agent.gui.widgets import ElidedLabel, TextLabel
+from desktop_agent.gui.widgets import ElidedLabel, TextButton, TextLabel, row
 
 _Index = QModelIndex | QPersistentModelIndex
 _SKILL = int(Qt.ItemDataRole.UserRole)
@@ -64,7 +65,7 @@ class SkillChecklist(QWidget):
         self.list.setItemDelegate(_FoundDelegate(theme, self.list))
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setVerticalScrollMode(QListWidget.ScrollMode.ScrollPerPixel)
-        self.list.itemChanged.connect(lambda _: self.ticked.emit())
+        self.list.itemChanged.connect(self._on_ticked)
         self.list.currentItemChanged.connect(lambda item, _: self._show(item))
         self._about = TextLabel("", "muted", self)
         self._about.setObjectName("foundAbout")
@@ -73,25 +74,44 @@ class SkillChecklist(QWidget):
         self._files.chosen.connect(self._ask)
         self._path = ElidedLabel("", Qt.TextElideMode.ElideMiddle, "section", self)
         self._text = OutputView(theme, self.tr("The file's text"), self)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(theme.space("m"))
-        layout.addWidget(self.list, 4)
+        both = QHBoxLayout()
+        both.setSpacing(theme.space("m"))
+        both.addWidget(self.list, 4)
         far = QVBoxLayout()
         far.setSpacing(theme.space("s"))
         for widget in (self._about, self._files, self._path):
             far.addWidget(widget)
         far.addWidget(framed(self._text), 1)
-        layout.addLayout(far, 5)
+        both.addLayout(far, 5)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(theme.space("s"))
+        layout.addWidget(self._make_bar())
+        layout.addLayout(both, 1)
+        self.ticked.connect(self._count)
+
+    def _make_bar(self) -> QWidget:
+        self._bar = bar = QWidget(self)
+        self._counted = TextLabel("", "muted", bar)
+        self._counted.setObjectName("chosenCount")
+        self._every = TextButton(self._theme, "", "", bar)
+        self._every.setObjectName("chooseEvery")
+        self._every.clicked.connect(self._tick_every)
+        bar.setLayout(row(self._counted, None, self._every))
+        return bar
 
     def show_found(self, skills: tuple[FoundSkill, ...]) -> None:
         """List what was found; all that can be installed without replacing is ticked."""
+        self._replaces = False
+        self._bar.setVisible(len(skills) > 1)
         self.list.blockSignals(True)
         self.list.clear()
-        for skill in sorted(skills, key=lambda one: (bool(one.problem), one.name)):
-            self.list.addItem(self._item(skill))
+        for skill in sorted(skills, key=lambda one: (bool(one.problem), one.name, bool(one.twin))):
+            item = self._item(skill)
+            self.list.addItem(item)
+            self._offer(item, is_ticked=True)
         self.list.blockSignals(False)
-        self.set_replacing(False)
+        self.ticked.emit()
         if skills:
             self.list.setCurrentRow(0)
             self._show(self.list.currentItem())
@@ -101,8 +121,7 @@ class SkillChecklist(QWidget):
         self._replaces = replaces
         self.list.blockSignals(True)
         for item in self._items():
-            skill: FoundSkill = item.data(_SKILL)
-            self._offer(item, is_ticked=bool(skill.clash) or not replaces)
+            self._offer(item, is_ticked=bool(item.data(_SKILL).clash))
         self.list.blockSignals(False)
         self.list.viewport().update()
         self.ticked.emit()
@@ -127,8 +146,47 @@ class SkillChecklist(QWidget):
         item.setFlags(flags | Qt.ItemFlag.ItemIsUserCheckable if is_free else flags)
         if not is_free:
             item.setCheckState(Qt.CheckState.Unchecked)
-        elif is_ticked:
+        elif is_ticked and not skill.twin:
             item.setCheckState(Qt.CheckState.Checked)
+
+    def _on_ticked(self, item: QListWidgetItem) -> None:
+        """Of those of a name one can be installed: the one that was ticked last."""
+        if item.checkState() == Qt.CheckState.Checked:
+            name, own = item.text().casefold(), self.list.row(item)
+            self.list.blockSignals(True)
+            for number, other in enumerate(self._items()):
+                if number != own and other.text().casefold() == name:
+                    other.setCheckState(Qt.CheckState.Unchecked)
+            self.list.blockSignals(False)
+            self.list.viewport().update()
+        self.ticked.emit()
+
+    def _tick_every(self) -> None:
+        """Tick all that can be, or none when all are."""
+        items = self._items()
+        is_on = len(self.chosen()) < sum(map(_is_wanted_first, items))
+        self.list.blockSignals(True)
+        for item in items:
+            is_chosen = is_on and _is_wanted_first(item)
+            item.setCheckState(Qt.CheckState.Checked if is_chosen else Qt.CheckState.Unchecked)
+        self.list.blockSignals(False)
+        self.list.viewport().update()
+        self.ticked.emit()
+
+    def _count(self) -> None:
+        """Say how many are ticked, and what they take of each request."""
+        chosen = [item for item in self._items() if item.checkState() == Qt.CheckState.Checked]
+        tokens = sum(item.data(_SKILL).tokens for item in chosen)
+        words = self.tr("{n} of {all} chosen")
+        if tokens:
+            words = self.tr("{n} of {all} chosen · about {tokens} tokens in each request")
+        self._counted.setText(
+            words.format(n=len(chosen), all=self.list.count(), tokens=f"{tokens:,}")
+        )
+        free = sum(map(_is_wanted_first, self._items()))
+        is_all = 0 < free <= len(chosen)
+        self._every.set_text(self.tr("Choose none") if is_all else self.tr("Choose all"))
+        self._every.setEnabled(free > 0)
 
     def has_clash(self) -> bool:
         """Whether something found is there already."""
@@ -157,7 +215,7 @@ class SkillChecklist(QWidget):
         item = QListWidgetItem(skill.name)
         item.setData(_SKILL, skill)
         item.setCheckState(Qt.CheckState.Unchecked)
-        words = (skill.name, *_lines(skill))
+        words = (skill.name, *_lines(skill, is_free=True))
         item.setData(Qt.ItemDataRole.AccessibleTextRole, ", ".join(word for word in words if word))
         item.setToolTip(plain_tip(skill.description))
         return item
@@ -171,6 +229,8 @@ class SkillChecklist(QWidget):
             lines.append(self.tr("Licence: {words}").format(words=skill.license))
         if skill.compatibility:
             lines.append(self.tr("Made for: {words}").format(words=skill.compatibility))
+        if skill.folder:
+            lines.append(self.tr("From the folder {place}").format(place=skill.folder))
         self._about.setText(with_marks("\n".join(line for line in lines if line)))
         self._files.show_files(skill.files)
         paths = [file.path for file in skill.files]
@@ -193,10 +253,19 @@ def _is_ticked(index: _Index) -> bool:
     return state is not None and Qt.CheckState(state) == Qt.CheckState.Checked
 
 
-def _lines(skill: FoundSkill) -> tuple[str, str, str]:
+def _is_wanted_first(item: QListWidgetItem) -> bool:
+    """Whether it can be ticked, and is none of those that come second of their name."""
+    is_free = bool(item.flags() & Qt.ItemFlag.ItemIsUserCheckable)
+    return is_free and not item.data(_SKILL).twin
+
+
+def _lines(skill: FoundSkill, *, is_free: bool) -> tuple[str, str, str]:
     """Return what stands below the name: what it is for, what is in it, what is in the way."""
     about = skill.problem or skill.description
-    return about, content_words(skill.scripts, skill.allowed_tools), skill.clash
+    in_the_way = skill.clash or skill.twin
+    if skill.clash and not is_free:
+        in_the_way = QCoreApplication.translate("Skills", "You have one of this name already.")
+    return about, content_words(skill.scripts, skill.allowed_tools), in_the_way
 
 
 class _FoundDelegate(QStyledItemDelegate):
@@ -209,7 +278,8 @@ class _FoundDelegate(QStyledItemDelegate):
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
         """Return the height of three lines, or of four."""
         small = self._theme.text_px("small")
-        lines = 3 if index.data(_SKILL).clash else 2
+        skill: FoundSkill = index.data(_SKILL)
+        lines = 3 if skill.clash or skill.twin else 2
         return QSize(120, self._theme.text_px("ui") + round(lines * small * 1.5) + 26)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
@@ -217,7 +287,7 @@ class _FoundDelegate(QStyledItemDelegate):
         theme = self._theme
         skill: FoundSkill = index.data(_SKILL)
         is_free = bool(index.flags() & Qt.ItemFlag.ItemIsUserCheckable)
-        about, inside, clash = _lines(skill)
+        about, inside, in_the_way = _lines(skill, is_free=is_free)
         small = theme.font("small")
         with RowPen(theme, painter, option) as pen:
             pen.ground(1)
@@ -226,7 +296,7 @@ class _FoundDelegate(QStyledItemDelegate):
                 (skill.name, "fg" if is_free else "muted", theme.font("ui", "semibold")),
                 (about, "err" if skill.problem else "muted", small),
                 (inside, "warn" if holds else pen.faint, small),
-                (clash, "warn", small),
+                (in_the_way, "warn", small),
             ]
             if is_free:
                 box = pen.mirrored(self._box(pen.rect))

@@ -310,6 +310,37 @@ async def test_a_removed_skill_does_not_come_back_through_a_link(
     await library.close()
 
 
+async def test_of_several_of_one_name_the_one_nearest_to_the_top_is_meant(
+    tmp_path: Path, home: Home
+) -> None:
+    files = {
+        "docs/ja/skills/alpha/SKILL.md": skill_text("alpha", description="Translated."),
+        "skills/alpha/SKILL.md": skill_text("alpha"),
+        "docs/ko/skills/Alpha/SKILL.md": skill_text("Alpha", description="Again."),
+        "skills/beta/SKILL.md": skill_text("beta"),
+        "broken/SKILL.md": "---\nname: beta\n---\n",
+    }
+    library = home.library()
+    fetched = await library.fetch(str(write_files(tmp_path / "collection", files)))
+    twins = {skill.folder: skill.twin for skill in fetched.skills}
+    words = "Has the name of the one in skills/alpha."
+    assert twins == {
+        "broken": "",
+        "docs/ko/skills/Alpha": words,
+        "docs/ja/skills/alpha": words,
+        "skills/alpha": "",
+        "skills/beta": "",
+    }
+    folders = ["skills/alpha", "docs/ja/skills/alpha", "skills/beta"]
+    names = await library.install(fetched.id, folders, target="mine", replace=True)
+    assert names == ("alpha", "beta")
+    assert "Does alpha." in (home.mine / "alpha/SKILL.md").read_text()
+    assert not home.removed.exists()
+    with pytest.raises(SkillLibraryError, match="alpha, beta are there already"):
+        await library.install(fetched.id, ["skills/alpha", "skills/beta"], target="mine")
+    await library.close()
+
+
 async def test_what_is_not_ones_own_is_not_removed(
     tmp_path: Path, home: Home, own_home: Path
 ) -> None:

@@ -286,6 +286,14 @@ def test_scripts_are_counted_by_language(tmp_path: Path) -> None:
     assert scanned(tmp_path)["one"].scripts == ("1 JavaScript", "2 Python", "1 shell")
 
 
+def test_a_description_in_another_writing_counts_for_as_much_as_it_takes(tmp_path: Path) -> None:
+    latin = one_with(tmp_path, f"name: one\ndescription: {'word ' * 40}")
+    chinese = one_with(tmp_path, f"name: two\ndescription: {'字' * 200}", "two")
+    assert latin.tokens + 80 < chinese.tokens < latin.tokens + 120
+    longest = one_with(tmp_path, f"name: six\ndescription: {'x' * 9_000}", "six")
+    assert longest.tokens < 1024 // 4 + 60 + len(str(tmp_path)), "the rest is not told to agents"
+
+
 async def test_what_a_skill_needs_and_this_computer_lacks_is_said(shelf: Shelf) -> None:
     needs = "python-packages: json, no-such-pkg (nosuch)\n  commands: sh, no-such-program"
     put_skill(shelf.mine, "one", head=f"name: one\ndescription: x\nmetadata:\n  {needs}")

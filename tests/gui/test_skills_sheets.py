@@ -1,6 +1,7 @@
 """Adding, updating and removing skills: what is seen before, and that nothing happens unasked."""
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 from PySide6.QtWidgets import (
@@ -184,6 +185,46 @@ def test_what_is_there_already_depends_on_where_it_shall_go(sheet, qtbot):
 def test_where_nothing_clashes_nothing_is_asked(sheet, qtbot):
     fetch(qtbot, sheet, found("notes"))
     assert not named(sheet, "replaceThere").isVisible()
+
+
+def twins():
+    other = found("pdf", twin="Has the name of the one in skills/pdf.")
+    return found("notes"), found("pdf"), replace(other, folder="translated/pdf")
+
+
+def test_of_those_of_one_name_only_one_can_be_ticked(sheet, qtbot):
+    fetch(qtbot, sheet, *twins())
+    listed = sheet.checklist.list
+    assert sheet.checklist.chosen() == ("skills/notes", "skills/pdf")
+    spoken = listed.item(2).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert "Has the name of the one in skills/pdf." in spoken
+    listed.setCurrentRow(2)
+    assert "From the folder translated/pdf" in named(sheet, "foundAbout").text()
+    qtbot.keyClick(listed, Qt.Key.Key_Space)
+    assert sheet.checklist.chosen() == ("skills/notes", "translated/pdf")
+    assert named(sheet, "installSkills").text() == "Install 2 skills"
+
+
+def test_a_whole_collection_is_ticked_or_not_with_one_press(sheet, qtbot):
+    fetch(qtbot, sheet, *(replace(one, tokens=600) for one in twins()))
+    counted, every = named(sheet, "chosenCount"), named(sheet, "chooseEvery")
+    assert counted.text() == "2 of 3 chosen · about 1,200 tokens in each request"
+    assert every.text() == "Choose none"
+    qtbot.mouseClick(every, Qt.MouseButton.LeftButton)
+    assert (sheet.checklist.chosen(), counted.text()) == ((), "0 of 3 chosen")
+    qtbot.keyClick(sheet.checklist.list, Qt.Key.Key_Space)
+    assert every.text() == "Choose all"
+    qtbot.mouseClick(every, Qt.MouseButton.LeftButton)
+    assert sheet.checklist.chosen() == ("skills/notes", "skills/pdf")
+
+
+def test_a_tick_that_was_taken_away_stays_away_whatever_is_said_of_the_rest(sheet, qtbot):
+    fetch(qtbot, sheet, found("notes"), found("pdf", clash="Replaces your skill pdf."))
+    qtbot.keyClick(sheet.checklist.list, Qt.Key.Key_Space)
+    named(sheet, "replaceThere").click()
+    assert sheet.checklist.chosen() == ("skills/pdf",)
+    named(sheet, "skipThere").click()
+    assert sheet.checklist.chosen() == ()
 
 
 def test_what_cannot_be_installed_cannot_be_ticked_and_says_why(sheet, qtbot):
