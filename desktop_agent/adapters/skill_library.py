@@ -122,7 +122,7 @@ class SkillLibrary:
         none could be.
         """
         kept = self._fetched(fetch_id)
-        chosen = [_skill_in(kept, folder) for folder in folders]
+        chosen = _one_of_each([_skill_in(kept, folder) for folder in folders])
         if broken := next((skill for skill in chosen if skill.problem), None):
             raise SkillLibraryError(f"{broken.name} can't be installed. {broken.problem}")
         done: dict[Path, FoundSkill] = {}
@@ -131,8 +131,6 @@ class SkillLibrary:
                 shelf = Shelf(self._place(target, root), self._removed)
                 taken = await asyncio.to_thread(_installed, shelf.place)
                 for skill in chosen:
-                    if _clash(skill, taken) in done:
-                        continue  # the other of its name
                     directory = await asyncio.to_thread(_put, shelf, kept, skill, taken, replace)
                     if directory is not None:
                         done[directory] = skill
@@ -145,8 +143,7 @@ class SkillLibrary:
                     await self._record(kept, done)
                     self._changed()
         if chosen and not done:
-            words = _TAKEN if len(chosen) == 1 else _ALL_TAKEN
-            raise SkillLibraryError(words.format(names=_few([skill.name for skill in chosen])))
+            raise _all_taken([skill.name for skill in chosen])
         return tuple(skill.name for skill in done.values())
 
     async def discard(self, fetched_id: str) -> None:
@@ -266,6 +263,19 @@ def _put(
     for known in (directory.name, skill.name):
         taken[known.casefold()] = directory
     return directory
+
+
+def _one_of_each(skills: list[FoundSkill]) -> list[FoundSkill]:
+    """Leave out those that would go where another of them goes."""
+    first: dict[str, FoundSkill] = {}
+    for skill in skills:
+        first.setdefault(directory_name(skill.name, skill.folder).casefold(), skill)
+    return list(first.values())
+
+
+def _all_taken(names: list[str]) -> SkillLibraryError:
+    words = _TAKEN if len(names) == 1 else _ALL_TAKEN
+    return SkillLibraryError(words.format(names=_few(names)))
 
 
 def _few(names: list[str]) -> str:
