@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QCoreApplication
@@ -9,6 +10,7 @@ from PySide6.QtGui import QTextCursor, QTextFrame
 
 from desktop_agent.gui.transcript.markdown import (
     Block,
+    Split,
     closed,
     is_undecided,
     open_fence,
@@ -17,6 +19,7 @@ from desktop_agent.gui.transcript.markdown import (
 )
 from desktop_agent.gui.transcript.settled import SettledBlocks, Signature, looks
 from desktop_agent.gui.transcript.styles import Styles
+from desktop_agent.gui.transcript.tail_lines import TailLines, planned
 from desktop_agent.gui.transcript.wall_text import is_wall
 from desktop_agent.gui.transcript.writer import MarkdownWriter
 
@@ -57,6 +60,8 @@ class AnswerText:
         self._is_held = False
         self._is_behind = False
         self._tail: list[Signature] | None = None
+        self._lines: TailLines | None = None
+        self._changed_from = 0
         # How much of a tail without marks is there, and where its last piece begins.
         self._plain = (0, 0)
 
@@ -71,9 +76,9 @@ class AnswerText:
         return self._is_behind
 
     @property
-    def final_position(self) -> int:
-        """Where in the document begins what may still change."""
-        return self._frame.firstPosition() + self._tail_offset
+    def changed_from(self) -> int:
+        """Where in the document begins what `grow` has just changed."""
+        return self._changed_from
 
     def show(self, text: str, *, is_live: bool, hold: bool = True) -> None:
         """Come a step nearer to this text; to be called again while it `is_behind`."""
@@ -99,24 +104,27 @@ class AnswerText:
         if not text.startswith(self._text):
             self._start_anew()
         self._text = text
+        self._changed_from = self._tail_position
         tail = text[self._final.chars :]
         if self._fence is not None and self._go_on_with_code(self._fence, tail):
             return
         if self._plain[0] and self._grow_plain(tail):
             return
-        tail = text[self._final.chars :]
-        writer = self._without_tail()
-        blocks, rest = split_open(tail)
-        if blocks:
-            self._commit(writer, blocks, len(text) - len(rest))
-        fenced = open_fence(rest)
+        split = split_open(text[self._final.chars :])
+        rest = split.rest
         self._is_held = hold and is_undecided(rest)
+        if not split.final and not self._is_held and self._go_on_with_lines(split):
+            return
+        writer = self._without_tail()
+        if split.final:
+            self._commit(writer, split.final, len(text) - len(rest))
+        fenced = open_fence(rest)
         if fenced is not None:
             self._begin_fence(writer, *fenced)
         elif len(rest) > _PLAIN_FROM:
             self._plain = len(rest), writer.wall(rest)
         elif not self._is_held:
-            self._write_tail(writer, rest)
+            self._write_tail(writer, split)
         writer.finish()
 
     def finish(self, text: str) -> None:
@@ -149,21 +157,48 @@ class AnswerText:
     def _start_anew(self) -> None:
         self._final.clear()
         self._text, self._tail_offset, self._tail_is_fresh = "", 0, True
-        self._fence, self._tail, self._plain = None, None, (0, 0)
+        self._forget_tail()
+
+    def _forget_tail(self) -> None:
+        self._fence = self._tail = self._lines = None
+        self._plain = 0, 0
+
+    @property
+    def _tail_position(self) -> int:
+        return self._frame.firstPosition() + self._tail_offset
 
     def _without_tail(self) -> MarkdownWriter:
         """Remove what is not final and return a writer that goes on there."""
-        self._fence, self._tail, self._plain = None, None, (0, 0)
+        self._forget_tail()
         cursor = QTextCursor(self._frame.document())
-        cursor.setPosition(self._frame.firstPosition() + self._tail_offset)
+        cursor.setPosition(self._tail_position)
         cursor.setPosition(self._frame.lastPosition(), QTextCursor.MoveMode.KeepAnchor)
         cursor.removeSelectedText()
         return MarkdownWriter(cursor, self._styles, is_fresh=self._tail_is_fresh)
 
-    def _write_tail(self, writer: MarkdownWriter, rest: str) -> None:
-        blocks = parse(closed(rest), is_whole=False)
-        writer.write(blocks)
+    def _write_tail(self, writer: MarkdownWriter, split: Split) -> None:
+        blocks = _closed_blocks(split)
+        if lines := planned(blocks, self._styles):
+            self._lines = TailLines(self._frame, writer, lines)
+        else:
+            writer.write(blocks)
         self._tail = looks(blocks)
+
+    def _go_on_with_lines(self, split: Split) -> bool:
+        """Write what is new of them; False when it is not only lines, or not these any more."""
+        if self._lines is None or len(split.rest) > _PLAIN_FROM:
+            return False
+        blocks = _closed_blocks(split)
+        lines = planned(blocks, self._styles)
+        place = self._frame.firstCursorPosition()
+        place.setPosition(self._tail_position)
+        first = place.block() if self._tail_is_fresh else place.block().next()
+        changed = self._lines.change(first, lines)
+        if changed < 0:
+            return False
+        self._changed_from = changed
+        self._tail = looks(blocks)
+        return True
 
     def _grow_plain(self, tail: str) -> bool:
         """Write what is new, as it is; False when that block is over, and may be in marks now."""
@@ -184,6 +219,7 @@ class AnswerText:
         cursor = QTextCursor(self._frame.document())
         cursor.setPosition(self._frame.lastPosition())
         cursor.movePosition(QTextCursor.MoveOperation.StartOfBlock, QTextCursor.MoveMode.KeepAnchor)
+        self._changed_from = cursor.position()
         cursor.removeSelectedText()
         return MarkdownWriter(cursor, self._styles)
 
@@ -252,6 +288,7 @@ class AnswerText:
         keep = QTextCursor.MoveMode.KeepAnchor
         if code.startswith(fence.code[:start]):
             cursor.movePosition(QTextCursor.MoveOperation.StartOfBlock, keep)
+            self._changed_from = cursor.position()
             cursor.removeSelectedText()
             MarkdownWriter(cursor, self._styles).code_lines(code[start:], fence.language)
         elif fence.code.startswith(f"{code}\n"):
@@ -276,3 +313,10 @@ class AnswerText:
         link.setAnchorHref(SHOW_ALL)
         words = translate("Transcript", "Show all {count} characters")
         writer.cursor.insertText(words.format(count=f"{chars:,}"), link)
+
+
+def _closed_blocks(split: Split) -> Sequence[Block]:
+    """Return the blocks of what still comes, with what is unfinished in it closed."""
+    text = closed(split.rest)
+    known = split.last if text == split.rest else None
+    return parse(text, is_whole=False) if known is None else known

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from PySide6.QtCore import QMimeData, QPointF, QRect, QRectF, Qt, QUrl, Signal
+from PySide6.QtCore import QMimeData, QPoint, QPointF, QRect, QRectF, Qt, QUrl, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
     QGuiApplication,
@@ -139,7 +139,7 @@ class TranscriptBrowser(QTextBrowser):
             self._paint_row(painter, shown)
         painter.end()
         super().paintEvent(event)
-        self._paint_tasks()
+        self._paint_tasks(event.rect())
         self._paint_caret()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
@@ -277,11 +277,12 @@ class TranscriptBrowser(QTextBrowser):
     def _code_header(self) -> int:
         return self._page.styles.code_header if self._page is not None else 0
 
-    def _paint_tasks(self) -> None:
+    def _paint_tasks(self, area: QRect) -> None:
         """Paint boxes over the crosses that Qt draws for tasks."""
-        room = self.viewport().rect()
-        block = self.cursorForPosition(room.topLeft()).block()
-        last = self.cursorForPosition(room.bottomRight()).blockNumber()
+        # In the middle: what is beside the text is nearest to its very beginning.
+        middle = self.viewport().width() // 2
+        block = self.cursorForPosition(QPoint(middle, area.top() - _BUTTON)).block()
+        last = self.cursorForPosition(QPoint(middle, area.bottom() + _BUTTON)).blockNumber()
         painter = QPainter(self.viewport())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         while block.isValid() and block.blockNumber() <= last:

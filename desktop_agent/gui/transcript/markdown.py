@@ -82,30 +82,42 @@ class Block:
         return (self.is_continued, *(_shape(token) for token in self.tokens))
 
 
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Blocks that later text can't change, the rest of the source, and its blocks if known."""
+
+    final: tuple[Block, ...]
+    rest: str
+    last: tuple[Block, ...] | None = None
+
+
 def parse(text: str, *, is_whole: bool = True) -> tuple[Block, ...]:
     """Return the top-level blocks. Of a text that still comes, a last `-` makes no heading."""
-    return tuple(_blocks(_parser(is_whole).parse(text)))
+    # To look for bare addresses takes a sixth of the time, and few texts have any.
+    may_link = "//" in text or "mailto:" in text.lower()
+    return tuple(_blocks(_parser(is_whole, may_link).parse(text)))
 
 
 def get_ready() -> None:
     """Load the parser; may be called on another thread."""
-    parse("-")
-    parse("-", is_whole=False)
+    for is_whole in (True, False):
+        parse("-", is_whole=is_whole)
+        parse("//", is_whole=is_whole)
 
 
-def split_open(text: str) -> tuple[tuple[Block, ...], str]:
-    """Return the blocks that later text can't change, and the rest of the source."""
+def split_open(text: str) -> Split:
+    """Return what is final of a text that still comes, and what is not."""
     blocks = parse(text, is_whole=False)
     if not blocks:
-        return (), text
+        return Split((), text, ())
     line = _last_item_line(blocks[-1])
     if line:
         rest = _from_line(text, line)
         begun = parse(text[: len(text) - len(rest)], is_whole=False)
-        return (*begun[:-1], replace(begun[-1], is_continued=True)), rest
+        return Split((*begun[:-1], replace(begun[-1], is_continued=True)), rest)
     if len(blocks) < 2:
-        return (), text
-    return blocks[:-1], _from_line(text, blocks[-1].first_line)
+        return Split((), text, blocks)
+    return Split(blocks[:-1], _from_line(text, blocks[-1].first_line))
 
 
 def has_far_effects(text: str) -> bool:
@@ -165,7 +177,7 @@ def task_mark(text: str) -> tuple[bool | None, str]:
 
 
 @cache
-def _parser(is_whole: bool) -> Any:
+def _parser(is_whole: bool, may_link: bool) -> Any:
     from markdown_it import MarkdownIt  # sixty modules: not before there is a text
 
     parser = MarkdownIt("commonmark", {"html": False, "linkify": True, "maxNesting": _MAX_NESTING})
@@ -176,6 +188,8 @@ def _parser(is_whole: bool) -> Any:
     parser.validateLink = _any_link
     if not is_whole:
         parser.disable("lheading")
+    if not may_link:
+        parser.disable("linkify")
     return parser
 
 

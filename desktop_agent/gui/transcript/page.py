@@ -116,10 +116,10 @@ class Page:
             self.resize_card(shown, self._height_of(row))
         return False
 
-    def final_position(self, index: int) -> int:
-        """Return where in the document begins what an answer may still change."""
+    def changed_from(self, index: int) -> int:
+        """Return where in the document begins what changed when an answer grew."""
         answer = self.rows[index].answer
-        return answer.final_position if answer is not None else 0
+        return answer.changed_from if answer is not None else 0
 
     def show_held(self, index: int) -> None:
         """Show what was held back."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtGui import QTextCursor
+from PySide6.QtGui import QTextBlock, QTextCursor, QTextDocument
 
 from desktop_agent.gui.transcript.browser import TranscriptBrowser
 from desktop_agent.gui.transcript.page import Page, ShownRow
@@ -42,10 +42,11 @@ class Scrolling(QObject):
         self._bar.valueChanged.connect(self._on_moved)
 
     @contextmanager
-    def kept(self, *, below: int = 0) -> Iterator[None]:
+    def kept(self, *, below: Callable[[], int] | None = None) -> Iterator[None]:
         """Stay at the end, or keep the first row on screen where it is.
 
-        Nothing before the position `below` changes: only what follows it is painted again.
+        Nothing before the position that `below` gives afterwards has changed: only what
+        follows it is painted again.
         """
         anchor = None if self._follows_end() else self._anchor_now()
         with self._edited(anchor, below):
@@ -77,24 +78,23 @@ class Scrolling(QObject):
     # -- inside --------------------------------------------------------------------------
 
     @contextmanager
-    def _edited(self, anchor: tuple[ShownRow, float] | None, below: int = 0) -> Iterator[None]:
+    def _edited(
+        self, anchor: tuple[ShownRow, float] | None, below: Callable[[], int] | None = None
+    ) -> Iterator[None]:
         edit = QTextCursor(self._browser.document())
         edit.beginEditBlock()
         self._is_ours += 1
         try:
             yield
         finally:
-            if below:
+            if below is not None:
                 self._end_quietly(edit)
             else:
                 edit.endEditBlock()
                 self._settle()
             self._restore(anchor)
-            if below:
-                document = self._browser.document()
-                block = document.findBlock(below)
-                top = document.documentLayout().blockBoundingRect(block).top()
-                self._browser.paint_below(int(top))
+            if below is not None:
+                self._browser.paint_below(int(_top_of(self._browser.document(), below())))
             self._is_ours -= 1
 
     def _end_quietly(self, edit: QTextCursor) -> None:
@@ -160,3 +160,23 @@ class Scrolling(QObject):
     def is_ours(self) -> bool:
         """Whether a change of the document moves what is seen, and not the person."""
         return self._is_ours > 0
+
+
+def _top_of(document: QTextDocument, position: int) -> float:
+    """Return how far down the lines begin that look otherwise when text changes from there on."""
+    block = document.findBlock(position)
+    top = document.documentLayout().blockBoundingRect(block).top()
+    at = position - block.position()
+    line = block.layout().lineForTextPosition(at)
+    if not line.isValid():
+        return top
+    if line.lineNumber() > 0 and not _has_space(block, line.textStart(), at):
+        # A word that grew may have gone from the line before to this one.
+        line = block.layout().lineAt(line.lineNumber() - 1)
+    return top + line.y()
+
+
+def _has_space(block: QTextBlock, start: int, end: int) -> bool:
+    text = block.text()
+    # Where a character takes two places, these count otherwise than the document does.
+    return len(text) == block.length() - 1 and " " in text[start:end]

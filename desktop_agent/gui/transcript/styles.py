@@ -41,6 +41,7 @@ class Styles:
     def __init__(self, theme: Theme) -> None:
         self._theme = theme
         self._chars: dict[tuple[str, str, bool, str], QTextCharFormat] = {}
+        self._code_fonts: dict[tuple[int, int], QFont] = {}
         self.uncolored: list[QTextFrame] = []
 
     def color(self, token: str) -> QColor:
@@ -69,19 +70,30 @@ class Styles:
     def inline_code(self, around: QTextCharFormat) -> QTextCharFormat:
         """Return the format of code inside a line."""
         shaped = QTextCharFormat(around)
-        font = mono_font(self._theme)
-        font.setPixelSize(max(8, round(around.font().pixelSize() * 0.92)))
-        font.setWeight(QFont.Weight(around.fontWeight()))
-        shaped.setFont(font)
+        shaped.setFont(self._code_font(around.font().pixelSize(), around.fontWeight()))
         shaped.setFontFixedPitch(True)
-        shaped.setBackground(self._theme.color("active" if self._theme.is_dark else "hover"))
+        shaped.setBackground(self._code_ground)
         return shaped
 
     def code_edge(self, around: QTextCharFormat) -> QTextCharFormat:
         """Return the format of the narrow room at both ends of code inside a line."""
         shaped = QTextCharFormat(around)
-        shaped.setBackground(self.inline_code(around).background())
+        shaped.setBackground(self._code_ground)
         return shaped
+
+    def _code_font(self, pixels: int, weight: int) -> QFont:
+        """Return the font of code among text of this size, which is made once."""
+        font = self._code_fonts.get((pixels, weight))
+        if font is None:
+            font = mono_font(self._theme)
+            font.setPixelSize(max(8, round(pixels * 0.92)))
+            font.setWeight(QFont.Weight(weight))
+            self._code_fonts[pixels, weight] = font
+        return font
+
+    @property
+    def _code_ground(self) -> QColor:
+        return self._theme.color("active" if self._theme.is_dark else "hover")
 
     def block(
         self, line: str = "body", *, top: float = 0, bottom: float = 8, left: float = 0

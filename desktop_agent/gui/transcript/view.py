@@ -253,7 +253,7 @@ class TranscriptView(QWidget):
         last = self.page.rows[-1].row.key if self.page.rows else ""
         if index < 0 or last != item.key:
             return False
-        with self._scrolling.kept(below=self.page.final_position(index)):
+        with self._scrolling.kept(below=lambda: self.page.changed_from(index)):
             if self.page.update(index, item):
                 self._hold.start()
         self._window.fill_soon()
