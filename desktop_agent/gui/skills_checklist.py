@@ -106,7 +106,7 @@ class SkillChecklist(QWidget):
         self._bar.setVisible(len(skills) > 1)
         self.list.blockSignals(True)
         self.list.clear()
-        for skill in sorted(skills, key=lambda one: (bool(one.problem), one.name, bool(one.twin))):
+        for skill in sorted(skills, key=_rank):
             item = self._item(skill)
             self.list.addItem(item)
             self._offer(item, is_ticked=True)
@@ -180,9 +180,8 @@ class SkillChecklist(QWidget):
         words = self.tr("{n} of {all} chosen")
         if tokens:
             words = self.tr("{n} of {all} chosen · about {tokens} tokens in each request")
-        self._counted.setText(
-            words.format(n=len(chosen), all=self.list.count(), tokens=f"{tokens:,}")
-        )
+        about = f"{round(tokens, 2 - len(str(tokens))):,}"
+        self._counted.setText(words.format(n=len(chosen), all=self.list.count(), tokens=about))
         free = sum(map(_is_wanted_first, self._items()))
         is_all = 0 < free <= len(chosen)
         self._every.set_text(self.tr("Choose none") if is_all else self.tr("Choose all"))
@@ -251,6 +250,11 @@ class SkillChecklist(QWidget):
 def _is_ticked(index: _Index) -> bool:
     state = index.data(Qt.ItemDataRole.CheckStateRole)
     return state is not None and Qt.CheckState(state) == Qt.CheckState.Checked
+
+
+def _rank(skill: FoundSkill) -> tuple[bool, bool, str, bool]:
+    """What can be installed comes first, and of a name the one that is meant."""
+    return bool(skill.problem), bool(skill.clash), skill.name, bool(skill.twin)
 
 
 def _is_wanted_first(item: QListWidgetItem) -> bool:
