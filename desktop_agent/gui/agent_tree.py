@@ -16,8 +16,9 @@ from desktop_agent.gui.agent_view import AgentTreeView
 from desktop_agent.gui.agent_words import agent_words
 from desktop_agent.gui.models.snapshot_tree import SnapshotTreeModel
 from desktop_agent.gui.plain_tips import plain_tip
+from desktop_agent.gui.search_field import SearchField
 from desktop_agent.gui.theme import Theme
-from desktop_agent.gui.widgets import ElidedLabel, SearchField, TextLabel, row
+from desktop_agent.gui.widgets import ElidedLabel, TextLabel, row
 
 # Ten looks a second are enough to follow anything.
 _COALESCE_MS = 100

@@ -55,6 +55,7 @@ class AskRow(QFrame):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.mark = QCheckBox(self)
         self.mark.setObjectName("askMark")
+        self.mark.setProperty("kind", "bare")
         self.mark.setAccessibleName(self.tr("Select this request"))
         self.mark.toggled.connect(self.marked)
         self.mark.hide()

@@ -228,7 +228,7 @@ class AsksPanel(QWidget):
         outer.addLayout(column)
         column.setContentsMargins(edge, theme.space("s"), edge, theme.space("s"))
         column.setSpacing(theme.space("s"))
-        column.addLayout(row(title, self._count, None))
+        column.addLayout(row(theme.space("xs"), title, self._count, None))
         column.addWidget(self._area)
         column.addWidget(self._rest)
         column.addWidget(self._bar)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPixmap
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
 
@@ -34,9 +34,9 @@ class AttachmentChip(QFrame):
         layout.setSpacing(6)
         layout.addWidget(self._picture(theme, attachment))
         layout.addLayout(self._words(theme, attachment))
-        button = IconButton(theme, "x", self.tr("Remove {name}").format(name=attachment.name))
+        words = self.tr("Remove {name}").format(name=attachment.name)
+        button = IconButton(theme, "x", words, size=12)
         button.setObjectName("removeAttachment")
-        button.setIconSize(QSize(12, 12))
         button.clicked.connect(self.removed)
         layout.addWidget(button)
         self._button = button

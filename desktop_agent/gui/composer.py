@@ -199,11 +199,12 @@ class Composer(QWidget):
         stack.addWidget(self._frame)
         stack.addWidget(self._ended)
         outer = QHBoxLayout(self)
-        outer.setContentsMargins(24, 0, 24, 16)
-        # The column is centred once the window is wider than it.
+        outer.setContentsMargins(16, 0, 16, 16)
+        # In line with the transcript's column, which is centred once there is room to spare.
         outer.addStretch(1)
         outer.addWidget(column, 1000)
         outer.addStretch(1)
+        outer.addSpacing(self._theme.size("scrollbar"))
 
     def _connect(self) -> None:
         box, bar, strip = self._input, self._bar, self._strip

@@ -62,6 +62,7 @@ class ComposerBar(QWidget):
         self._dollars: float | None = None
         self._tokens: int | None = None
         self._has_width = False
+        self._name_width = 0
         self._make_left()
         self._make_right()
         self._lay_out()
@@ -254,16 +255,16 @@ class ComposerBar(QWidget):
             return  # measured at the first layout; the start of the app has no time to do it twice
         for tier in range(len(_MODEL_WIDTHS)):
             self._show_tier(tier)
-            if self._needed() <= self.width():
+            spare = self.width() - self._needed()
+            if spare >= 0:
+                # What is left over is the model's name's.
+                most = self._theme.icon_px(_MODEL_WIDTHS[0])
+                self._name_model(min(self._name_width + spare, most))
                 return
 
     def _show_tier(self, tier: int) -> None:
         self.cost.setVisible(bool(self._dollars) and tier < 1)
-        elide, limit = Qt.TextElideMode.ElideMiddle, _MODEL_WIDTHS[tier]
-        metrics = self.model.fontMetrics()
-        name = self.model.accessibleName()
-        self.model.set_text(metrics.elidedText(self._model_words(), elide, limit))
-        self.model.setAccessibleName(name)
+        self._name_model(_MODEL_WIDTHS[tier])
         self.mode.set_narrow(tier >= 3)
         self.meter.setVisible(self._tokens is not None and tier < 5)
         self.mention.setVisible(tier < 5)
@@ -272,6 +273,13 @@ class ComposerBar(QWidget):
         brief = self._state.scope and not self._state.is_stopping and tier >= 4
         self.stop.set_text(self.tr("Stop") if brief else whole)
         self.stop.setAccessibleName(whole.replace("&&", "&"))
+
+    def _name_model(self, limit: int) -> None:
+        metrics, name = self.model.fontMetrics(), self.model.accessibleName()
+        shown = metrics.elidedText(self._model_words(), Qt.TextElideMode.ElideMiddle, limit)
+        self._name_width = metrics.horizontalAdvance(shown)
+        self.model.set_text(shown)
+        self.model.setAccessibleName(name)
 
     def _needed(self) -> int:
         shown = [widget for widget in self._placed if widget.isVisibleTo(self)]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, QUrl
 
 from desktop_agent.core.events import Event, NoteDelivered, RetryScheduled, StepEnded, TurnEnded
 from desktop_agent.core.models import DEMO_MODEL
+from desktop_agent.core.providers import provider_title
 from desktop_agent.core.settings import Settings
 from desktop_agent.gui.session_flow import SessionFlow
 from desktop_agent.gui.sidebar import Sidebar
@@ -28,9 +29,9 @@ class Connection(QObject):
         if self._flow.info is None:
             self.set_model(settings.model)
 
-    def set_model(self, model: str) -> None:
-        """Start anew for a model."""
-        self._provider = model.partition("/")[0] if "/" in model else model
+    def set_model(self, model: str, api_base: str = "") -> None:
+        """Start anew for a model; one of a server of the person's own goes by its host."""
+        self._provider = "" if model == DEMO_MODEL else _provider(model, api_base)
         if model == DEMO_MODEL:
             self._show(self.tr("Demo model · works offline"), "circle-check", "ok")
         elif model:
@@ -38,7 +39,7 @@ class Connection(QObject):
 
     def apply(self, event: Event) -> None:
         """Remember how the last request went."""
-        if self._provider in ("", DEMO_MODEL):
+        if not self._provider:
             return
         if isinstance(event, NoteDelivered | StepEnded):
             self._say(self.tr("{provider} · connected"), "circle-check", "ok")
@@ -59,3 +60,11 @@ class Connection(QObject):
 
     def _show(self, text: str, icon: str, token: str) -> None:
         self._sidebar.set_connection(text, icon, token)
+
+
+def _provider(model: str, api_base: str) -> str:
+    name = model.partition("/")[0]
+    # Any server that speaks OpenAI's interface has models of that prefix.
+    if api_base and name == "openai":
+        return QUrl(api_base).authority() or api_base
+    return provider_title(name.removesuffix("_chat"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QPoint, QRect, Qt, Signal
+from PySide6.QtCore import QPoint, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QKeyEvent
 from PySide6.QtWidgets import QFrame, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
@@ -54,12 +54,11 @@ class FilePopup(QFrame):
 
     def show_paths(self, paths: tuple[str, ...]) -> None:
         """Show the paths above the anchor, the first one current."""
-        icon = self._theme.icon
+        size = self._theme.icon_px(14)
+        self.list.setIconSize(QSize(size, size))
+        folder, file = (self._theme.icon(name, "subtle", size) for name in ("folder", "file-text"))
         self.show_items(
-            [
-                QListWidgetItem(icon("folder" if p.endswith("/") else "file-text", "subtle", 14), p)
-                for p in paths
-            ]
+            [QListWidgetItem(folder if path.endswith("/") else file, path) for path in paths]
         )
 
     def show_items(self, items: Sequence[QListWidgetItem]) -> None:

@@ -6,8 +6,9 @@ from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QSizePolicy, QWidget
 
+from desktop_agent.gui.search_field import SearchField
 from desktop_agent.gui.theme import Theme
-from desktop_agent.gui.widgets import ElidedLabel, IconButton, SearchField, TextLabel
+from desktop_agent.gui.widgets import ElidedLabel, IconButton, TextLabel
 
 _PLACE_EMS = 6
 

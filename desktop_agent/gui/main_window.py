@@ -233,7 +233,7 @@ class MainWindow(QMainWindow):
             frame.stack.setCurrentWidget(self._empty)
             # Not on the first prompt: what is typed now is meant for the message box.
             frame.composer.focus_text()
-        self._connection.set_model(opened.info.model)
+        self._connection.set_model(opened.info.model, opened.info.api_base)
         self.tools.look()
         self.flow.mark_read()
 

@@ -19,7 +19,7 @@ translate = QCoreApplication.translate
 
 _WIDTH = 34  # in widths of the text size
 _AROUND = 170  # what stands around the list: search, button, edges
-_SHOWN = 7
+_SHOWN = 10
 _MAX_FOUND = 100
 
 

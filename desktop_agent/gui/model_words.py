@@ -34,7 +34,7 @@ def own_name(name: str) -> str:
 def model_group(model: ModelInfo) -> str:
     """Return what the model is listed under: its server, or its provider."""
     if model.api_base:
-        return model.provider or model.api_base
+        return provider_title(model.provider) if model.provider else model.api_base
     return provider_title(model.provider or model.name.partition("/")[0])
 
 

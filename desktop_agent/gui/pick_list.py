@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QListView, QWidget
 from desktop_agent.gui.models.snapshot_list import ROW_ROLE, SnapshotListModel
 from desktop_agent.gui.pick_delegate import PickDelegate, PickRow
 from desktop_agent.gui.plain_tips import plain_tip
+from desktop_agent.gui.search_field import SearchField
 from desktop_agent.gui.theme import Theme
-from desktop_agent.gui.widgets import SearchField
 
 _KEYS = {Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown}
 

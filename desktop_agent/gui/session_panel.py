@@ -15,10 +15,11 @@ from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.gui.choice_list import ChoiceList
 from desktop_agent.gui.models.snapshot_list import ROW_ROLE, SnapshotListModel
 from desktop_agent.gui.plain_tips import plain_tip
+from desktop_agent.gui.search_field import SearchField
 from desktop_agent.gui.session_delegate import SessionDelegate
 from desktop_agent.gui.session_rows import SessionRow, in_shown_order, make_rows, spoken
 from desktop_agent.gui.theme import Theme
-from desktop_agent.gui.widgets import ElidedLabel, GhostButton, SearchField, TextLabel, row
+from desktop_agent.gui.widgets import ElidedLabel, GhostButton, TextLabel, row
 
 UNDO_MS = 8000
 _AGE_MS = 30_000

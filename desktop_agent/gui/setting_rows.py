@@ -15,7 +15,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QScrollArea,
     QSizePolicy,
-    QSpinBox,
     QVBoxLayout,
     QWidget,
 )
@@ -42,6 +41,11 @@ class ChoiceBox(QComboBox):
         self.setMinimumContentsLength(_CHOICE_LETTERS)
         self.activated.connect(lambda number: self.chosen.emit(self._values[number]))
 
+    def minimumSizeHint(self) -> QSize:
+        """Half of it will do where the page is narrow."""
+        hint = super().minimumSizeHint()
+        return QSize(hint.width() // 2, hint.height())
+
     def set_value(self, value: Any) -> None:
         """Show a value; one that is no choice takes the nearest number, or stays."""
         if value not in self._values and isinstance(value, int):
@@ -54,16 +58,32 @@ class ChoiceBox(QComboBox):
         event.ignore()
 
 
-class NumberBox(QSpinBox):
-    """A whole number; `chosen` when the person has finished it."""
+class NumberBox(QDoubleSpinBox):
+    """A number; `chosen` when the person has finished it.
+
+    With words for `no_limit`, 0 shows them, and is chosen as None.
+    """
 
     chosen = Signal(object)
 
-    def __init__(self, name: str, low: int, high: int, suffix: str = "") -> None:
+    def __init__(
+        self,
+        name: str,
+        low: int,
+        high: int,
+        suffix: str = "",
+        *,
+        prefix: str = "",
+        decimals: int = 0,
+        no_limit: str = "",
+    ) -> None:
         super().__init__()
         self.setObjectName(name)
+        self.setDecimals(decimals)
         self.setRange(low, high)
+        self.setPrefix(prefix)
         self.setSuffix(suffix)
+        self.setSpecialValueText(no_limit)
         self.setKeyboardTracking(False)
         self.setAlignment(Qt.AlignmentFlag.AlignRight)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
@@ -79,48 +99,6 @@ class NumberBox(QSpinBox):
         """See sizeHint."""
         return self.sizeHint()
 
-    def set_value(self, value: float) -> None:
-        """Show a number; nothing is emitted."""
-        self._is_set = True
-        self.setValue(round(value))
-        self._is_set = False
-
-    def _on_changed(self, value: int) -> None:
-        if not self._is_set:
-            self.chosen.emit(value)
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        """See ChoiceBox."""
-        event.ignore()
-
-
-class LimitBox(QDoubleSpinBox):
-    """A number, or none at all; `chosen` with None when the person takes the limit away."""
-
-    chosen = Signal(object)
-
-    def __init__(self, name: str, no_limit: str, prefix: str = "", decimals: int = 0) -> None:
-        super().__init__()
-        self.setObjectName(name)
-        self.setDecimals(decimals)
-        self.setRange(0, 100_000)
-        self.setPrefix(prefix)
-        self.setSpecialValueText(no_limit)
-        self.setKeyboardTracking(False)
-        self.setAlignment(Qt.AlignmentFlag.AlignRight)
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self._is_set = False
-        self.valueChanged.connect(self._on_changed)
-
-    def sizeHint(self) -> QSize:
-        """See NumberBox."""
-        letters = self.fontMetrics().horizontalAdvance("0") * _NUMBER_LETTERS
-        return QSize(letters, super().sizeHint().height())
-
-    def minimumSizeHint(self) -> QSize:
-        """See sizeHint."""
-        return self.sizeHint()
-
     def set_value(self, value: float | None) -> None:
         """Show a number or none; nothing is emitted."""
         self._is_set = True
@@ -129,8 +107,8 @@ class LimitBox(QDoubleSpinBox):
 
     def _on_changed(self, value: float) -> None:
         if not self._is_set:
-            number = value if self.decimals() else int(value)
-            self.chosen.emit(number or None)
+            number = value if self.decimals() else round(value)
+            self.chosen.emit(None if self.specialValueText() and not number else number)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """See ChoiceBox."""
@@ -145,6 +123,7 @@ class Switch(QCheckBox):
     def __init__(self, name: str) -> None:
         super().__init__()
         self.setObjectName(name)
+        self.setProperty("kind", "bare")
         self.clicked.connect(lambda checked: self.chosen.emit(checked))
 
     def set_value(self, value: bool) -> None:
@@ -177,8 +156,12 @@ class _SettingRow(QWidget):
         direction = way.TopToBottom if is_narrow else way.LeftToRight
         if direction != self._line.direction():
             self._line.setDirection(direction)
-            near = Qt.AlignmentFlag.AlignLeft if is_narrow else Qt.AlignmentFlag.AlignVCenter
-            self._line.setAlignment(self._control, near)
+            side = Qt.AlignmentFlag.AlignVCenter
+            if is_narrow:
+                # A list of choices takes the whole line; what is of one width begins it.
+                fills = isinstance(self._control, QComboBox)
+                side = Qt.AlignmentFlag(0) if fills else Qt.AlignmentFlag.AlignLeft
+            self._line.setAlignment(self._control, side)
 
 
 class SettingGroup(QFrame):

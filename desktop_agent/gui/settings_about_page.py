@@ -17,7 +17,7 @@ from desktop_agent.gui.setting_rows import SettingGroup, Switch
 from desktop_agent.gui.settings_pages import SettingsPage
 from desktop_agent.gui.settings_updates import UpdateGroup
 from desktop_agent.gui.theme import Theme
-from desktop_agent.gui.widgets import GhostButton, TextButton, TextLabel
+from desktop_agent.gui.widgets import ElidedLabel, GhostButton, TextButton, TextLabel
 
 _PARTS = (
     ("PySide6_Essentials", "Qt and PySide6", "LGPL-3.0"),
@@ -94,11 +94,11 @@ class AboutPage(SettingsPage):
         table = QWidget()
         grid = QGridLayout(table)
         grid.setContentsMargins(0, 10, 0, 6)
-        grid.setHorizontalSpacing(24)
+        grid.setHorizontalSpacing(16)
         grid.setVerticalSpacing(5)
         grid.setColumnStretch(0, 1)
         for number, (package, title, licence) in enumerate(_PARTS):
-            grid.addWidget(TextLabel(title), number, 0)
+            grid.addWidget(ElidedLabel(title), number, 0)
             grid.addWidget(TextLabel(_version(package), "subtle"), number, 1)
             grid.addWidget(TextLabel(licence, "subtle"), number, 2)
         group.add_widget(table)

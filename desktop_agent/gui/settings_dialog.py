@@ -31,7 +31,7 @@ PageName = Literal["appearance", "models", "behaviour", "rules", "about"]
 _NAMES: tuple[PageName, ...] = ("appearance", "models", "behaviour", "rules", "about")
 # In widths of the text size.
 _SIDE, _WIDE, _HIGH = 15, 63, 48
-_SIDE_SHARE = 0.32
+_SIDE_SHARE = 0.37
 _TITLE = 36
 _ICONS = ("sun", "key", "settings", "shield-check", "info")
 

@@ -13,7 +13,6 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from desktop_agent.core.settings import Settings
 from desktop_agent.gui.setting_rows import (
     ChoiceBox,
-    LimitBox,
     NumberBox,
     SettingGroup,
     Switch,
@@ -22,10 +21,11 @@ from desktop_agent.gui.setting_rows import (
 from desktop_agent.gui.theme import Theme
 
 TEXT_SCALES = (80, 90, 100, 110, 125, 150, 175, 200)
+_MOST = 100_000  # that a budget can be set to
 
 
 class _Control(Protocol):
-    """ChoiceBox, NumberBox, LimitBox and Switch."""
+    """ChoiceBox, NumberBox and Switch."""
 
     @property
     def chosen(self) -> SignalInstance: ...
@@ -188,8 +188,8 @@ class BehaviourPage(SettingsPage):
 
     def _budgets(self) -> SettingGroup:
         none = self.tr("No limit")
-        steps = LimitBox("subagentSteps", none)
-        cost = LimitBox("subagentCost", none, prefix=self.tr("$ "), decimals=2)
+        steps = NumberBox("subagentSteps", 0, _MOST, no_limit=none)
+        cost = NumberBox("subagentCost", 0, _MOST, prefix=self.tr("$ "), decimals=2, no_limit=none)
         group = SettingGroup(self._theme, self.tr("Budget of a new subagent"))
         detail = self.tr("With those it starts; when it is used up, you are asked")
         group.add_row(self.tr("Steps"), detail, self.bind("subagent_budget.steps", steps))

@@ -92,8 +92,8 @@ class RulesPage(QWidget):
         if rule.created_at:
             day = QDateTime.fromSecsSinceEpoch(int(rule.created_at)).date()
             is_today = time.time() - rule.created_at < 86_400
-            form = QLocale.FormatType.ShortFormat
-            parts.append(self.tr("today") if is_today else QLocale().toString(day, form))
+            words = QLocale().toString(day, self.tr("d MMM yyyy", "a date, as in Qt's formats"))
+            parts.append(self.tr("today") if is_today else words)
         if rule.origin:
             parts.append(rule.origin)
         return visible(" · ".join(parts))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
@@ -46,9 +46,9 @@ class SkillChip(QFrame):
                 label.setFont(theme.font("small"))
                 label.setFixedWidth(min(most, label.fontMetrics().horizontalAdvance(text) + 4))
                 layout.addWidget(label)
-        button = IconButton(theme, "x", self.tr("Remove skill {name}").format(name=name), self)
+        words = self.tr("Remove skill {name}").format(name=name)
+        button = IconButton(theme, "x", words, self, size=12)
         button.setObjectName("removeSkillChip")
-        button.setIconSize(QSize(12, 12))
         button.clicked.connect(self.removed)
         layout.addWidget(button)
 

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from desktop_agent.core.skills import Skill
 from desktop_agent.gui.models.skill_model import SkillRow, Tab, counts, rows_of, shown_rows
+from desktop_agent.gui.search_field import SearchField
 from desktop_agent.gui.skills_detail import SkillDetailPane
 from desktop_agent.gui.skills_drop_zone import dropped_source
 from desktop_agent.gui.skills_list import SkillList
@@ -18,7 +19,6 @@ from desktop_agent.gui.widgets import (
     IconButton,
     IconLabel,
     PrimaryButton,
-    SearchField,
     TextButton,
     TextLabel,
     row,

@@ -84,29 +84,32 @@ QCommandLinkButton { text-align: left; }
 _FIELDS = Template("""
 QLineEdit, QPlainTextEdit, QTextEdit, QAbstractSpinBox, QComboBox { background: $canvas;
   color: $fg; border: ${edge}px solid $line3; border-radius: 6px; padding: 5px 8px;
-  selection-background-color: $sel; selection-color: $fg; }
+  selection-background-color: $sel; selection-color: $fg; placeholder-text-color: $subtle; }
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QAbstractSpinBox:focus, QComboBox:focus {
   border: 2px solid $accent; padding: ${pad4}px ${pad7}px; }
 QLineEdit:disabled, QPlainTextEdit:disabled, QAbstractSpinBox:disabled, QComboBox:disabled {
   color: $line3; border-color: $line; }
 QLineEdit[problem="true"] { border-color: $err; }
-QComboBox { padding-right: 24px; min-height: 18px; }
-QComboBox:focus { padding-right: 23px; }
-QComboBox::drop-down { border: none; width: 24px; }
-QComboBox::down-arrow { image: url("$arrow"); width: 14px; height: 14px; }
+QComboBox { padding-right: ${drop}px; min-height: 18px; }
+QComboBox:focus { padding-right: ${drop_focus}px; }
+QComboBox::drop-down { border: none; width: ${drop}px; }
+QComboBox::down-arrow { image: url("$arrow"); width: ${mark}px; height: ${mark}px; }
 QComboBox QAbstractItemView { background: $raised; color: $fg; border: ${edge}px solid $line2;
   selection-background-color: $active; selection-color: $fg; outline: none; padding: 4px; }
 QAbstractSpinBox QLineEdit, QComboBox QLineEdit { border: none; padding: 0; }
-QAbstractSpinBox::up-button, QAbstractSpinBox::down-button { border: none; width: 20px;
+QAbstractSpinBox::up-button, QAbstractSpinBox::down-button { border: none; width: ${step}px;
   background: transparent; }
 QAbstractSpinBox::up-button:hover, QAbstractSpinBox::down-button:hover { background: $hover; }
-QAbstractSpinBox::up-arrow { image: url("$arrow_up"); width: 10px; height: 10px; }
-QAbstractSpinBox::down-arrow { image: url("$arrow"); width: 10px; height: 10px; }
+QAbstractSpinBox::up-arrow { image: url("$arrow_up"); width: ${tip}px; height: ${tip}px; }
+QAbstractSpinBox::down-arrow { image: url("$arrow"); width: ${tip}px; height: ${tip}px; }
 QCheckBox, QRadioButton { background: transparent; color: $fg; spacing: 8px; padding: 2px;
   border: 2px solid transparent; border-radius: 6px; }
 QCheckBox:focus, QRadioButton:focus { border-color: $accent; }
 #answerOption QRadioButton:focus { border-color: transparent; }
 QCheckBox:disabled, QRadioButton:disabled { color: $line3; }
+QCheckBox[kind="bare"] { border: none; padding: 0; spacing: 0; min-width: ${hit}px;
+  max-width: ${hit}px; min-height: ${hit}px; }
+#settingGroup QCheckBox[kind="bare"]::indicator { subcontrol-position: right center; }
 QCheckBox::indicator, QRadioButton::indicator, QGroupBox::indicator { width: ${mark}px;
   height: ${mark}px;
   border: ${edge}px solid $line3; background: $canvas; }
@@ -114,6 +117,8 @@ QCheckBox::indicator { border-radius: 4px; }
 QRadioButton::indicator { border-radius: ${round}px; }
 QCheckBox::indicator:checked { background: $accentFill; border-color: $accentFill;
   image: url("$check"); }
+QCheckBox[kind="bare"]::indicator:focus { border: 2px solid $accent; }
+QCheckBox[kind="bare"]::indicator:checked:focus { border: 2px solid $fg; }
 QRadioButton::indicator:checked { border-color: $accentFill;
   background: qradialgradient(cx: 0.5, cy: 0.5, radius: 0.5, fx: 0.5, fy: 0.5,
     stop: 0 $onAccent, stop: 0.38 $onAccent, stop: 0.48 $accentFill, stop: 1 $accentFill); }
@@ -158,13 +163,13 @@ QGroupBox::title { subcontrol-origin: margin; left: 2px; color: $muted; }
 QSplitter::handle { background: $line; }
 QDialog, QMessageBox, QMainWindow { background: $window; }
 QMenu { background: $raised; color: $fg; border: ${edge}px solid $line2; border-radius: 8px;
-  padding: 4px; }
+  padding: 4px; icon-size: ${icon}px; }
 QMenu::item { padding: 6px 24px 6px 8px; border-radius: 5px; }
 QMenu::item:selected { background: $active; }
 QMenu::item:disabled { color: $line3; }
 QMenu::separator { height: 1px; background: $line; margin: 4px 6px; }
 QMenu::icon { padding-left: 8px; }
-QMenu::right-arrow { image: url("$arrow_right"); width: 12px; height: 12px; }
+QMenu::right-arrow { image: url("$arrow_right"); width: ${mark}px; height: ${mark}px; }
 QMenuBar { background: $window; color: $fg; }
 QMenuBar::item { padding: 4px 8px; border-radius: 4px; background: transparent; }
 QMenuBar::item:selected { background: $hover; }
@@ -211,8 +216,13 @@ def build_stylesheet(theme: Any, images: Mapping[str, str]) -> str:
     values |= {f"pad{pad}": pad + edge - 1 for pad in (3, 4, 7, 9, 11)}
     values |= images
     values["edge"] = edge
-    values["mark"] = theme.icon_px(14)
+    values |= {"icon": theme.icon_px(16), "mark": theme.icon_px(14), "tip": theme.icon_px(10)}
     values["round"] = theme.icon_px(14) // 2 + edge
+    values["hit"] = max(theme.size("hit_min"), theme.icon_px(14) + 2 * edge)
+    # The arrow with five pixels around it; a focused field has its edge grow inwards.
+    values["drop"] = theme.icon_px(14) + 10
+    values["drop_focus"] = theme.icon_px(14) + 9
+    values["step"] = theme.icon_px(10) + 10
     values["scrollbar"] = theme.size("scrollbar")
     fill: QColor = theme.color("accentFill")
     values["accent_hover"] = fill.darker(108).name()

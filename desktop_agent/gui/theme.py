@@ -158,11 +158,11 @@ class Theme(QObject):
         """Return a duration in milliseconds (`fast_ms`, `expand_ms`); 0 when motion is off."""
         return 0 if self._reduced_motion else int(self._tokens["motion"][name])
 
-    def icon(self, name: str, token: str = "muted", size: int = 16) -> QIcon:
-        """Return a tinted icon, sharp on this screen."""
+    def icon(self, name: str, token: str = "muted", size: int = 0) -> QIcon:
+        """Return a tinted icon, sharp on this screen; of the size in menus if none is given."""
         icon = QIcon()
         for ratio in {1.0, self._app.devicePixelRatio()}:
-            icon.addPixmap(self.pixmap(name, token, size, ratio))
+            icon.addPixmap(self.pixmap(name, token, size or self.icon_px(16), ratio))
         return icon
 
     def blank(self, size: int = 16) -> QIcon:

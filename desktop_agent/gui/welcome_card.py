@@ -11,6 +11,8 @@ from desktop_agent.gui.plain_tips import plain_tip
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import IconLabel, TextLabel
 
+_ICON, _GAP = 20, 12
+
 
 class Card(QFrame):
     """Icon, title and a sentence; widgets beside the title with `add_far`, below with `body`."""
@@ -23,7 +25,7 @@ class Card(QFrame):
         self.setObjectName(name)
         self.setProperty("frame", "card")
         self.setAccessibleName(title)
-        self._icon = IconLabel(theme, icon, "accent", 20)
+        self._icon = IconLabel(theme, icon, "accent", _ICON)
         self._title = TextLabel(title, "title")
         self._detail = TextLabel("", "muted")
         self._detail.setWordWrap(True)
@@ -32,7 +34,7 @@ class Card(QFrame):
         words.addWidget(self._title)
         words.addWidget(self._detail)
         self._head = QHBoxLayout()
-        self._head.setSpacing(12)
+        self._head.setSpacing(_GAP)
         self._head.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
         self._head.addLayout(words, 1)
         layout = QVBoxLayout(self)
@@ -40,10 +42,15 @@ class Card(QFrame):
         layout.setSpacing(10)
         layout.addLayout(self._head)
         self.body = QVBoxLayout()
-        self.body.setContentsMargins(32, 0, 0, 0)
         self.body.setSpacing(8)
         layout.addLayout(self.body)
         self.set_detail("")
+        theme.changed.connect(self._indent)
+        self._indent()
+
+    def _indent(self) -> None:
+        """Begin the body where the words begin."""
+        self.body.setContentsMargins(self._theme.icon_px(_ICON) + _GAP, 0, 0, 0)
 
     def add_far(self, widget: QWidget) -> None:
         """Put a button at the far end of the title's line."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt
 from PySide6.QtGui import (
     QFontMetrics,
     QHideEvent,
-    QKeyEvent,
     QPainter,
     QPaintEvent,
     QResizeEvent,
@@ -17,7 +16,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLabel,
-    QLineEdit,
     QPushButton,
     QSizePolicy,
     QToolButton,
@@ -273,48 +271,6 @@ class Separator(QFrame):
             self.setFixedWidth(1)
         else:
             self.setFixedHeight(1)
-
-
-class SearchField(QLineEdit):
-    """A field with a magnifier and a named clear button; `left` on Esc when it is empty."""
-
-    left = Signal()
-
-    def __init__(self, theme: Theme, name: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self.setAccessibleName(name)
-        self.setPlaceholderText(name)
-        self._lens = self.addAction(
-            theme.icon("search", "subtle", 14), QLineEdit.ActionPosition.LeadingPosition
-        )
-        self._clear = self.addAction(
-            theme.icon("x", "subtle", 14), QLineEdit.ActionPosition.TrailingPosition
-        )
-        self._lens.setText(name)
-        self._clear.setText(self.tr("Clear"))
-        self._clear.setToolTip(self.tr("Clear"))
-        self._clear.setVisible(False)
-        self._clear.triggered.connect(self.clear)
-        for button in self.findChildren(QToolButton):
-            button.setAccessibleName(button.defaultAction().text())
-        self.textChanged.connect(lambda text: self._clear.setVisible(bool(text)))
-        theme.changed.connect(self._paint_icons)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Esc empties the field first, then leaves it."""
-        if event.key() == Qt.Key.Key_Escape:
-            if self.text():
-                self.clear()
-            else:
-                self.left.emit()
-            event.accept()
-            return
-        super().keyPressEvent(event)
-
-    def _paint_icons(self) -> None:
-        self._lens.setIcon(self._theme.icon("search", "subtle", 14))
-        self._clear.setIcon(self._theme.icon("x", "subtle", 14))
 
 
 class Spinner(QWidget):

@@ -25,6 +25,7 @@ from desktop_agent.gui.folders import (
 )
 from desktop_agent.gui.models.snapshot_list import ROW_ROLE, SnapshotListModel
 from desktop_agent.gui.plain_tips import plain_tip
+from desktop_agent.gui.search_field import SearchField
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.trust_line import TrustLine
 from desktop_agent.gui.two_line_delegate import TwoLineDelegate
@@ -32,7 +33,6 @@ from desktop_agent.gui.widgets import (
     GhostButton,
     IconLabel,
     Popover,
-    SearchField,
     Separator,
     TextButton,
     TextLabel,
@@ -40,6 +40,7 @@ from desktop_agent.gui.widgets import (
 )
 
 _MAX_SHOWN = 6
+_WIDTH = 25  # in widths of the text size
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +155,6 @@ class WorkspacePicker(Popover):
             self.body.addWidget(part)
         self.body.addLayout(row(self._browse, None))
         self.body.addWidget(self.extra)
-        self.setMinimumWidth(360)
 
     def _question(self) -> QWidget:
         frame = QFrame(self)
@@ -221,9 +221,13 @@ class WorkspacePicker(Popover):
         count = self._model.rowCount()
         self._title.setText(self.tr("Recent") if count else self.tr("No recent folder"))
         self.list.setVisible(bool(count))
+        self._frame.setMinimumWidth(min(_WIDTH * self._theme.text_px("ui"), self._widest()))
         height = self._theme.size("row2") * min(count, _MAX_SHOWN) + 6
         self.list.setFixedHeight(height)
         self.place()
+
+    def _widest(self) -> int:
+        return max(0, self.window().width() - 2 * self._MARGIN)
 
     def _row(self, path: str) -> FolderRow:
         icon = folder_icon(path)

@@ -11,7 +11,7 @@ from desktop_agent.core.faults import Fault
 from desktop_agent.core.models import KeyInfo, ModelInfo
 from desktop_agent.core.requests import Limits
 from desktop_agent.core.settings import CustomServer, Settings
-from desktop_agent.gui.setting_rows import ChoiceBox, LimitBox, NumberBox, Switch
+from desktop_agent.gui.setting_rows import ChoiceBox, NumberBox, Switch
 from desktop_agent.gui.settings_dialog import SettingsDialog
 from desktop_agent.gui.settings_rules_page import visible
 
@@ -35,10 +35,6 @@ def choose(dialog, name, value):
 
 def number(dialog, name, value):
     dialog.findChild(NumberBox, name).setValue(value)
-
-
-def limit(dialog, name, value):
-    dialog.findChild(LimitBox, name).setValue(value)
 
 
 def switch(dialog, name):
@@ -66,8 +62,8 @@ def switch(dialog, name):
         (lambda d: number(d, "maxChildren", 2), {"max_children": 2}),
         (lambda d: number(d, "maxDepth", 1), {"max_depth": 1}),
         (lambda d: number(d, "questionTimeout", 60), {"question_timeout_s": 60}),
-        (lambda d: limit(d, "subagentSteps", 9), {"subagent_budget": Budget(steps=9)}),
-        (lambda d: limit(d, "subagentCost", 0.25), {"subagent_budget": Budget(cost=0.25)}),
+        (lambda d: number(d, "subagentSteps", 9), {"subagent_budget": Budget(steps=9)}),
+        (lambda d: number(d, "subagentCost", 0.25), {"subagent_budget": Budget(cost=0.25)}),
         (lambda d: switch(d, "keepKeysInFile"), {"keep_keys_in_file": True}),
     ],
 )
@@ -83,8 +79,8 @@ def test_a_budget_can_be_taken_away_again_and_leaves_its_neighbour(dialog):
     seen = []
     dialog.settings_changed.connect(seen.append)
     dialog.set_settings(Settings(subagent_budget=Budget(cost=2.0, steps=40)))
-    limit(dialog, "subagentCost", 0)
-    assert dialog.findChild(LimitBox, "subagentCost").text() == "No limit"
+    number(dialog, "subagentCost", 0)
+    assert dialog.findChild(NumberBox, "subagentCost").text() == "No limit"
     assert [one.subagent_budget for one in seen] == [Budget(steps=40)]
 
 

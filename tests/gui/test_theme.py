@@ -4,7 +4,8 @@ import pytest
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QPushButton, QWidget
 
 from desktop_agent import paths
-from desktop_agent.gui.widgets import ElidedLabel, IconButton, SearchField, Spinner
+from desktop_agent.gui.search_field import SearchField
+from desktop_agent.gui.widgets import ElidedLabel, IconButton, Spinner
 
 
 def luminance(color):
