@@ -36,6 +36,10 @@ EXCLUDED_MODULES = [
     "PIL.ImageTk", "PIL.ImageQt", "lxml.html.clean",
 ]  # fmt: skip
 
+# PyInstaller's own steps at a start that this app does without. This one imports Qt, in the model
+# host too, where Qt then slows down each further import; its bindings find their Qt by themselves.
+UNWANTED_HOOKS = ("pyi_rth_pyside6",)
+
 # Amazon's models need the addresses of a few services; the rest is 25 MB of other services.
 _AMAZON = ("sts", "sso", "sso-oidc")
 

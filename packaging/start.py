@@ -1,7 +1,11 @@
 """Where the frozen app begins."""
 
+import gc
 import os
 import sys
+
+# Nothing of what a start loads is garbage; `main` knows who needs the collector.
+gc.disable()
 
 
 def _give_back_the_library_path() -> None:
