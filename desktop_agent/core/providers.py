@@ -15,7 +15,8 @@ class Provider:
 
     `models_url` lists what a key may use; `check_url` needs a valid key where the list does
     not. `prefixes` are beginnings of keys that no other provider gives out. `key_page` is where
-    a person gets a key; without one it is not offered as a choice.
+    a person gets a key; without one it is not offered as a choice. `openai_base` is an address
+    that speaks OpenAI's chat, to be used since litellm's own way there takes no tool calls.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Provider:
     check_url: str = ""
     aliases: tuple[str, ...] = ()
     key_page: str = ""
+    openai_base: str = ""
 
 
 PROVIDERS: tuple[Provider, ...] = (
@@ -119,6 +121,7 @@ PROVIDERS: tuple[Provider, ...] = (
         "https://api.cohere.ai/compatibility/v1/models",
         aliases=("cohere_chat",),
         key_page="https://dashboard.cohere.com/api-keys",
+        openai_base="https://api.cohere.ai/compatibility/v1",
     ),
     Provider(
         "cerebras",

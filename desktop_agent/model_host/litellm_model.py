@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from desktop_agent.core.faults import Fault, ModelError
+from desktop_agent.core.providers import find_provider
 from desktop_agent.core.requests import (
     Accepted,
     Delta,
@@ -144,7 +145,6 @@ class _Attempt:
     def _arguments(self) -> dict[str, Any]:
         request = self._asked.request
         arguments: dict[str, Any] = {
-            "model": request.model,
             "messages": self._asked.prompt,
             "stream": True,
             "stream_options": {"include_usage": True},
@@ -158,7 +158,11 @@ class _Attempt:
             arguments["tools"] = [_tool(spec) for spec in request.tools]
         if request.max_output_tokens is not None:
             arguments["max_tokens"] = request.max_output_tokens
-        return arguments | credentials(request.model, request.api_base, self._asked.key)
+        place = address(request.model, request.api_base, self._asked.key)
+        if place["model"] != request.model:
+            # Cohere refuses it, and tells the counts all the same.
+            del arguments["stream_options"]
+        return arguments | place
 
     def _accept(self) -> None:
         if not self.is_accepted:
@@ -222,8 +226,16 @@ class _Attempt:
         return faults.too_slow(exchange, f"The provider did not answer within {wait:g} s.", key)
 
 
-def credentials(model: str, api_base: str, key: str) -> dict[str, str]:
-    """Return the address and key for litellm; a server of one's own is given a dummy key."""
+def address(model: str, api_base: str, key: str) -> dict[str, str]:
+    """Return the model, address and key for litellm; one's own server is given a dummy key."""
+    provider = find_provider(model.partition("/")[0])
+    if provider is not None and provider.openai_base:
+        model = f"openai/{model.partition('/')[2]}"
+        api_base = api_base or provider.openai_base
+    return {"model": model} | _credentials(model, api_base, key)
+
+
+def _credentials(model: str, api_base: str, key: str) -> dict[str, str]:
     if not api_base:
         return {"api_key": key} if key else {}
     is_keyless = model.startswith(("ollama/", "ollama_chat/"))

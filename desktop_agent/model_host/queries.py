@@ -9,7 +9,7 @@ from desktop_agent.core.faults import Fault
 from desktop_agent.core.requests import Limits
 from desktop_agent.model_host import faults
 from desktop_agent.model_host.exchange import CURRENT, Exchange
-from desktop_agent.model_host.litellm_model import credentials, make_known, missing_key
+from desktop_agent.model_host.litellm_model import address, make_known, missing_key
 
 _CHECK_TOKENS = 16  # the least that every provider accepts
 
@@ -28,12 +28,11 @@ async def check_key(
         async with clock:
             make_known(litellm, model)
             await litellm.acompletion(
-                model=model,
                 messages=[{"role": "user", "content": "Hi"}],
                 max_tokens=_CHECK_TOKENS,
                 num_retries=0,
                 max_retries=0,
-                **credentials(model, api_base, key),
+                **address(model, api_base, key),
             )
     except Exception as error:  # noqa: BLE001  (whatever it is, it is the answer)
         if exchange.clock.expired():

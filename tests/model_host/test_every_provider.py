@@ -6,16 +6,14 @@ import pytest
 from msgspec.structs import replace
 
 from desktop_agent.core.providers import PROVIDERS
+from desktop_agent.model_host.litellm_model import address
 from tests.helpers.providers import Calls, Fail, LoopbackProvider, Say
 from tests.model_host.conftest import hear, request_to, said, user
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-# Cohere's own wire is spoken by no provider here.
-_OFFERED = [provider for provider in PROVIDERS if provider.name != "cohere"]
 
-
-@pytest.mark.parametrize("offered", _OFFERED, ids=lambda each: each.name)
+@pytest.mark.parametrize("offered", PROVIDERS, ids=lambda each: each.name)
 async def test_a_provider_that_is_offered_streams_calls_tools_and_fails_in_words(
     offered, model
 ) -> None:
@@ -31,3 +29,17 @@ async def test_a_provider_that_is_offered_streams_calls_tools_and_fails_in_words
         refused = await hear(model, request)
         assert refused.fault is not None
         assert refused.fault.kind == "auth"
+
+
+async def test_cohere_is_asked_where_it_takes_tool_calls_and_not_for_what_it_refuses(model) -> None:
+    with LoopbackProvider("openai", [Say("Found it.")]) as provider:
+        request = replace(request_to(provider), model="cohere_chat/command-a")
+        assert (await hear(model, request)).text == "Found it."
+        body = provider.requests[0].body
+    assert body["model"] == "command-a"
+    assert "stream_options" not in body
+    assert address("cohere/command-a", "", "key") == {
+        "model": "openai/command-a",
+        "api_base": "https://api.cohere.ai/compatibility/v1",
+        "api_key": "key",
+    }
