@@ -193,8 +193,7 @@ class MainWindow(QMainWindow):
     # -- events ------------------------------------------------------------------------------
 
     def _on_received(self, batch: Sequence[Event]) -> None:
-        self.flow.take(batch)
-        for event in batch:
+        for event in self.flow.take(batch):
             owner = self.pages.owner(event)
             if owner is None or owner == self.flow.current:
                 self._follow_shown(event)

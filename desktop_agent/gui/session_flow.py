@@ -17,7 +17,7 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.bridge import Bridge
 from desktop_agent.gui.folders import real_folder
-from desktop_agent.gui.session_pages import SessionPages, is_untouched
+from desktop_agent.gui.session_pages import STREAMED, SessionPages, is_untouched
 from desktop_agent.gui.window_state import WindowState
 
 _MAX_RECENT = 12
@@ -91,10 +91,19 @@ class SessionFlow(QObject):
 
     # -- events ------------------------------------------------------------------------------
 
-    def take(self, batch: Sequence[Event]) -> None:
-        """Bring a batch to the pages; a session that was waited for is shown."""
+    def take(self, batch: Sequence[Event]) -> list[Event]:
+        """Bring a batch to the pages; a session that was waited for is shown.
+
+        Returns what is for others too: not the words that stream.
+        """
         share: list[Event] = []
+        others: list[Event] = []
         for event in batch:
+            if type(event) in STREAMED:
+                if self._pages.has_reader(event):
+                    share.append(event)
+                continue
+            others.append(event)
             self._pages.follow(event)
             if isinstance(event, SessionOpened):
                 # What came before belongs to the pages as they are; what follows, to this one.
@@ -108,10 +117,11 @@ class SessionFlow(QObject):
             else:
                 share.append(event)
         self._pages.route(share)
-        for event in batch:
+        for event in others:
             if isinstance(event, SessionsChanged):
                 self._on_sessions(event.sessions)
         self._tell_workspace()
+        return others
 
     def _tell_workspace(self) -> None:
         """Say when the session that is shown works in other folders than when last said."""

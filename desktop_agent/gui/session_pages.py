@@ -15,13 +15,17 @@ from desktop_agent.core.events import (
     AgentOpened,
     AgentsChanged,
     Event,
+    PartDelta,
     SessionOpened,
     SessionsChanged,
+    ToolOutput,
 )
 from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.sessions import SessionInfo
 
 _KEPT = 6
+# They come by the thousand, and mean something to the transcript of their agent alone.
+STREAMED = frozenset({PartDelta, ToolOutput})
 
 
 class SessionPages(QObject):
@@ -62,6 +66,12 @@ class SessionPages(QObject):
         elif isinstance(event, AgentsChanged):
             self._owners.update((agent.id, event.session_id) for agent in event.agents)
             self._agents[event.session_id] = event.agents
+
+    def has_reader(self, event: Event) -> bool:
+        """Whether an agent's transcript is kept, or would be made for what happens there."""
+        agent_id = getattr(event, "agent_id", None)
+        blank = self._blank
+        return agent_id in self._pages or (blank is not None and blank.info.main_agent == agent_id)
 
     def owner(self, event: Event) -> SessionId | None:
         """Return the session of an event; None for the events of all."""

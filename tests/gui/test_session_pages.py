@@ -128,3 +128,14 @@ def test_a_subagents_words_stay_in_its_own_transcript(pages, qtbot):
     qtbot.waitUntil(lambda: "outside" in text(pages, 1))
     assert "inside" not in text(pages, 1)
     assert "outside" not in pages.page(child.id).findChild(QTextBrowser).toPlainText()
+
+
+def test_only_agents_that_somebody_looks_at_have_a_reader(pages):
+    show(pages, 1, said(1, "hello"))
+    assert pages.has_reader(said(1, "more"))
+    assert not pages.has_reader(said(2, "more"))
+
+
+def test_the_first_words_of_a_session_that_is_still_empty_have_a_reader(pages):
+    show(pages, 3)
+    assert pages.has_reader(said(3, "hello"))

@@ -182,8 +182,11 @@ class TranscriptView(QWidget):
         self._pill.stand_over(self.rect())
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Turn the clocks on."""
+        """Turn the clocks on, and write what came while nobody looked."""
         super().showEvent(event)
+        if self._window.is_late:
+            self._sync()
+            self._place()
         self._follow_clocks()
 
     def hideEvent(self, event: QHideEvent) -> None:
@@ -242,22 +245,11 @@ class TranscriptView(QWidget):
 
     def _grow_only(self, changed: set[str]) -> bool:
         """Show more text of an answer that is there already; False if more has to change."""
-        transcript = self._transcript
-        assert transcript is not None
-        if len(changed) != 1:
-            return False
-        item = transcript.item(next(iter(changed)))
-        if not isinstance(item, AnswerItem) or not item.is_live:
-            return False
-        index = self.page.index_of(item.key)
-        last = self.page.rows[-1].row.key if self.page.rows else ""
-        if index < 0 or last != item.key:
-            return False
-        with self._scrolling.kept(below=lambda: self.page.changed_from(index)):
-            if self.page.update(index, item):
-                self._hold.start()
-        self._window.fill_soon()
-        return True
+        assert self._transcript is not None
+        is_held = self._window.grow(self._transcript, changed, is_seen=self.isVisible())
+        if is_held:
+            self._hold.start()
+        return is_held is not None
 
     def _sync(self) -> None:
         transcript = self._transcript

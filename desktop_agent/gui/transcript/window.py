@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from desktop_agent.gui.transcript.card_layer import CardLayer
 from desktop_agent.gui.transcript.coloring import Coloring
+from desktop_agent.gui.transcript.items import AnswerItem
 from desktop_agent.gui.transcript.page import Page
 from desktop_agent.gui.transcript.rows import (
     EarlierRow,
@@ -31,6 +32,8 @@ _SLICE_S = 0.005
 _LEXER_MS = 40
 # The newest rows are painted before any others are written.
 _FIRST_DELAY_MS = 30
+# So many characters may be missing at the end of what is not on screen.
+_UNSEEN = 2_000
 
 
 class RowWindow(QObject):
@@ -49,6 +52,8 @@ class RowWindow(QObject):
         self._has_earlier = False
         self._is_prepended = False
         self._delay_ms = 0
+        # An answer is longer than what is in the document.
+        self.is_late = False
         self._coloring = Coloring()
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
@@ -80,6 +85,7 @@ class RowWindow(QObject):
 
     def sync(self, transcript: Transcript, *, is_working: bool) -> bool:
         """Show the transcript as it is; returns whether a text is held back for a moment."""
+        self.is_late = False
         old = self._rows
         rows = build_rows(transcript.items, transcript.asked_calls)
         if is_working:
@@ -89,6 +95,27 @@ class RowWindow(QObject):
         with self._scrolling.kept():
             self._trim()
             is_held = self._bring_in(self._desired())
+        self.fill_soon()
+        return is_held
+
+    def grow(self, transcript: Transcript, changed: set[str], *, is_seen: bool) -> bool | None:
+        """Show more of an answer, if it alone changed and is last; None if more has to change.
+
+        Returns whether a text is held back for a moment. What nobody sees is written later,
+        a good deal at a time.
+        """
+        item = transcript.item(next(iter(changed))) if len(changed) == 1 else None
+        shown = self._page.rows[-1] if self._page.rows else None
+        if not isinstance(item, AnswerItem) or not item.is_live or shown is None:
+            return None
+        if not isinstance(shown.row, AnswerItem) or shown.row.key != item.key:
+            return None
+        self.is_late = not is_seen and len(item.text) - len(shown.row.text) < _UNSEEN
+        if self.is_late:
+            return False
+        index = len(self._page.rows) - 1
+        with self._scrolling.kept(below=lambda: self._page.changed_from(index)):
+            is_held = self._page.update(index, item)
         self.fill_soon()
         return is_held
 

@@ -414,3 +414,30 @@ def test_a_cursor_for_nothing_is_left_in_an_empty_session(view):
     cursor = QTextCursor(view.browser.document())
     cursor.select(QTextCursor.SelectionType.Document)
     assert cursor.selectedText() == ""
+
+
+def test_words_that_come_while_another_session_is_shown_are_there_on_the_way_back(view, qtbot):
+    view.open(opened(*long_session(5), begins(20), status="running"))
+    view.apply([starts_to_say(50), delta(50, "Seen. ")])
+    view.hide()
+    writes = []
+    view.browser.document().contentsChange.connect(lambda *change: writes.append(change))
+    for number in range(40):
+        view.apply([delta(50, f"word{number} ")])
+    assert not writes, "nobody sees them yet"
+    view.show()
+    assert "Seen. word0 word1" in view.browser.toPlainText()
+    assert "word39" in view.browser.toPlainText()
+    assert bar(view).value() == bar(view).maximum()
+
+
+def test_an_unseen_answer_never_falls_far_behind(view, qtbot):
+    view.open(opened(begins(20), status="running"))
+    view.apply([starts_to_say(50), delta(50, "Seen. ")])
+    view.hide()
+    for _ in range(100):
+        view.apply([delta(50, "a word " * 10)])
+    assert len(view.browser.toPlainText()) > 100 * 70 - 2_100
+    view.apply([says(50, "a word " * 1_000 + "the end")])
+    settle(qtbot, view)
+    assert view.browser.toPlainText().strip().endswith("the end")
