@@ -28,6 +28,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_agent.core.skill_install import FoundSkill
+from desktop_agent.gui.fitted_area import FittedArea
 from desktop_agent.gui.mirroring import placed
 from desktop_agent.gui.plain_tips import plain_tip
 from desktop_agent.gui.row_pen import RowPen
@@ -43,6 +44,9 @@ _Index = QModelIndex | QPersistentModelIndex
 _SKILL = int(Qt.ItemDataRole.UserRole)
 _FIRST_FILE = "SKILL.md"
 _CHECK = 24
+_ABOUT_LINES = 9
+
+translate = QCoreApplication.translate
 
 
 class SkillChecklist(QWidget):
@@ -67,9 +71,10 @@ class SkillChecklist(QWidget):
         self.list.setVerticalScrollMode(QListWidget.ScrollMode.ScrollPerPixel)
         self.list.itemChanged.connect(self._on_ticked)
         self.list.currentItemChanged.connect(lambda item, _: self._show(item))
-        self._about = TextLabel("", "muted", self)
+        self._about = TextLabel("", "muted")
         self._about.setObjectName("foundAbout")
         self._about.setWordWrap(True)
+        self._about_area = FittedArea(self._about, _ABOUT_LINES * theme.text_px("ui"), self)
         self._files = SkillFileList(theme, self)
         self._files.chosen.connect(self._ask)
         self._path = ElidedLabel("", Qt.TextElideMode.ElideMiddle, "section", self)
@@ -79,7 +84,7 @@ class SkillChecklist(QWidget):
         both.addWidget(self.list, 4)
         far = QVBoxLayout()
         far.setSpacing(theme.space("s"))
-        for widget in (self._about, self._files, self._path):
+        for widget in (self._about_area, self._files, self._path):
             far.addWidget(widget)
         far.addWidget(framed(self._text), 1)
         both.addLayout(far, 5)
@@ -223,7 +228,7 @@ class SkillChecklist(QWidget):
         if item is None:
             return
         skill: FoundSkill = item.data(_SKILL)
-        lines = [skill.description, *skill.warnings]
+        lines = [skill.description, *skill.warnings, skill.twin]
         if skill.license:
             lines.append(self.tr("Licence: {words}").format(words=skill.license))
         if skill.compatibility:
@@ -266,9 +271,12 @@ def _is_wanted_first(item: QListWidgetItem) -> bool:
 def _lines(skill: FoundSkill, *, is_free: bool) -> tuple[str, str, str]:
     """Return what stands below the name: what it is for, what is in it, what is in the way."""
     about = skill.problem or skill.description
-    in_the_way = skill.clash or skill.twin
+    in_the_way = skill.clash
     if skill.clash and not is_free:
-        in_the_way = QCoreApplication.translate("Skills", "You have one of this name already.")
+        in_the_way = translate("Skills", "You have one of this name already.")
+    elif skill.twin and not skill.clash:
+        words = translate("Skills", "Same name as another; from {place}")
+        in_the_way = words.format(place="/".join(skill.folder.split("/")[-3:-1]) or skill.folder)
     return about, content_words(skill.scripts, skill.allowed_tools), in_the_way
 
 

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent.core.skill_install import Fetched, SkillLibraryError, SkillUpdate
 from desktop_agent.core.skills import Skill
 from desktop_agent.gui.queries import Queries
+from desktop_agent.gui.skills_words import in_words
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.trust_words import folder_name
 
@@ -147,13 +148,13 @@ class SkillShop(QObject):
 
     def update(self, skill: Skill) -> None:
         """Look for a newer version, and show what it changes."""
-        self._say(self.tr("Looking for a newer {name}…").format(name=skill.name))
+        self._say(self.tr("Looking for a newer {name}…").format(name=in_words(skill.name)))
         self._run(self._look_for_update(skill), "looking for an update")
 
     async def _look_for_update(self, skill: Skill) -> None:
         found = await self._queries.answer("skills", "check_update", skill.directory)
         if found is None:
-            self._say(self.tr("{name} is up to date.").format(name=skill.name))
+            self._say(self.tr("{name} is up to date.").format(name=in_words(skill.name)))
             return
         self._say("")
         from desktop_agent.gui.skills_update_sheet import UpdateSheet  # as the sheet above
@@ -167,7 +168,7 @@ class SkillShop(QObject):
 
     async def _take(self, update: SkillUpdate) -> None:
         await self._queries.answer("skills", "update", update.id)
-        self._say(self.tr("{name} was updated.").format(name=update.name))
+        self._say(self.tr("{name} was updated.").format(name=in_words(update.name)))
 
     def ask_remove(self, skill: Skill) -> None:
         """Ask, then remove."""
@@ -180,7 +181,7 @@ class SkillShop(QObject):
     async def _remove(self, skill: Skill) -> None:
         kept: str = await self._queries.answer("skills", "remove", skill.directory)
         self._removed = kept, skill.name
-        self._say(self.tr("{name} was removed.").format(name=skill.name), action=UNDO)
+        self._say(self.tr("{name} was removed.").format(name=in_words(skill.name)), action=UNDO)
 
     def undo(self) -> None:
         """Bring back what was removed last, as it was."""
@@ -188,7 +189,7 @@ class SkillShop(QObject):
 
     async def _bring_back(self, kept: str, name: str) -> None:
         await self._queries.answer("skills", "bring_back", kept)
-        self._say(self.tr("{name} is back.").format(name=name))
+        self._say(self.tr("{name} is back.").format(name=in_words(name)))
 
     # -- inside ------------------------------------------------------------------------------
 

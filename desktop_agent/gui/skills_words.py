@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtGui import QGuiApplication
 
 from desktop_agent.core.skills import Skill, SkillOrigin
 
@@ -87,12 +88,21 @@ def spoken(skill: Skill) -> str:
     return ", ".join(part for part in parts if part)
 
 
+def in_words(name: str) -> str:
+    """Return a name as it stands in a sentence, also at its beginning: each keeps its direction."""
+    if name.isascii():
+        return name
+    is_mirrored = QGuiApplication.layoutDirection() == Qt.LayoutDirection.RightToLeft
+    mark = "\u200f" if is_mirrored else "\u200e"
+    return f"{mark}\u2068{name}\u2069"
+
+
 def few_names(names: Sequence[str]) -> str:
     """Name some, or the first of many."""
     if len(names) <= _FEW + 1:
-        return ", ".join(names)
+        return ", ".join(map(in_words, names))
     words = translate("Skills", "{names} and {n} more")
-    return words.format(names=", ".join(names[:_FEW]), n=len(names) - _FEW)
+    return words.format(names=", ".join(map(in_words, names[:_FEW])), n=len(names) - _FEW)
 
 
 def used_words(count: int) -> str:

@@ -5,6 +5,7 @@ import random
 from msgspec.structs import replace
 from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester
+from PySide6.QtWidgets import QLabel
 
 from desktop_agent.gui.models.skill_model import (
     SkillListModel,
@@ -13,7 +14,14 @@ from desktop_agent.gui.models.skill_model import (
     rows_of,
     shown_rows,
 )
-from desktop_agent.gui.skills_words import content_words, source_words, state_badge, used_words
+from desktop_agent.gui.skills_words import (
+    content_words,
+    few_names,
+    in_words,
+    source_words,
+    state_badge,
+    used_words,
+)
 from tests.gui.skill_samples import SKILLS, many, skill
 
 CHECK = Qt.ItemDataRole.CheckStateRole
@@ -118,3 +126,16 @@ def test_words_on_contents_source_and_use_are_plain(qapp):
     assert source_words(SKILLS[1]) == "https://example.com/skills @ 4f1c2a9"
     assert source_words(SKILLS[0]) == ""
     assert [used_words(n) for n in (0, 1, 4)] == ["Not used yet", "Used once", "Used 4 times"]
+
+
+def test_names_are_told_in_short_and_none_turns_the_sentence_around(qapp):
+    assert few_names(["a", "b", "c", "d"]) == "a, b, c, d"
+    assert few_names(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more"
+    assert in_words("pdf") == "pdf"
+    label = QLabel(f"{in_words('ترجمة')} was removed.")
+    label.setWordWrap(True)
+    label.resize(600, 40)
+    image = label.grab().toImage()
+    ground = image.pixel(599, 39)
+    drawn = {x for x in range(600) for y in range(40) if image.pixel(x, y) != ground}
+    assert min(drawn) < 20, "it begins where an English sentence begins"
