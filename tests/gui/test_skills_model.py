@@ -133,7 +133,7 @@ def test_names_are_told_in_short_and_none_turns_the_sentence_around(qapp):
     assert few_names(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more"
     assert in_words("pdf") == "pdf"
     label = QLabel(f"{in_words('ترجمة')} was removed.")
-    label.setWordWrap(True)
+    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
     label.resize(600, 40)
     image = label.grab().toImage()
     ground = image.pixel(599, 39)
