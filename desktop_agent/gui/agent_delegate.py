@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from PySide6.QtCore import (
     QModelIndex,
@@ -13,12 +14,11 @@ from PySide6.QtCore import (
     QSize,
     Qt,
 )
-from PySide6.QtGui import QFont, QFontMetrics, QPainter
+from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPixmap, QRegion
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from desktop_agent.gui.agent_rows import AgentRow, whole_words
 from desktop_agent.gui.agent_words import CHIP_TONES, STATE_ICONS
-from desktop_agent.gui.models.snapshot_list import ROW_ROLE
 from desktop_agent.gui.pulse import paint_spinner
 from desktop_agent.gui.theme import Theme
 
@@ -39,10 +39,47 @@ _BUTTON_ICONS = {
 }
 _CUT = Qt.TextElideMode.ElideRight
 _DIM = frozenset({"done", "stopped", "failed", "over_budget"})
+_RTL = Qt.LayoutDirection.RightToLeft
+_ALIGN = Qt.AlignmentFlag
+# By whether the row is mirrored; put together once, since that takes longer than to draw an icon.
+_NEAR = (
+    int(_ALIGN.AlignLeft | _ALIGN.AlignVCenter | _ALIGN.AlignAbsolute),
+    int(_ALIGN.AlignRight | _ALIGN.AlignVCenter | _ALIGN.AlignAbsolute),
+)
+
+
+@dataclass(slots=True)
+class RowLook:
+    """A row as it is to be drawn: where, and what the mouse and the keys are at."""
+
+    row: AgentRow
+    rect: QRect
+    direction: Qt.LayoutDirection
+    is_selected: bool = False
+    is_hovered: bool = False
+    is_focused: bool = False
+
+    @property
+    def has_buttons(self) -> bool:
+        """Whether buttons stand in place of the chip."""
+        return (self.is_hovered or self.is_focused) and not self.row.info.is_ended
+
+    @property
+    def is_mirrored(self) -> bool:
+        """Whether it begins at the right."""
+        return self.direction == _RTL
+
+    def visual(self, box: QRect) -> QRect:
+        """Return a part of the row on the side where it is seen."""
+        return QStyle.visualRect(_RTL, self.rect, box) if self.is_mirrored else box
 
 
 class AgentDelegate(QStyledItemDelegate):
-    """`can_do(row, wish)` tells which buttons are live. `pointed` is the wish under the mouse."""
+    """`can_do(row, wish)` tells which buttons are live. `pointed` is the wish under the mouse.
+
+    A row has three parts that are drawn each on its own, and none draws outside of its part:
+    the state icon, the upper line and the lower line. News mostly touch one of them.
+    """
 
     def __init__(
         self, theme: Theme, can_do: Callable[[AgentRow, str], bool], parent: QWidget
@@ -53,7 +90,9 @@ class AgentDelegate(QStyledItemDelegate):
         self.pointed = ""
         # Making a font and measuring with it costs more than drawing the words.
         self._fonts: dict[tuple[str, str], tuple[QFont, QFontMetrics]] = {}
-        theme.changed.connect(self._forget_fonts)
+        # A turning spinner is drawn ten thousand times an hour, in these few frames.
+        self._spinners: dict[tuple[float, bool, int, float], QPixmap] = {}
+        theme.changed.connect(self._forget_look)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
         """Return the height of two lines."""
@@ -68,14 +107,13 @@ class AgentDelegate(QStyledItemDelegate):
         box = QRect(rect.left() + _EDGE, upper.center().y() - size // 2 + 1, size, size)
         return QStyle.visualRect(direction, rect, box)
 
-    def words_box(self, rect: QRect, direction: Qt.LayoutDirection) -> QRect:
-        """Return where everything but the state icon is."""
-        inner = _EDGE + self._theme.icon_px(_ICON) + 1
-        return QStyle.visualRect(direction, rect, rect.adjusted(inner, 0, 0, 0))
+    def detail_box(self, look: RowLook) -> QRect:
+        """Return all that must be drawn again when the lower line reads otherwise."""
+        return look.rect if look.has_buttons else self._parts(look)[2]
 
     def wish_at(self, rect: QRect, where: QPoint, direction: Qt.LayoutDirection) -> str:
         """Return the wish of the button at a place of a row; empty where there is none."""
-        for wish in ROW_WISHES:
+        for wish in self._fitting(rect):
             if self.button_box(rect, wish, direction).contains(where):
                 return wish
         return ""
@@ -89,142 +127,159 @@ class AgentDelegate(QStyledItemDelegate):
         box = QRect(left, upper.center().y() - side // 2 + 1, side, side)
         return QStyle.visualRect(direction, rect, box)
 
+    def _fitting(self, rect: QRect) -> tuple[str, ...]:
+        """Return the buttons for which there is room; menu and card have all of them."""
+        room = rect.width() - self._inner() - 4
+        count = min(len(ROW_WISHES), max(0, room // self._theme.icon_px(_BUTTON)))
+        return ROW_WISHES[len(ROW_WISHES) - count :]
+
+    def _inner(self) -> int:
+        return _EDGE + self._theme.icon_px(_ICON) + 1
+
     def _lines(self, rect: QRect) -> tuple[QRect, QRect]:
         height = rect.height() // 2
         upper = QRect(rect.left(), rect.top() + 4, rect.width(), height - 4)
         lower = QRect(rect.left(), rect.top() + height - 1, rect.width(), height - 4)
         return upper, lower
 
+    def _parts(self, look: RowLook) -> tuple[QRect, QRect, QRect]:
+        """Return where the state icon, the upper and the lower line are drawn, side by side."""
+        rect = look.rect
+        inner = self._inner()
+        half = rect.height() // 2
+        left, top, width = rect.left() + inner, rect.top(), rect.width() - inner
+        return (
+            look.visual(QRect(rect.left(), top, inner, rect.height())),
+            look.visual(QRect(left, top, width, half)),
+            look.visual(QRect(left, top + half, width, rect.height() - half)),
+        )
+
     # -- drawing ---------------------------------------------------------------------------
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Draw the row, mirrored where the window is; the view has drawn the ground."""
-        row: AgentRow = index.data(ROW_ROLE)
-        rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
+    def draw(self, painter: QPainter, look: RowLook, dirty: QRegion) -> None:
+        """Draw what is dirty of the row; the view has drawn the ground."""
+        icon, upper, lower = self._parts(look)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setLayoutDirection(self._direction(option))
-        state: QStyle.StateFlag = option.state  # pyright: ignore[reportAttributeAccessIssue]
-        is_selected = bool(state & QStyle.StateFlag.State_Selected)
-        upper, lower = self._lines(rect)
-        self.paint_state(painter, option, row)
-        inner = _EDGE + self._theme.icon_px(_ICON) + _GAP
-        words = upper.adjusted(inner, 0, -_EDGE, 0)
-        is_touched = state & (QStyle.StateFlag.State_MouseOver | QStyle.StateFlag.State_HasFocus)
-        if is_touched and not row.info.is_ended:
-            self._paint_buttons(painter, option, row)
-            far = len(ROW_WISHES) * self._theme.icon_px(_BUTTON) + 4
-        else:
-            far = self._paint_chip(painter, option, words, row, is_selected=is_selected)
-        token = "muted" if row.state in _DIM else "fg"
-        room = words.adjusted(0, 0, -far, 0)
-        self._text(painter, option, room, row.name, token, "ui", "medium")
-        self._paint_detail(
-            painter, option, lower.adjusted(inner, 0, -_EDGE, 0), row, is_selected=is_selected
-        )
-        if row.has_budget and not row.info.is_ended:
-            self._paint_budget(painter, option, lower.adjusted(inner, 0, -_EDGE, 0), row)
+        painter.setLayoutDirection(look.direction)
+        if dirty.intersects(icon):
+            self._draw_state(painter, look)
+        if look.has_buttons:  # which are higher than their line
+            upper = lower = upper.united(lower)
+        if dirty.intersects(upper):
+            painter.setClipRect(upper)
+            self._draw_upper(painter, look)
+        if dirty.intersects(lower):
+            painter.setClipRect(lower)
+            self._draw_lower(painter, look)
         painter.restore()
 
-    def paint_state(self, painter: QPainter, option: QStyleOptionViewItem, row: AgentRow) -> None:
-        """Draw the state icon alone: all that changes while a spinner turns."""
-        theme = self._theme
-        rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
-        box = self.icon_box(rect, self._direction(option))
-        if row.state == "running":
-            color, track = theme.color("accent"), theme.color("line2")
-            paint_spinner(painter, QRectF(box), theme.pulse, color, track)
-            return
-        icon, token = STATE_ICONS[row.state]
+    def _draw_state(self, painter: QPainter, look: RowLook) -> None:
+        box = self.icon_box(look.rect, look.direction)
         ratio = painter.device().devicePixelRatioF()
-        painter.drawPixmap(box.topLeft(), theme.pixmap(icon, token, box.width(), ratio))
+        if look.row.state == "running":
+            pixmap = self._spinner(box.width(), ratio)
+        else:
+            icon, token = STATE_ICONS[look.row.state]
+            pixmap = self._theme.pixmap(icon, token, box.width(), ratio)
+        painter.drawPixmap(box.topLeft(), pixmap)
 
-    def _paint_chip(
-        self,
-        painter: QPainter,
-        option: QStyleOptionViewItem,
-        line: QRect,
-        row: AgentRow,
-        *,
-        is_selected: bool,
-    ) -> int:
+    def _spinner(self, size: int, ratio: float) -> QPixmap:
+        pulse = self._theme.pulse
+        key = (pulse.angle, pulse.is_still, size, ratio)
+        found = self._spinners.get(key)
+        if found is None:
+            found = QPixmap(round(size * ratio), round(size * ratio))
+            found.setDevicePixelRatio(ratio)
+            found.fill(Qt.GlobalColor.transparent)
+            painter = QPainter(found)
+            colors = self._theme.color("accent"), self._theme.color("line2")
+            paint_spinner(painter, QRectF(0, 0, size, size), pulse, *colors)
+            painter.end()
+            self._spinners[key] = found
+        return found
+
+    def _draw_upper(self, painter: QPainter, look: RowLook) -> None:
+        upper, _ = self._lines(look.rect)
+        inner = _EDGE + self._theme.icon_px(_ICON) + _GAP
+        words = upper.adjusted(inner, 0, -_EDGE, 0)
+        if look.has_buttons:
+            self._draw_buttons(painter, look)
+            far = len(ROW_WISHES) * self._theme.icon_px(_BUTTON) + 4
+        else:
+            far = self._draw_chip(painter, look, words)
+        token = "muted" if look.row.state in _DIM else "fg"
+        room = words.adjusted(0, 0, -far, 0)
+        self._text(painter, look, room, look.row.name, token, "ui", "medium")
+
+    def _draw_lower(self, painter: QPainter, look: RowLook) -> None:
+        _, lower = self._lines(look.rect)
+        inner = _EDGE + self._theme.icon_px(_ICON) + _GAP
+        line = lower.adjusted(inner, 0, -_EDGE, 0)
+        self._draw_detail(painter, look, line)
+        if look.row.has_budget and not look.row.info.is_ended:
+            self._draw_budget(painter, look, line)
+
+    def _draw_chip(self, painter: QPainter, look: RowLook, line: QRect) -> int:
         """Draw the chip at the far end; return the room it took."""
-        if not row.chip:
+        if not look.row.chip:
             return 0
-        ground, ink = CHIP_TONES.get(row.state, ("line", "muted"))
-        if is_selected and ground == "line":
+        ground, ink = CHIP_TONES.get(look.row.state, ("line", "muted"))
+        if look.is_selected and ground == "line":
             ground = "raised"
         _, metrics = self._font("caption", "medium")
-        text = metrics.elidedText(row.chip, Qt.TextElideMode.ElideRight, line.width() // 2)
+        text = metrics.elidedText(look.row.chip, _CUT, line.width() // 2)
         width = metrics.horizontalAdvance(text) + 18
         height = metrics.height() + 4
         chip = QRect(line.right() - width + 1, line.center().y() - height // 2 + 1, width, height)
-        rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(self._theme.color(ground))
-        box = QRectF(QStyle.visualRect(self._direction(option), rect, chip))
-        painter.drawRoundedRect(box, height / 2, height / 2)
-        self._text(painter, option, chip.adjusted(9, 0, -8, 0), text, ink, "caption", "medium")
+        painter.drawRoundedRect(QRectF(look.visual(chip)), height / 2, height / 2)
+        self._text(painter, look, chip.adjusted(9, 0, -8, 0), text, ink, "caption", "medium")
         return width + 8
 
-    def _paint_detail(
-        self,
-        painter: QPainter,
-        option: QStyleOptionViewItem,
-        line: QRect,
-        row: AgentRow,
-        *,
-        is_selected: bool,
-    ) -> None:
+    def _draw_detail(self, painter: QPainter, look: RowLook, line: QRect) -> None:
         """Draw time, tokens and what it does; silence in amber."""
-        token = "muted" if is_selected else "subtle"
-        _, metrics = self._font("small", "regular")
+        row = look.row
+        token = "muted" if look.is_selected else "subtle"
         parts = [(row.elapsed, token), (row.tokens, token)]
         if row.doing:
             parts.append((row.doing, "warn" if row.is_silent else token))
         dot = "  ·  "
-        if not row.is_silent and self._direction(option) == Qt.LayoutDirection.LeftToRight:
+        if not row.is_silent and not look.is_mirrored:
             # The usual case in one stroke.
-            self._text(painter, option, line, dot.join(p for p, _ in parts), token, "small")
+            self._text(painter, look, line, dot.join([p for p, _ in parts]), token, "small")
             return
+        _, metrics = self._font("small", "regular")
         for place, (text, color) in enumerate(parts):
             if place:
-                self._text(painter, option, line, dot, token, "small")
+                self._text(painter, look, line, dot, token, "small")
                 line = line.adjusted(metrics.horizontalAdvance(dot), 0, 0, 0)
             if line.width() > _LEAST:
-                self._text(painter, option, line, text, color, "small")
+                self._text(painter, look, line, text, color, "small")
             line = line.adjusted(metrics.horizontalAdvance(text), 0, 0, 0)
 
-    def _paint_budget(
-        self, painter: QPainter, option: QStyleOptionViewItem, line: QRect, row: AgentRow
-    ) -> None:
-        rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
-        track = QRect(line.left(), rect.bottom() - 5, line.width(), 3)
-        used = min(1.0, max(0.0, row.info.used))
+    def _draw_budget(self, painter: QPainter, look: RowLook, line: QRect) -> None:
+        track = QRect(line.left(), look.rect.bottom() - 5, line.width(), 3)
+        used = min(1.0, max(0.0, look.row.info.used))
         filled = QRect(track.left(), track.top(), round(track.width() * used), 3)
         token = "err" if used >= 1.0 else "warn" if used >= 0.8 else "accentFill"
         painter.setPen(Qt.PenStyle.NoPen)
         for box, color in ((track, "line2"), (filled, token)):
             painter.setBrush(self._theme.color(color))
-            mirrored = QStyle.visualRect(self._direction(option), rect, box)
-            painter.drawRoundedRect(QRectF(mirrored), 1.5, 1.5)
+            painter.drawRoundedRect(QRectF(look.visual(box)), 1.5, 1.5)
 
-    def _paint_buttons(
-        self, painter: QPainter, option: QStyleOptionViewItem, row: AgentRow
-    ) -> None:
-        rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
-        state: QStyle.StateFlag = option.state  # pyright: ignore[reportAttributeAccessIssue]
+    def _draw_buttons(self, painter: QPainter, look: RowLook) -> None:
         ratio = painter.device().devicePixelRatioF()
-        is_hovered = bool(state & QStyle.StateFlag.State_MouseOver)
-        for wish in ROW_WISHES:
-            box = self.button_box(rect, wish, self._direction(option))
-            is_live = self._can_do(row, wish)
-            is_pointed = is_live and is_hovered and wish == self.pointed
+        for wish in self._fitting(look.rect):
+            box = self.button_box(look.rect, wish, look.direction)
+            is_live = self._can_do(look.row, wish)
+            is_pointed = is_live and look.is_hovered and wish == self.pointed
             if is_pointed:
                 painter.setPen(Qt.PenStyle.NoPen)
                 painter.setBrush(self._theme.color("line2"))
                 painter.drawRoundedRect(QRectF(box).adjusted(1, 1, -1, -1), 5, 5)
-            icon = "play" if wish == "pause" and row.is_holding else _BUTTON_ICONS[wish]
+            icon = "play" if wish == "pause" and look.row.is_holding else _BUTTON_ICONS[wish]
             token = "line3" if not is_live else "fg" if is_pointed else "muted"
             size = self._theme.icon_px(_BUTTON_ICON)
             edge = (box.width() - size + 1) // 2
@@ -236,28 +291,25 @@ class AgentDelegate(QStyledItemDelegate):
     def _text(
         self,
         painter: QPainter,
-        option: QStyleOptionViewItem,
+        look: RowLook,
         box: QRect,
         text: str,
         token: str,
         size: str,
         weight: str = "regular",
     ) -> None:
-        direction = self._direction(option)
         font, metrics = self._font(size, weight)
-        rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
         painter.setFont(font)
         painter.setPen(self._theme.color(token))
-        near = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-        aligned = QStyle.visualAlignment(direction, near) | Qt.AlignmentFlag.AlignAbsolute
         shown = whole_words(text, metrics.elidedText(text, _CUT, box.width()))
-        if direction == Qt.LayoutDirection.RightToLeft and text.strip() == text:
+        if look.is_mirrored and text.strip() == text:
             # Isolated, so that a number keeps its unit and a path its order.
             shown = f"\u2068{shown}\u2069"
-        painter.drawText(QStyle.visualRect(direction, rect, box), int(aligned), shown)
+        painter.drawText(look.visual(box), _NEAR[look.is_mirrored], shown)
 
-    def _forget_fonts(self) -> None:
+    def _forget_look(self) -> None:
         self._fonts.clear()
+        self._spinners.clear()
 
     def _font(self, size: str, weight: str) -> tuple[QFont, QFontMetrics]:
         found = self._fonts.get((size, weight))
@@ -265,6 +317,3 @@ class AgentDelegate(QStyledItemDelegate):
             font = self._theme.font(size, weight)
             found = self._fonts[size, weight] = (font, QFontMetrics(font))
         return found
-
-    def _direction(self, option: QStyleOptionViewItem) -> Qt.LayoutDirection:
-        return option.direction  # pyright: ignore[reportAttributeAccessIssue]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
-from desktop_agent.core.agents import AgentInfo, AgentStatus, Budget
+from desktop_agent.core.agents import AgentInfo, Budget
 from desktop_agent.core.ids import AgentId
 
 RowState = Literal[
@@ -24,21 +25,6 @@ RowState = Literal[
     "stopped",
     "over_budget",
 ]
-SILENT_S = 30.0
-_STATES: dict[AgentStatus, RowState] = {
-    "idle": "waiting",
-    "queued": "queued",
-    "running": "running",
-    "waiting_approval": "needs_approval",
-    "waiting_answer": "needs_answer",
-    "waiting_children": "waiting",
-    "paused": "paused",
-    "stopping": "stopping",
-    "completed": "done",
-    "failed": "failed",
-    "stopped": "stopped",
-    "over_budget": "over_budget",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,22 +44,21 @@ class AgentWords:
     paces: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AgentRow:
-    """One line of the tree. `children` counts the live ones directly below."""
+    """One line of the tree. `children` counts the live ones directly below.
+
+    `seconds` is how long it has worked, `silence` for how long it gave no sign of life, or 0 as
+    long as that is no news. The words are made when they are first asked for: most rows are
+    never in sight.
+    """
 
     info: AgentInfo
     state: RowState
-    name: str
-    elapsed: str = ""
-    tokens: str = ""
-    doing: str = ""
-    chip: str = ""
-    spoken: str = ""
-    is_silent: bool = False
+    words: AgentWords = field(repr=False, compare=False)
+    seconds: int = 0
+    silence: int = 0
     children: int = 0
-    tip: str = ""
-    has_budget: bool = False
 
     @property
     def key(self) -> AgentId:
@@ -81,130 +66,86 @@ class AgentRow:
         return self.info.id
 
     @property
+    def parent_key(self) -> AgentId | None:
+        """Who started it."""
+        return self.info.parent_id
+
+    @property
     def is_holding(self) -> bool:
         """Whether it holds, or will at its next step, because the person paused it."""
         return self.state == "paused" or self.info.pace == "pausing"
 
     @property
-    def parent_key(self) -> AgentId | None:
-        """Who started it."""
-        return self.info.parent_id
+    def is_silent(self) -> bool:
+        """Whether it gave no sign of life for long."""
+        return self.silence > 0
 
+    @property
+    def has_budget(self) -> bool:
+        """Whether anything limits what it may use up."""
+        return self.info.budget != _NO_LIMIT
 
-@dataclass(slots=True)
-class _Made:
-    info: AgentInfo
-    is_held: bool
-    children: int
-    row: AgentRow
-    # When it would read otherwise by itself; ended rows never do.
-    stale_at: float = field(default=float("inf"))
+    @cached_property
+    def name(self) -> str:
+        """Its name, on one line."""
+        return plain(self.info.name)
 
+    @cached_property
+    def chip(self) -> str:
+        """The words at the far end; empty while it just works."""
+        pace = self._pace
+        return pace[:1].upper() + pace[1:] if pace else self.words.chips.get(self.state, "")
 
-class AgentRowMaker:
-    """Makes rows, keeping the very row of an agent for which nothing changed: views compare."""
+    @cached_property
+    def elapsed(self) -> str:
+        """How long it has worked."""
+        return duration(self.seconds, self.words)
 
-    def __init__(self, words: AgentWords) -> None:
-        self._words = words
-        self._made: dict[AgentId, _Made] = {}
+    @cached_property
+    def tokens(self) -> str:
+        """What it used."""
+        return self.words.tokens.format(count=short_count(tokens_of(self.info)))
 
-    def rows(
-        self, agents: Sequence[AgentInfo], held: Collection[AgentId], now: float
-    ) -> tuple[AgentRow, ...]:
-        """Return the rows of the subagents; `held` are those that wait for more budget."""
-        children: dict[AgentId, int] = {}
-        for info in agents:
-            if info.parent_id is not None and not info.is_ended:
-                children[info.parent_id] = children.get(info.parent_id, 0) + 1
-        self._made = {
-            info.id: self._make(info, is_held(info, held), children.get(info.id, 0), now)
-            for info in latest_first([one for one in agents if one.parent_id is not None])
-        }
-        return tuple(made.row for made in self._made.values())
+    @cached_property
+    def doing(self) -> str:
+        """What it does, or that it is silent; once it has ended, what came of it."""
+        return self._silent or self._activity
 
-    def _make(self, info: AgentInfo, is_held: bool, children: int, now: float) -> _Made:
-        known = self._made.get(info.id)
-        if (
-            known is not None
-            and now < known.stale_at
-            and known.children == children
-            and known.is_held == is_held
-            and known.info == info
-        ):
-            return known
-        row = self._row(info, is_held, children, now)
-        if known is not None and known.row == row:
-            row = known.row
-        # Elapsed seconds are whole: the row stands until the next one.
-        stale_at = float("inf") if info.is_ended else now + 1.0 - ((now - info.started_at) % 1.0)
-        return _Made(info, is_held, children, row, stale_at)
+    @cached_property
+    def spoken(self) -> str:
+        """What a screen reader says of the row."""
+        said = [self.name, self.words.states[self.state], self._pace]
+        said += [self._activity] if not self.info.is_ended else []
+        return ", ".join(part for part in (*said, self.tokens, self._silent, self._percent) if part)
 
-    def _row(self, info: AgentInfo, is_held: bool, children: int, now: float) -> AgentRow:
-        state: RowState = "held" if is_held else _STATES[info.status]
-        silence = now - info.active_at if state == "running" and info.active_at else 0.0
-        is_silent = silence >= SILENT_S
-        words = self._words
-        tokens = words.tokens.format(count=short_count(tokens_of(info)))
-        is_ended = info.is_ended
-        doing = plain_words(info.result if is_ended else info.doing)
-        if state == "waiting" and not doing:
-            doing = words.waits
-        silent = words.silent.format(seconds=int(silence)) if is_silent else ""
-        name = plain(info.name)
-        has_budget = _has_limit(info)
-        pace = words.paces.get(info.pace, "") if state != "held" else ""
-        said = [name, words.states[state], pace]
-        said += [doing] if doing and not is_ended else []
-        said += [tokens, silent]
-        percent = words.budget.format(percent=round(info.used * 100)) if has_budget else ""
-        cost = info.usage.cost
-        money = words.cost.format(cost=f"{cost:.2f}") if cost else ""
-        tip = [name, words.states[state], pace, doing, silent, money, percent, info.model]
-        return AgentRow(
-            info=info,
-            state=state,
-            name=name,
-            elapsed=self._elapsed(info, now),
-            tokens=tokens,
-            doing=silent or doing,
-            chip=pace[:1].upper() + pace[1:] if pace else words.chips.get(state, ""),
-            spoken=", ".join(part for part in (*said, percent) if part),
-            is_silent=is_silent,
-            children=children,
-            tip="\n".join(part for part in tip if part),
-            has_budget=has_budget,
-        )
+    @cached_property
+    def tip(self) -> str:
+        """All that is known of it, a line each."""
+        cost = self.info.usage.cost
+        money = self.words.cost.format(cost=f"{cost:.2f}") if cost else ""
+        about = (self.name, self.words.states[self.state], self._pace, self._activity)
+        rest = (self._silent, money, self._percent, self.info.model)
+        return "\n".join(part for part in (*about, *rest) if part)
 
-    def _elapsed(self, info: AgentInfo, now: float) -> str:
-        if not info.started_at:
-            return self._words.seconds.format(s=0)
-        end = now
-        if info.is_ended:
-            end = info.ended_at or now
-        elif info.status == "paused":  # the time stands still; after a restart, since it was heard
-            end = info.paused_at or info.active_at or now
-        return duration(max(0.0, end - info.started_at - info.paused), self._words)
+    @property
+    def _pace(self) -> str:
+        return self.words.paces.get(self.info.pace, "") if self.state != "held" else ""
 
+    @property
+    def _silent(self) -> str:
+        return self.words.silent.format(seconds=self.silence) if self.silence else ""
 
-def latest_first(agents: Sequence[AgentInfo]) -> list[AgentInfo]:
-    """Return those who worked at the same time together, the latest of such groups first.
+    @property
+    def _percent(self) -> str:
+        if not self.has_budget:
+            return ""
+        return self.words.budget.format(percent=round(self.info.used * 100))
 
-    Who lives is always in the first group, and one that ends does not move by that.
-    """
-    group: dict[AgentId, int] = {}
-    number, ends = 0, float("-inf")
-    for info in sorted(agents, key=lambda one: one.started_at):
-        if info.started_at > ends:
-            number -= 1
-        group[info.id] = number
-        end = max(info.started_at, info.ended_at) if info.is_ended else float("inf")
-        ends = max(ends, end)
-    return sorted(agents, key=lambda one: group[one.id])
-
-
-def is_held(info: AgentInfo, held: Collection[AgentId]) -> bool:
-    """Tell whether an agent waits for more budget, its own or that of one above it."""
-    return info.status == "paused" and (info.id in held or info.used >= 1.0)
+    @cached_property
+    def _activity(self) -> str:
+        info = self.info
+        doing = plain_words(info.result if info.is_ended else info.doing)
+        return doing or (self.words.waits if self.state == "waiting" else "")
 
 
 def duration(seconds: float, words: AgentWords) -> str:
@@ -299,10 +240,6 @@ def whole_words(text: str, cut: str) -> str:
         return cut
     whole = kept.rpartition(" ")[0].rstrip()
     return f"{whole}…" if len(whole) * 2 >= len(kept) else cut
-
-
-def _has_limit(info: AgentInfo) -> bool:
-    return info.budget != _NO_LIMIT
 
 
 _NO_LIMIT = Budget()

@@ -11,8 +11,9 @@ from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.ids import AgentId
-from desktop_agent.gui.agent_rows import AgentRow, AgentRowMaker, matching, short_count, tokens_of
-from desktop_agent.gui.agent_view import AgentTreeView
+from desktop_agent.gui.agent_row_maker import AgentRowMaker, Outline, outline
+from desktop_agent.gui.agent_rows import AgentRow, matching, short_count
+from desktop_agent.gui.agent_view import AgentTreeView, changed_roles
 from desktop_agent.gui.agent_words import agent_words
 from desktop_agent.gui.models.snapshot_tree import SnapshotTreeModel
 from desktop_agent.gui.plain_tips import plain_tip
@@ -54,6 +55,7 @@ class AgentTree(QWidget):
         self._held: Collection[AgentId] = ()
         self._rows: tuple[AgentRow, ...] = ()
         self._is_filled = False
+        self._is_reshaped = True
         self._height = 0
         self._is_showing = False
         self._marked = AgentId("")
@@ -90,10 +92,12 @@ class AgentTree(QWidget):
         """Show now what came last."""
         self._is_stale = False
         self._rows = self._maker.rows(self._agents, self._held, time.time())
+        whole = outline(self._rows)
         self._show_filter()
         self._show_rows()
-        self._show_summary()
-        self._keep_time()
+        self._show_newest(whole.newest)
+        self._show_summary(whole)
+        self._keep_time(whole)
         if self._is_filled != bool(self._rows):
             self._is_filled = bool(self._rows)
             self.filled.emit(self._is_filled)
@@ -132,15 +136,14 @@ class AgentTree(QWidget):
         self.model.set_rows(shown)
         self._keep_marked()
         self._is_showing = False
-        self._show_newest()
         self._none.setVisible(bool(text) and not shown)
         self._none.setText(self.tr("No subagent matches “{text}”").format(text=text))
         self.view.actions_of_row.set_row(self.current)
-        self._fit()
+        if self._is_reshaped:
+            self._fit()
 
-    def _show_newest(self) -> None:
+    def _show_newest(self, newest: AgentRow | None) -> None:
         """Bring who started last into view once it has its place, unless the mouse is there."""
-        newest = max(self._rows, key=lambda one: one.info.started_at, default=None)
         if newest is None or newest.key == self._newest:
             return
         was_known, self._newest = bool(self._newest), newest.key
@@ -163,11 +166,10 @@ class AgentTree(QWidget):
     def _show_filter(self) -> None:
         self.filter.setVisible(len(self._rows) > FILTER_ABOVE or bool(self.filter.text()))
 
-    def _show_summary(self) -> None:
-        active = sum(1 for one in self._rows if not one.info.is_ended)
-        tokens = short_count(sum(tokens_of(one.info) for one in self._rows))
+    def _show_summary(self, whole: Outline) -> None:
         words = self.tr("{active} active · {tokens} tokens")
-        self.summary.set_text(words.format(active=active, tokens=tokens))
+        tokens = short_count(whole.tokens)
+        self.summary.set_text(words.format(active=whole.active, tokens=tokens))
 
     def _on_soon(self) -> None:
         if self._is_stale:
@@ -184,8 +186,10 @@ class AgentTree(QWidget):
 
     def _fit(self) -> None:
         """Ask for the room of the rows there are, so that what follows stands right below."""
+        self._is_reshaped = True
         if self._is_showing:
             return  # rows still come; once is enough
+        self._is_reshaped = False
         wanted = self.view.sizeHint().height()
         if wanted != self._height:
             self._height = wanted
@@ -217,7 +221,12 @@ class AgentTree(QWidget):
                 int(role.ToolTipRole): lambda one: plain_tip(one.tip),
             },
             self,
+            changed_roles,
         )
+        # Whatever changes how many rows there are changes the room they want.
+        self.model.rowsInserted.connect(self._fit)
+        self.model.rowsRemoved.connect(self._fit)
+        self.model.rowsMoved.connect(self._fit)
         self.view = AgentTreeView(theme, self.model, self)
         self.view.opened.connect(self.opened)
         self.view.actions_of_row.wished.connect(self.wished)
@@ -244,18 +253,16 @@ class AgentTree(QWidget):
 
     # -- life ------------------------------------------------------------------------------
 
-    def _keep_time(self) -> None:
+    def _keep_time(self, whole: Outline) -> None:
         """Count seconds while somebody lives, turn spinners while somebody runs."""
         is_seen = self.isVisible()
-        lives = any(not one.info.is_ended for one in self._rows)
-        turns = any(one.state == "running" for one in self._rows)
-        if lives and is_seen:
+        if whole.active and is_seen:
             if not self._clock.isActive():
                 self._clock.start()
         else:
             self._clock.stop()
         pulse = self._theme.pulse
-        (pulse.hold if turns and is_seen else pulse.release)(self)
+        (pulse.hold if whole.is_turning and is_seen else pulse.release)(self)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Go on."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Sequence
 
 from PySide6.QtCore import (
     QEvent,
@@ -14,11 +14,18 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QContextMenuEvent, QHelpEvent, QMouseEvent, QPainter, QPaintEvent, QRegion
+from PySide6.QtGui import (
+    QAccessible,
+    QContextMenuEvent,
+    QHelpEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QRegion,
+)
 from PySide6.QtWidgets import (
     QApplication,
     QFrame,
-    QStyle,
     QStyleOptionViewItem,
     QToolTip,
     QTreeView,
@@ -26,9 +33,8 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_agent.gui.agent_actions import AgentActions
-from desktop_agent.gui.agent_delegate import AgentDelegate
+from desktop_agent.gui.agent_delegate import AgentDelegate, RowLook
 from desktop_agent.gui.agent_rows import AgentRow
-from desktop_agent.gui.models.snapshot_list import ROW_ROLE
 from desktop_agent.gui.models.snapshot_tree import SnapshotTreeModel
 from desktop_agent.gui.theme import Theme
 
@@ -36,6 +42,18 @@ _INDENT = 18
 # The rest is scrolled.
 _ROWS_ASKED = 60
 _Index = QModelIndex | QPersistentModelIndex
+_NAME, _STATE = int(Qt.ItemDataRole.DisplayRole), int(Qt.ItemDataRole.DecorationRole)
+# What a screen reader says and a tooltip tells stands below the name.
+_DETAIL = (int(Qt.ItemDataRole.AccessibleTextRole), int(Qt.ItemDataRole.ToolTipRole))
+# More changed rows than that are painted with all others.
+_MANY = 100
+
+
+def changed_roles(before: AgentRow, after: AgentRow) -> Sequence[int]:
+    """Return the roles by which two rows of one agent differ; what its line says always may."""
+    if before.state != after.state or before.info.pace != after.info.pace:
+        return (*_DETAIL, _STATE, _NAME)
+    return _DETAIL if before.info.name == after.info.name else (*_DETAIL, _NAME)
 
 
 class AgentTreeView(QTreeView):
@@ -46,6 +64,7 @@ class AgentTreeView(QTreeView):
     def __init__(self, theme: Theme, model: SnapshotTreeModel[AgentRow], parent: QWidget) -> None:
         super().__init__(parent)
         self._theme = theme
+        self._tree = model
         # What was pressed, and where: the row, the wish of its button, the place.
         self._pressed: tuple[QPersistentModelIndex, str, QPoint] | None = None
         self._pointer: QPoint | None = None
@@ -71,7 +90,7 @@ class AgentTreeView(QTreeView):
 
     def row_at(self, index: _Index) -> AgentRow | None:
         """Return the row of an index."""
-        return index.data(ROW_ROLE) if index.isValid() else None
+        return self._tree.row_of(index)
 
     def _fit(self) -> None:
         self.setIndentation(self._theme.icon_px(_INDENT))
@@ -79,16 +98,39 @@ class AgentTreeView(QTreeView):
 
     def turn_spinners(self) -> None:
         """Repaint the state icons of the running rows that can be seen, and nothing else."""
-        index = self.indexAt(QPoint(self.viewport().width() // 2, 0))
-        bottom = self.viewport().height()
-        while index.isValid():
-            rect = self.visualRect(index)
-            if rect.top() > bottom:
-                break
+        viewport = self.viewport()
+        index = self.indexAt(QPoint(viewport.width() // 2, 0))
+        whole = self._across(self.visualRect(index))
+        icons = QRegion()
+        while index.isValid() and whole.top() < viewport.height():
             row = self.row_at(index)
             if row is not None and row.state == "running":
-                self.viewport().update(self.rows.icon_box(rect, self.layoutDirection()))
+                place = self._place(whole, self._tree.level_of(index))
+                icons += self.rows.icon_box(place, self.layoutDirection())
             index = self.indexBelow(index)
+            whole.translate(0, whole.height())
+        if not icons.isEmpty():
+            viewport.update(icons)
+
+    def dataChanged(self, topLeft: _Index, bottomRight: _Index, roles: Sequence[int] = ()) -> None:
+        """Repaint what reads otherwise: mostly that is the lower line of a row."""
+        if QAccessible.isActive():  # others listen, whom Qt tells
+            super().dataChanged(topLeft, bottomRight, roles)
+            return
+        first, last = topLeft.row(), bottomRight.row()
+        if last - first > _MANY:
+            self.viewport().update()
+            return
+        is_whole = not roles or _NAME in roles or _STATE in roles
+        parent = topLeft.parent()
+        news = QRegion()
+        for place in range(first, last + 1):
+            index = self._tree.index(place, 0, parent)
+            rect = self.visualRect(index)
+            look = self._look(index, rect)
+            if look is not None and rect.isValid():
+                news += self._across(rect) if is_whole else self.rows.detail_box(look)
+        self.viewport().update(news)
 
     def wish_box(self, index: QModelIndex, wish: str) -> QRect:
         """Return where a row's button is, for pointing at it."""
@@ -96,11 +138,7 @@ class AgentTreeView(QTreeView):
 
     def sizeHint(self) -> QSize:
         """Ask for the room of the rows that are open, up to a limit."""
-        count = 0
-        index = self.model().index(0, 0)
-        while index.isValid() and count < _ROWS_ASKED:
-            count += 1
-            index = self.indexBelow(index)
+        count = self._tree.count_open(self.isExpanded, _ROWS_ASKED)
         return QSize(240, count * self._theme.size("row2") + 6)
 
     # -- drawing ---------------------------------------------------------------------------
@@ -111,45 +149,54 @@ class AgentTreeView(QTreeView):
         super().paintEvent(event)
 
     def drawRow(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Draw the ground over the whole width, the chevron, then the row."""
+        """Draw the ground over the whole width, the chevron, then what is dirty of the row."""
         whole: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
-        rect = self.visualRect(cast(QModelIndex, index))
-        state = QStyle.StateFlag.State_Enabled
-        is_selected = self.selectionModel().isSelected(index)
-        is_hovered = self._pointer is not None and whole.contains(self._pointer)
-        if is_selected:
-            state |= QStyle.StateFlag.State_Selected
-        if is_hovered:
-            state |= QStyle.StateFlag.State_MouseOver
-        if self.hasFocus() and self.currentIndex() == index:
-            state |= QStyle.StateFlag.State_HasFocus
-        if is_selected or is_hovered:
+        look = self._look(index, self._place(whole, self._tree.level_of(index)))
+        if look is None:
+            return
+        if look.is_selected or look.is_hovered:
             painter.save()
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(self._theme.color("active" if is_selected else "hover"))
+            painter.setBrush(self._theme.color("active" if look.is_selected else "hover"))
             painter.drawRoundedRect(whole.adjusted(4, 1, -4, -1), 6, 6)
             painter.restore()
-        if self.model().hasChildren(index):
-            self._paint_chevron(painter, rect, index)
-        one = QStyleOptionViewItem(option)
-        one.rect = rect  # pyright: ignore[reportAttributeAccessIssue]
-        one.state = state  # pyright: ignore[reportAttributeAccessIssue]
-        one.direction = self.layoutDirection()  # pyright: ignore[reportAttributeAccessIssue]
-        row = self.row_at(index)
-        if row is None or self._dirty.intersects(self.rows.words_box(rect, self.layoutDirection())):
-            self.rows.paint(painter, one, index)
-        else:
-            self.rows.paint_state(painter, one, row)
+        if self._tree.hasChildren(index):
+            self._paint_chevron(painter, look, index)
+        self.rows.draw(painter, look, self._dirty)
 
-    def _paint_chevron(self, painter: QPainter, rect: QRect, index: _Index) -> None:
+    def _look(self, index: _Index, rect: QRect) -> RowLook | None:
+        """Return how a row stands there now, or None when it is gone."""
+        row = self._tree.row_of(index)
+        if row is None:
+            return None
+        selection = self.selectionModel()
+        return RowLook(
+            row,
+            rect,
+            self.layoutDirection(),
+            is_selected=selection.hasSelection() and selection.isSelected(index),
+            is_hovered=self._pointer is not None and self._across(rect).contains(self._pointer),
+            is_focused=self.hasFocus() and self.currentIndex() == index,
+        )
+
+    def _across(self, rect: QRect) -> QRect:
+        """Return the whole width of a row."""
+        return QRect(0, rect.top(), self.viewport().width(), rect.height())
+
+    def _place(self, whole: QRect, level: int) -> QRect:
+        """Return the part of a row's width that is its own, as far in as it stands."""
+        inset = (level + 1) * self.indentation()
         is_mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
-        icon = "chevron-left" if is_mirrored else "chevron-right"
-        if self.isExpanded(cast(QModelIndex, index)):
+        return whole.adjusted(0, 0, -inset, 0) if is_mirrored else whole.adjusted(inset, 0, 0, 0)
+
+    def _paint_chevron(self, painter: QPainter, look: RowLook, index: _Index) -> None:
+        icon = "chevron-left" if look.is_mirrored else "chevron-right"
+        if self.isExpanded(self._tree.index_of(look.row.key)):
             icon = "chevron-down"
         size = self._theme.icon_px(14)
-        left = rect.right() + 3 if is_mirrored else rect.left() - size
-        y = self.rows.icon_box(rect, self.layoutDirection()).center().y() - size // 2 + 1
+        left = look.rect.right() + 3 if look.is_mirrored else look.rect.left() - size
+        y = self.rows.icon_box(look.rect, look.direction).center().y() - size // 2 + 1
         ratio = painter.device().devicePixelRatioF()
         painter.drawPixmap(left, y, self._theme.pixmap(icon, "muted", size, ratio))
 

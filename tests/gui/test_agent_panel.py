@@ -35,7 +35,8 @@ from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.usage import Usage
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.agent_panel import AgentPanel
-from desktop_agent.gui.agent_rows import AgentRowMaker, matching, plain, short_count, whole_words
+from desktop_agent.gui.agent_row_maker import AgentRowMaker
+from desktop_agent.gui.agent_rows import matching, plain, short_count, whole_words
 from desktop_agent.gui.agent_view import AgentTreeView
 from desktop_agent.gui.agent_words import agent_words
 from desktop_agent.gui.breadcrumb import Breadcrumb

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from PySide6.QtCore import (
@@ -45,8 +45,9 @@ class SnapshotTreeModel(QAbstractItemModel, Generic[Row]):
     """Shows a sequence of frozen rows as a tree. `key` tells rows apart, `parent_key` names
     the row above; a row whose parent is not in the snapshot stands at the top.
 
-    `roles` reads a role off a row; `ROW_ROLE` gives the row itself. Siblings keep the order of
-    the snapshot. Keys must be unique and the parents free of circles.
+    `roles` reads a role off a row; `ROW_ROLE` gives the row itself. `changed_roles` tells which
+    of them read otherwise in the second row of two, for views that repaint no more than that.
+    Siblings keep the order of the snapshot. Keys must be unique and the parents free of circles.
     """
 
     def __init__(
@@ -55,8 +56,10 @@ class SnapshotTreeModel(QAbstractItemModel, Generic[Row]):
         parent_key: Callable[[Row], Hashable],
         roles: Mapping[int, Callable[[Row], Any]],
         parent: QObject | None = None,
+        changed_roles: Callable[[Row, Row], Sequence[int]] | None = None,
     ) -> None:
         super().__init__(parent)
+        self._changed_roles = changed_roles
         self._key = key
         self._parent_key = parent_key
         self._roles = dict(roles)
@@ -118,14 +121,31 @@ class SnapshotTreeModel(QAbstractItemModel, Generic[Row]):
         node = self._by_key.get(key)
         return QModelIndex() if node is None else self._index(node)
 
+    def row_of(self, index: _Index) -> Row | None:
+        """Return the row of an index, at less cost than by its role."""
+        return self._node(index).row if index.isValid() else None
+
+    def level_of(self, index: _Index) -> int:
+        """Return how many rows stand above an index, up to the top."""
+        level, node = 0, self._node(index).parent
+        while node is not None and node.parent is not None:
+            level, node = level + 1, node.parent
+        return level
+
+    def count_open(self, is_open: Callable[[QModelIndex], bool], limit: int) -> int:
+        """Return how many rows can be seen, or be scrolled to, when these are open."""
+        return self._count_below(self._root, is_open, limit)
+
     def __len__(self) -> int:
         return len(self._by_key)
 
     def set_rows(self, snapshot: Sequence[Row]) -> None:
         """Show these rows, telling views only what differs."""
-        if snapshot is self._snapshot:
+        before, self._snapshot = self._snapshot, snapshot
+        fresh = self._replaced(before, snapshot)
+        if fresh is not None:
+            self._replace_changed(fresh)
             return
-        self._snapshot = snapshot
         wanted = {self._key(row): row for row in snapshot}
         order: dict[Hashable, list[Hashable]] = {None: []}
         for key, row in wanted.items():
@@ -135,7 +155,7 @@ class SnapshotTreeModel(QAbstractItemModel, Generic[Row]):
             self._detach_moved(wanted, order)
             self._remove_missing(wanted)
             self._place(self._root, order, wanted)
-        self._replace_changed(wanted)
+        self._replace_changed(wanted.values())
 
     # -- inside ----------------------------------------------------------------------------
 
@@ -149,6 +169,16 @@ class SnapshotTreeModel(QAbstractItemModel, Generic[Row]):
         if node is self._root:
             return QModelIndex()
         return self.createIndex(node.place, 0, node.number)
+
+    def _count_below(self, node: _Node, is_open: Callable[[QModelIndex], bool], limit: int) -> int:
+        count = 0
+        for child in node.children:
+            if count >= limit:
+                break
+            count += 1
+            if child.children and is_open(self._index(child)):
+                count += self._count_below(child, is_open, limit - count)
+        return count
 
     def _is_shaped(self, order: Mapping[Hashable, list[Hashable]]) -> bool:
         """Tell whether every row stands where it is wanted: the usual case."""
@@ -253,18 +283,30 @@ class SnapshotTreeModel(QAbstractItemModel, Generic[Row]):
                 self._nodes[node.number] = self._by_key[node.key] = node
             self.endInsertRows()
 
-    def _replace_changed(self, wanted: Mapping[Hashable, Row]) -> None:
-        changed: dict[int, list[int]] = {}
-        for key, row in wanted.items():
-            node = self._by_key[key]
-            if node.row is not row and node.row != row:
+    def _replaced(self, before: Sequence[Row], after: Sequence[Row]) -> list[Row] | None:
+        """Return the rows that are new values in old places; None when any place is new."""
+        if len(before) != len(after):
+            return None
+        pairs = [(old, new) for old, new in zip(before, after, strict=True) if old is not new]
+        for old, new in pairs:
+            if self._key(old) != self._key(new) or self._parent_key(old) != self._parent_key(new):
+                return None
+        return [new for _, new in pairs]
+
+    def _replace_changed(self, rows: Iterable[Row]) -> None:
+        changed: dict[tuple[int, tuple[int, ...]], list[int]] = {}
+        for row in rows:
+            node = self._by_key[self._key(row)]
+            old, node.row = node.row, row
+            if old is not row and old != row:
                 assert node.parent is not None
-                changed.setdefault(node.parent.number, []).append(node.place)
-            node.row = row
-        for number, places in changed.items():
+                roles = tuple(self._changed_roles(old, row)) if self._changed_roles else ()
+                changed.setdefault((node.parent.number, roles), []).append(node.place)
+        for (number, roles), places in changed.items():
             above = self._index(self._nodes[number])
             for first, last in runs(sorted(places)):
-                self.dataChanged.emit(self.index(first, 0, above), self.index(last, 0, above))
+                top, bottom = self.index(first, 0, above), self.index(last, 0, above)
+                self.dataChanged.emit(top, bottom, list(roles))
 
 
 def _below(node: _Node) -> Iterator[_Node]:
