@@ -10,7 +10,10 @@ import gc
 
 from PySide6.QtCore import QObject, Qt, QTimer
 
-_IDLE_MS = 10_000
+_REST_MS = 5_000
+# To look through all that lives takes longer than a frame. While events come, that is put off
+# until it is overdue this many times.
+_OVERDUE = 30
 
 
 class GarbageClock(QObject):
@@ -20,16 +23,26 @@ class GarbageClock(QObject):
         super().__init__(parent)
         gc.disable()
         self._thresholds = gc.get_threshold()
+        self._has_rested = False
         timer = QTimer(self)
         timer.setTimerType(Qt.TimerType.VeryCoarseTimer)
-        timer.setInterval(_IDLE_MS)
-        timer.timeout.connect(self.check)
+        timer.setInterval(_REST_MS)
+        timer.timeout.connect(self.rest)
         timer.start()
 
     def check(self, _batch: object = None) -> None:
         """Collect the oldest generation that is due, as Python itself would."""
+        self._has_rested = False
+        self._collect(_OVERDUE)
+
+    def rest(self) -> None:
+        """Collect the very oldest too, if nothing has happened since the last time."""
+        self._collect(1 if self._has_rested else _OVERDUE)
+        self._has_rested = True
+
+    def _collect(self, patience: int) -> None:
         counts = gc.get_count()
-        for generation in (2, 1, 0):
-            if counts[generation] > self._thresholds[generation]:
+        for generation, times in ((2, patience), (1, 1), (0, 1)):
+            if counts[generation] > self._thresholds[generation] * times:
                 gc.collect(generation)
                 return
