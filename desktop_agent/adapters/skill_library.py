@@ -266,9 +266,9 @@ def _put(
 
 
 def _one_of_each(skills: list[FoundSkill]) -> list[FoundSkill]:
-    """Leave out those that would go where another of them goes."""
+    """Leave out those that would go where another of them goes, the twins first."""
     first: dict[str, FoundSkill] = {}
-    for skill in skills:
+    for skill in sorted(skills, key=lambda one: bool(one.twin)):
         first.setdefault(directory_name(skill.name, skill.folder).casefold(), skill)
     return list(first.values())
 

@@ -331,7 +331,7 @@ async def test_of_several_of_one_name_the_one_nearest_to_the_top_is_meant(
         "skills/alpha": "",
         "skills/beta": "",
     }
-    folders = ["skills/alpha", "docs/ja/skills/alpha", "skills/beta"]
+    folders = ["docs/ja/skills/alpha", "skills/alpha", "skills/beta"]
     names = await library.install(fetched.id, folders, target="mine", replace=True)
     assert names == ("alpha", "beta")
     assert "Does alpha." in (home.mine / "alpha/SKILL.md").read_text()
