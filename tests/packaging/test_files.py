@@ -214,3 +214,22 @@ def test_macos_gets_only_the_rights_that_python_needs() -> None:
     rights = plistlib.loads((PACKAGING / "macos" / "entitlements.plist").read_bytes())
     assert all(name.startswith("com.apple.security.cs.") for name in rights)
     assert len(rights) == 2
+
+
+def test_no_action_that_builds_a_release_can_be_changed_under_its_name() -> None:
+    workflows = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+    assert workflows
+    for workflow in workflows:
+        for name in re.findall(r"uses: *(\S+)", workflow.read_text("utf-8")):
+            assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", name), (workflow.name, name)
+
+
+def test_what_a_start_imports_is_known_and_little_more() -> None:
+    names = json.loads(
+        ask(
+            "import first_imports, json; from pathlib import Path; "
+            f"print(json.dumps(sorted(first_imports.first_imports(Path({str(ROOT)!r})))))"
+        )
+    )
+    assert {"desktop_agent.gui.main_window", "PySide6.QtWidgets", "litellm", "openai"} <= {*names}
+    assert not {"pytest", "docx", "pptx"} & {*names}
