@@ -1,24 +1,17 @@
-"""Loads what the first message needs while nothing happens yet, a little at a time."""
+"""Gets ready what the first tasks and subagents need while the person writes, bit by bit."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer
 
 _WAIT_MS = 700
 _PAUSE_MS = 30
-# From the leaves up, so that each step is short: a person may be typing.
+# From the leaves up, so that each step is short: a person is typing.
 _MODULES = (
-    "transcript.items",
-    "transcript.markdown",
-    "transcript.answer_text",
-    "transcript.writer",
-    "transcript.page",
-    "transcript.copying",
-    "transcript.approval_card",
-    "transcript.browser",
-    "transcript.view",
     "task_list_view",
     "task_panel",
     "task_nodes",
@@ -32,24 +25,27 @@ _MODULES = (
 
 
 class Preload(QObject):
-    """Begins with `start`; a second call does nothing. `loaded` comes at the end, once."""
+    """Begins with `start`; a second call does nothing. Each of `steps` is made behind the rest."""
 
-    loaded = Signal()
-
-    def __init__(self, parent: QObject) -> None:
+    def __init__(self, parent: QObject, steps: Sequence[Callable[[], None]] = ()) -> None:
         super().__init__(parent)
-        self._left = list(_MODULES)
+        loads = (partial(import_module, f"desktop_agent.gui.{name}") for name in _MODULES)
+        self._left: list[Callable[[], object]] = [*loads, *steps]
         self._timer = QTimer(self)
-        self._timer.timeout.connect(self._load_next)
+        self._timer.timeout.connect(self._go_on)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether everything is ready."""
+        return not self._left
 
     def start(self) -> None:
-        """Load, from a moment after now on."""
+        """Begin, a moment from now."""
         if self._left and not self._timer.isActive():
             self._timer.start(_WAIT_MS)
 
-    def _load_next(self) -> None:
+    def _go_on(self) -> None:
         self._timer.setInterval(_PAUSE_MS)
-        import_module(f"desktop_agent.gui.{self._left.pop(0)}")
+        self._left.pop(0)()
         if not self._left:
             self._timer.stop()
-            self.loaded.emit()

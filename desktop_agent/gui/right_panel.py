@@ -21,18 +21,25 @@ _LAID_OUT_MS = 50
 class RightPanel(QFrame):
     """Each part is there only while it has something to show, or was asked for.
 
+    Parts that were made before are taken over.
     `filled` tells whether there is anything to show.
     """
 
     filled = Signal(bool)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        theme: Theme,
+        parent: QWidget | None = None,
+        tasks: SidePanel | None = None,
+        agents: AgentPanel | None = None,
+    ) -> None:
         super().__init__(parent)
         self.setObjectName("rightPanel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setAccessibleName(self.tr("Tasks and subagents"))
-        self.tasks = SidePanel(theme, self)
-        self.agents = AgentPanel(theme, self)
+        self.tasks = SidePanel(theme, self) if tasks is None else tasks
+        self.agents = AgentPanel(theme, self) if agents is None else agents
         self._line = Separator(self)
         self._column = column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)

@@ -9,7 +9,14 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction, QGuiApplication
 
 from desktop_agent.core.agents import ENDED, AgentInfo
-from desktop_agent.core.events import AgentsChanged, Event, ListChanged, NoteReturned, SessionOpened
+from desktop_agent.core.events import (
+    AgentsChanged,
+    Event,
+    ListChanged,
+    NoteReturned,
+    SessionOpened,
+    TurnStarted,
+)
 from desktop_agent.core.ids import AgentId, NoteId
 from desktop_agent.gui.agent_commands import agent_commands
 from desktop_agent.gui.agent_rows import plain
@@ -52,9 +59,10 @@ class SideFlow(QObject):
         self._is_asked_for = False
         self._agents: tuple[AgentInfo, ...] = ()
         self._lists: dict[AgentId, ListChanged] = {}
-        self._preload = Preload(self)
-        # Made while nothing happens, it is there at once for the first task.
-        self._preload.loaded.connect(self._make)
+        self._parts: dict[str, Any] = {}
+        # Made while the person writes, it is there at once for the first task.
+        self._preload = Preload(self, (self._make_tasks, self._make_agents, self._make))
+        frame.composer.begun.connect(self._preload.start)
         frame.set_side(has_content=False, is_wanted=state.has_side)
         frame.side_toggled.connect(state.remember_side)
         pages.page_made.connect(lambda view, _: view.wished.connect(self._on_wished))
@@ -68,7 +76,6 @@ class SideFlow(QObject):
         """Follow the session that is shown."""
         if isinstance(event, SessionOpened):
             self._opened = event
-            self._preload.start()
             self._is_asked_for = False
             self._agents = event.agents
             self._lists = {one.agent_id: one for one in event.lists}
@@ -76,6 +83,8 @@ class SideFlow(QObject):
             self._agents = event.agents
         elif isinstance(event, ListChanged):
             self._lists[event.agent_id] = event
+        elif isinstance(event, TurnStarted):
+            self._preload.start()
         if _has_content(event):
             self._make()
         if self._panel is not None:
@@ -142,13 +151,25 @@ class SideFlow(QObject):
         if not self._panel.isVisible():
             self._frame.toggle_side()  # it is a drawer here
 
+    def _make_tasks(self) -> None:
+        if self._panel is None:
+            from desktop_agent.gui.side_panel import SidePanel  # as below
+
+            self._parts["tasks"] = SidePanel(self._theme)
+
+    def _make_agents(self) -> None:
+        if self._panel is None:
+            from desktop_agent.gui.agent_panel import AgentPanel  # as below
+
+            self._parts["agents"] = AgentPanel(self._theme)
+
     def _make(self) -> None:
         if self._panel is not None or self._opened is None:
             return
         # Lists, graph and tree are no part of the first paint.
         from desktop_agent.gui.right_panel import RightPanel
 
-        self._panel = panel = RightPanel(self._theme, self._frame)
+        self._panel = panel = RightPanel(self._theme, self._frame, **self._parts)
         self._frame.add_side(panel)
         panel.filled.connect(lambda _: self._show())
         panel.tasks.edited.connect(lambda edit: self._flow.tell("edit_tasks", edit))
