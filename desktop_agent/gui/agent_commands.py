@@ -10,7 +10,7 @@ from PySide6.QtGui import QAction
 
 from desktop_agent.gui.agent_rows import AgentRow
 
-_WISHES = ("open", "steer", "pause", "stop")
+_WISHES = ("open", "steer", "pause", "step", "stop")
 _IN_PANEL = frozenset({"steer", "stop"})
 # More than these would bury the other commands; the tree has a filter for them.
 _MOST = 6

@@ -161,6 +161,16 @@ class AgentPanel(QWidget):
         high = max(high, layout.totalSizeHint().height())
         return high + (self.asks.sizeHint().height() if self.asks.count else 0)
 
+    def least_height(self) -> int:
+        """Return the height in which the card is whole, though the rest is scrolled."""
+        high = self._content.heightForWidth(self._area.viewport().width())
+        return round(high / (1 - _ASKS_SHARE)) if self.asks.count else high
+
+    @property
+    def held(self) -> str:
+        """Who has held longest for a budget that is used up, if anyone."""
+        return next(iter(self._held), "")
+
     def set_alone(self, is_alone: bool) -> None:
         """Begin where the window's header does, with nothing above."""
         self._column.setContentsMargins(0, _TOP if is_alone else 0, 0, 0)
@@ -363,7 +373,7 @@ class AgentPanel(QWidget):
         inner = QVBoxLayout(holder)
         inner.setContentsMargins(theme.space("m"), 0, theme.space("m"), theme.space("s"))
         inner.addWidget(self.strip)
-        content = ScrolledColumn()
+        self._content = content = ScrolledColumn()
         column = QVBoxLayout(content)
         self._column = column
         column.setContentsMargins(0, 0, 0, 0)

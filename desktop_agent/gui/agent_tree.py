@@ -26,7 +26,7 @@ _COALESCE_MS = 100
 _SECOND_MS = 1_000
 FILTER_ABOVE = 50
 # In a low window the rest is scrolled.
-_LEAST_ROWS = 3
+_LEAST_ROWS = 2
 
 
 class AgentTree(QWidget):

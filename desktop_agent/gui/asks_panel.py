@@ -17,7 +17,15 @@ from desktop_agent.gui.ask_row import AskRow
 from desktop_agent.gui.asks import Ask, AskBook
 from desktop_agent.gui.fitted_area import FittedArea
 from desktop_agent.gui.theme import Theme
-from desktop_agent.gui.widgets import Chip, PrimaryButton, Separator, TextButton, TextLabel, row
+from desktop_agent.gui.widgets import (
+    Chip,
+    PrimaryButton,
+    Separator,
+    TextButton,
+    TextLabel,
+    has_focus_in,
+    row,
+)
 
 # After the list has moved, a click may have been meant for another row.
 ARM_S = 0.4
@@ -32,12 +40,14 @@ class AsksPanel(QWidget):
     answered: a question's id and the words.
     ask_chosen: an agent's id and the id of what it asks, to go to its card.
     count_changed: how many wait.
+    left: what had the focus is settled, and nothing else waits.
     """
 
     decided = Signal(str, object)
     answered = Signal(str, str)
     ask_chosen = Signal(str, str)
     count_changed = Signal(int)
+    left = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -101,7 +111,10 @@ class AsksPanel(QWidget):
     def _show_rows(self) -> None:
         shown = self._shown[:_MAX_ROWS]
         wanted = {ask.key for ask in shown}
-        for key in [known for known in self._views if known not in wanted]:
+        gone = [known for known in self._views if known not in wanted]
+        if any(has_focus_in(self._views[key]) for key in gone):
+            self._pass_focus(wanted)
+        for key in gone:
             view = self._views.pop(key)
             view.hide()
             self._rows.removeWidget(view)
@@ -122,6 +135,16 @@ class AsksPanel(QWidget):
             if not several:
                 view.mark.setChecked(False)
         self._show_bar()
+
+    def _pass_focus(self, staying: set[str]) -> None:
+        """Go on with what comes after the row that has the focus; Qt would go just anywhere."""
+        keys = list(self._views)
+        at = next(place for place, key in enumerate(keys) if has_focus_in(self._views[key]))
+        after = [key for key in (*keys[at:], *reversed(keys[:at])) if key in staying]
+        if after:
+            self._views[after[0]].setFocus(Qt.FocusReason.OtherFocusReason)
+        else:
+            self.left.emit()
 
     def _announce(self, waiting: tuple[Ask, ...]) -> None:
         """Say what came from a subagent; the transcript speaks for the main agent."""

@@ -62,6 +62,7 @@ def _panel_keys() -> tuple[KeyGroup, ...]:
                 (_tr("Mark as done, or reopen"), _tr("Space")),
                 (_tr("Move up or down"), "Alt+↑, Alt+↓"),
                 (_tr("Delete"), "Del"),
+                (_tr("Bring back what was deleted"), "Ctrl+Z"),
             ),
         ),
         (

@@ -11,7 +11,7 @@ from desktop_agent.gui.agent_column import NO_LIMIT
 from desktop_agent.gui.agent_panel import AgentPanel
 from desktop_agent.gui.side_panel import SidePanel
 from desktop_agent.gui.theme import Theme
-from desktop_agent.gui.widgets import Separator
+from desktop_agent.gui.widgets import Separator, has_focus_in
 
 # Of the height, for the tasks.
 _SHARE, _SHARE_ASKED = 0.5, 0.36
@@ -22,10 +22,11 @@ class RightPanel(QFrame):
     """Each part is there only while it has something to show, or was asked for.
 
     Parts that were made before are taken over.
-    `filled` tells whether there is anything to show.
+    `filled` tells whether there is anything to show, `left` that what had the focus is gone.
     """
 
     filled = Signal(bool)
+    left = Signal()
 
     def __init__(
         self,
@@ -52,8 +53,10 @@ class RightPanel(QFrame):
         self.tasks.filled.connect(lambda _: self._show_parts())
         self.tasks.turned.connect(self._share)
         self.agents.tree.filled.connect(lambda _: self._show_parts())
+        self.agents.asks.left.connect(self.left)
         self.agents.asks_changed.connect(lambda _: self._soon.start())
         self.agents.tree.shown.connect(self._on_rows)
+        self.agents.tree.selected.connect(lambda _: self._soon.start())
         self.tasks.tasks.list.verticalScrollBar().rangeChanged.connect(lambda *_: self._follow())
         self.agents.installEventFilter(self)
         self._rows = 0
@@ -99,7 +102,8 @@ class RightPanel(QFrame):
     def _share(self) -> None:
         """Give the tasks what they need: up to half, or what the subagents leave over.
 
-        Where the person is waited for, their part is smaller.
+        Where the person is waited for, their part is smaller; the selected one's card, which
+        has its buttons at its foot, comes before them.
         """
         if not self._has_agents:
             self.tasks.setMaximumHeight(NO_LIMIT)
@@ -107,7 +111,8 @@ class RightPanel(QFrame):
         part = _SHARE_ASKED if self.agents.asks.count else _SHARE
         least = self.tasks.minimumSizeHint().height()
         left = self.height() - self._line.height() - self.agents.wanted_height()
-        high = max(least, round(self.height() * part), left)
+        most = self.height() - self._line.height() - self.agents.least_height()
+        high = max(least, min(round(self.height() * part), most), left)
         high = max(least, min(high, self._tasks_need()))
         self.tasks.setMaximumHeight(high)
         # Both want all there is: told in shares, no part sets how low the window may be.
@@ -131,6 +136,10 @@ class RightPanel(QFrame):
     def _show_parts(self) -> None:
         # Without subagents the tasks' part stays, with its field for a first task.
         has_tasks = not self.tasks.is_empty or not self._has_agents
+        if (has_focus_in(self.tasks) and not has_tasks) or (
+            has_focus_in(self.agents) and not self._has_agents
+        ):
+            self.left.emit()
         self.tasks.setVisible(has_tasks)
         self.agents.setVisible(self._has_agents)
         self._line.setVisible(has_tasks and self._has_agents)

@@ -19,7 +19,14 @@ from desktop_agent.gui.search_field import SearchField
 from desktop_agent.gui.session_delegate import SessionDelegate
 from desktop_agent.gui.session_rows import SessionRow, in_shown_order, make_rows, spoken
 from desktop_agent.gui.theme import Theme
-from desktop_agent.gui.widgets import ElidedLabel, GhostButton, TextLabel, row
+from desktop_agent.gui.widgets import (
+    ElidedLabel,
+    GhostButton,
+    TextLabel,
+    has_focus_in,
+    row,
+    undo_by_key,
+)
 
 UNDO_MS = 8000
 _AGE_MS = 30_000
@@ -92,6 +99,8 @@ class SessionPanel(QWidget):
         if self._leaving:
             session_id, timer = self._leaving.popitem()
             timer.deleteLater()
+            if has_focus_in(self._undo):
+                self.list.setFocus(Qt.FocusReason.OtherFocusReason)
             self._show_rows()
             self._show_undo()
             self.returned.emit(session_id)
@@ -163,6 +172,7 @@ class SessionPanel(QWidget):
         button = GhostButton(self._theme, self.tr("Undo"), "undo-2", self._undo)
         button.setObjectName("undoDeleteButton")
         button.clicked.connect(self.undo_delete)
+        undo_by_key(self, self.undo_delete)
         layout = QVBoxLayout(self._undo)
         layout.setContentsMargins(10, 2, 2, 2)
         line = row(self._undo_text, button)

@@ -172,6 +172,7 @@ class SideFlow(QObject):
         self._panel = panel = RightPanel(self._theme, self._frame, **self._parts)
         self._frame.add_side(panel)
         panel.filled.connect(lambda _: self._show())
+        panel.left.connect(self._frame.composer.focus_text)
         panel.tasks.edited.connect(lambda edit: self._flow.tell("edit_tasks", edit))
         panel.tasks.jump_requested.connect(self._jump)
         panel.tasks.owner_chosen.connect(self._show_owner)
@@ -260,10 +261,15 @@ class SideFlow(QObject):
             self._flow.show_agent(agent_id)
 
     def review(self) -> None:
-        """Go to what waits longest: here, or else in the list of the whole tree."""
-        if not self._show_card() and self._panel is not None and self._panel.agents.asks.count:
+        """Go to what waits longest: here, else in the list of the whole tree; then who holds."""
+        if self._show_card() or self._panel is None:
+            return
+        agents = self._panel.agents
+        if agents.asks.count:
             self._reveal()
-            self._panel.agents.asks.focus_oldest()
+            agents.asks.focus_oldest()
+        elif agents.held:
+            self._go_to_ask(agents.held, "")
 
     def _show_card(self) -> bool:
         page = self._pages.page(self._flow.agent)

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QDropEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtGui import (
+    QDragLeaveEvent,
+    QDragMoveEvent,
+    QDropEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+)
 from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 
 from desktop_agent.gui.models.snapshot_list import ROW_ROLE
@@ -48,6 +57,8 @@ class TaskListView(QListView):
         self.tasks = TaskDelegate(theme, self)
         self.setItemDelegate(self.tasks)
         self._active = -1
+        # Before which row the dragged one would be dropped.
+        self._target = -1
         # The person went elsewhere, and is not fetched back.
         self._is_away = False
         # Rows are laid out, and room is given, a little after they came.
@@ -110,9 +121,11 @@ class TaskListView(QListView):
         return max(0, top.row()), bottom.row() if bottom.isValid() else count - 1
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Say in an empty list what will stand here."""
+        """Say in an empty list what will stand here; show where a dragged task would go."""
         super().paintEvent(event)
         if self.model().rowCount():
+            if self._target >= 0:
+                self._paint_target()
             return
         painter = QPainter(self.viewport())
         painter.setFont(self._theme.font("ui"))
@@ -120,6 +133,31 @@ class TaskListView(QListView):
         room = self.viewport().rect().adjusted(16, 16, -16, -16)
         flags = Qt.AlignmentFlag.AlignHCenter | Qt.TextFlag.TextWordWrap
         painter.drawText(room, int(flags), self.tr("The agent's tasks will be here, and yours."))
+
+    def _paint_target(self) -> None:
+        """Draw over the hairline of the style, which is black in every look."""
+        last = self.model().rowCount() - 1
+        box = self.visualRect(self.model().index(min(self._target, last), 0))
+        edge = box.top() if self._target <= last else box.bottom() + 1
+        painter = QPainter(self.viewport())
+        painter.setPen(QPen(self._theme.color("accent"), 3))
+        painter.drawLine(0, edge, self.viewport().width(), edge)
+        painter.end()
+
+    def _aim(self, row: int) -> None:
+        if row != self._target:
+            self._target = row
+            self.viewport().update()
+
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
+        """Follow the mouse."""
+        super().dragMoveEvent(event)
+        self._aim(self._drop_row(event.position().toPoint()) if event.isAccepted() else -1)
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        """It would go nowhere from there."""
+        super().dragLeaveEvent(event)
+        self._aim(-1)
 
     def task_id(self, index: QModelIndex) -> int:
         """Return the id of the task at an index; 0 where there is none."""
@@ -175,6 +213,7 @@ class TaskListView(QListView):
 
     def dropEvent(self, event: QDropEvent) -> None:
         """Wish for the move; the list comes back in the new order from the engine."""
+        self._aim(-1)
         source = self.currentIndex()
         if event.source() is not self or not self.task_id(source):
             event.ignore()

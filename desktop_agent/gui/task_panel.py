@@ -20,7 +20,15 @@ from desktop_agent.gui.task_list_view import TaskListView, row_flags
 from desktop_agent.gui.task_menu import fill_task_menu
 from desktop_agent.gui.task_rows import RowMaker, RowWords, TaskRow
 from desktop_agent.gui.theme import Theme
-from desktop_agent.gui.widgets import ElidedLabel, GhostButton, IconLabel, TextLabel, row
+from desktop_agent.gui.widgets import (
+    ElidedLabel,
+    GhostButton,
+    IconLabel,
+    TextLabel,
+    has_focus_in,
+    row,
+    undo_by_key,
+)
 
 UNDO_MS = 8000
 
@@ -215,6 +223,8 @@ class TaskPanel(QWidget):
     def _undo_delete(self) -> None:
         if self._deleted is not None:
             task, before = self._deleted
+            if has_focus_in(self._undo):
+                self.list.setFocus(Qt.FocusReason.OtherFocusReason)
             self._forget_deleted()
             self._edit(TaskEdit("restore", before=before, deleted=task))
 
@@ -290,6 +300,7 @@ class TaskPanel(QWidget):
         button = GhostButton(self._theme, self.tr("Undo"), "undo-2", self._undo)
         button.setObjectName("undoTaskButton")
         button.clicked.connect(self._undo_delete)
+        undo_by_key(self, self._undo_delete)
         inner = row(self._undo_text, button)
         inner.setStretch(0, 1)
         inner.setContentsMargins(10, 2, 2, 2)

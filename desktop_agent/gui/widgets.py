@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt
 from PySide6.QtGui import (
     QFontMetrics,
     QHideEvent,
+    QKeySequence,
     QPainter,
     QPaintEvent,
     QResizeEvent,
+    QShortcut,
     QShowEvent,
 )
 from PySide6.QtWidgets import (
     QAbstractButton,
+    QApplication,
     QFrame,
     QHBoxLayout,
     QLabel,
@@ -323,6 +328,19 @@ def row(*widgets: QWidget | int | None, spacing: int = 8) -> QHBoxLayout:
         else:
             layout.addWidget(widget)
     return layout
+
+
+def undo_by_key(area: QWidget, undo: Callable[[], None]) -> None:
+    """Let the usual key undo, wherever the focus is in the area; in a field it is the field's."""
+    keys = QShortcut(QKeySequence(QKeySequence.StandardKey.Undo), area)
+    keys.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+    keys.activated.connect(undo)
+
+
+def has_focus_in(widget: QWidget) -> bool:
+    """Whether the focus is on the widget or on something in it."""
+    focused = QApplication.focusWidget()
+    return focused is not None and (focused is widget or widget.isAncestorOf(focused))
 
 
 def restyle(widget: QWidget) -> None:

@@ -120,7 +120,7 @@ def replies(messages: Sequence[Message], found: Tasks) -> str:
     lines = edits(messages)[:_MOST_EDITS]
     if not lines:
         return ""
-    told = "\n".join(f"{quote(line)}\n>\n> {_reply(line, found)}" for line in lines)
+    told = "\n\n".join(f"{quote(line)}\n\n{_reply(line, found)}" for line in lines)
     return f"You changed my list:\n\n{told}"
 
 

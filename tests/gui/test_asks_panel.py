@@ -282,6 +282,27 @@ def test_the_focus_never_moves_by_itself(panel, qtbot) -> None:
     assert field.hasFocus()
 
 
+def test_after_an_answer_the_focus_is_on_what_waits_next_and_then_on_nothing_at_random(
+    panel, qtbot
+) -> None:
+    panel.show()
+    qtbot.waitExposed(panel)
+    panel.activateWindow()
+    for number in (1, 2, 3):
+        panel.apply(request(number))
+    allow = rows(panel)[1].findChild(QPushButton, "askAllow")
+    allow.setFocus()
+    qtbot.waitUntil(allow.hasFocus)
+    with qtbot.assertNotEmitted(panel.left):
+        panel.apply(ApprovalResolved(ONE, "rq_2", AllowOnce()))
+        assert keys(panel) == ["rq_1", "rq_3"]
+        qtbot.waitUntil(rows(panel)[1].hasFocus)
+        panel.apply(ApprovalResolved(ONE, "rq_3", AllowOnce()))
+        qtbot.waitUntil(rows(panel)[0].hasFocus)
+    with qtbot.waitSignal(panel.left):
+        panel.apply(ApprovalResolved(ONE, "rq_1", AllowOnce()))
+
+
 def test_a_flood_of_requests_is_counted_in_full(panel) -> None:
     for number in range(80):
         panel.apply(request(number))

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 from desktop_agent.core.events import TurnStarted
 from desktop_agent.core.settings import Settings
 from desktop_agent.gui.composer import Composer
+from desktop_agent.gui.right_panel import RightPanel
 from desktop_agent.gui.search_field import SearchField
 from desktop_agent.gui.setting_rows import ChoiceBox, Switch
 from desktop_agent.gui.settings_dialog import SettingsDialog
@@ -105,6 +106,29 @@ def test_the_message_box_stands_in_line_with_what_is_said(qtbot, theme, width):
     left, right = said.left() - box.left(), box.right() - said.right()
     assert abs(left - right) <= 2
     assert left >= -1
+
+
+def test_with_large_text_the_card_that_holds_shows_its_buttons_though_others_wait(
+    qtbot, theme, scaled
+):
+    scaled(150)
+    panel = RightPanel(theme)
+    _shown(qtbot, panel, theme.size("right"), 900)
+    panel.apply(story.team())
+    for event in story.asks():
+        panel.apply(event)
+    panel.agents.tree.flush()
+    panel.agents.select(story.HELD)
+
+    def is_shown():
+        button = panel.findChild(QWidget, "budgetMore")
+        if button is None or not button.isVisible():
+            return False
+        foot = button.mapTo(panel, button.rect().bottomLeft()).y()
+        return foot < panel.agents.asks.mapTo(panel, QPoint(0, 0)).y()
+
+    qtbot.waitUntil(is_shown)
+    assert panel.agents.asks.count == 4
 
 
 @pytest.mark.parametrize("page", ["appearance", "models", "behaviour", "rules", "about"])

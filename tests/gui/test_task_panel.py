@@ -204,6 +204,20 @@ def test_a_deletion_can_be_undone(panel: TaskPanel, qtbot) -> None:
     assert not panel.findChild(object, "undoTask").isVisible()
 
 
+def test_a_deletion_is_undone_by_the_usual_key(panel: TaskPanel, qtbot) -> None:
+    panel.apply(opened(task(1), task(2)))
+    panel.window().activateWindow()
+    key(qtbot, panel, 1, Qt.Key.Key_Delete)
+    panel.apply(ListChanged(AGENT, 2, (task(2),)))
+    panel.list.setFocus()
+    qtbot.waitUntil(panel.list.hasFocus)
+    with qtbot.waitSignal(panel.edited) as hit:
+        qtbot.keyClick(panel.list, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert hit.args[0].kind == "restore"
+    with qtbot.assertNotEmitted(panel.edited):
+        qtbot.keyClick(panel.list, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+
+
 def test_a_task_is_added(panel: TaskPanel, qtbot) -> None:
     panel.apply(opened(task(1)))
     qtbot.keyClicks(panel._add, " buy milk ")

@@ -161,6 +161,10 @@ def test_a_question_of_the_agent_is_answered_by_keys_alone(window, team, qtbot):
     write(qtbot, window, "Go")
     wait_shown(qtbot, window, "Which colour?")
     window.commands.approval.trigger()
+    qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Escape)
+    assert window.frame.composer.isAncestorOf(window.focusWidget())
+    assert not window.frame.notices.is_hinting
+    window.commands.approval.trigger()
     qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Down)
     qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Return)
     assert window.frame.composer.isAncestorOf(window.focusWidget())
@@ -191,6 +195,41 @@ def test_pause_step_and_stop_from_the_panel(window, team, heard, qtbot):
     wait_agent(qtbot, window, "beta", "stopped")
     panel.resumed.emit(alpha.id)
     wait_agent(qtbot, window, "alpha", "completed")
+
+
+def test_a_subagent_is_paused_stepped_and_resumed_from_the_list_of_commands(window, team, qtbot):
+    team.scripts["main"] = [spawns("alpha"), Calls(("wait", {})), *[Say("Done.")] * 3]
+    ask = Calls(("ask_parent", {"question": "?"}))
+    team.scripts["alpha"] = [ask, Calls(("glob", {"pattern": "*"})), Say("a")]
+    write(qtbot, window, "Go")
+    alpha = wait_agent(qtbot, window, "alpha", "waiting_answer")
+    run_command(qtbot, window, "Pause: alpha")
+    qtbot.waitUntil(lambda: agents_of(window)["alpha"].pace == "pausing", timeout=WAIT)
+    panel = panel_of(window)
+    panel.answered.emit(panel.asks.book.question_of(alpha.id).id, "yes")
+    wait_agent(qtbot, window, "alpha", "paused")
+    run_command(qtbot, window, "Take one step: alpha")
+    qtbot.waitUntil(lambda: len(team.requests["alpha"]) == 2, timeout=WAIT)
+    wait_agent(qtbot, window, "alpha", "paused")
+    run_command(qtbot, window, "Resume: alpha")
+    wait_agent(qtbot, window, "alpha", "completed")
+
+
+def run_command(qtbot, window, title):
+    """Find a command by typing, as a person does, and run it."""
+
+    def is_found():
+        if window.popups._palette is None or not window.popups._palette.isVisible():
+            window.commands.palette.trigger()
+        palette = window.popups._palette
+        palette.search.setText(title)
+        if palette.list.current is not None and palette.list.current.title == title:
+            return True
+        palette.close()
+        return False
+
+    qtbot.waitUntil(is_found, timeout=WAIT)
+    qtbot.keyClick(window.popups._palette.search, Qt.Key.Key_Return)
 
 
 def test_the_tree_and_a_transcript_are_there_after_a_restart(
@@ -311,7 +350,10 @@ def test_a_session_that_used_up_its_budget_goes_on_when_it_gets_more(
     write(qtbot, window, "Go")
     wait_shown(qtbot, window, "The budget is used up")
     assert len(team.requests["main"]) == 1
-    click(qtbot, window, "budget-more")
+    window.commands.approval.trigger()
+    assert window.focusWidget().objectName() == "budget-more"
+    qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Space)
+    assert window.frame.composer.isAncestorOf(window.focusWidget())
     wait_shown(qtbot, window, "All done.")
     wait_shown(qtbot, window, "The budget was used up")
 

@@ -1,17 +1,25 @@
-"""A card that waits for the person: Tab stays in it, then goes on to the message box."""
+"""A card that waits for the person: Tab stays in it; after that, or on Esc, it is left."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
 from desktop_agent.gui.transcript.card import Card
 
 
 class AskCard(Card):
-    """`left`: Tab went past its last control."""
+    """`left`: Tab went past its last control, or Esc was pressed; it goes on waiting."""
 
     left = Signal()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Esc leaves the card: from here, the window's would stop the agent."""
+        if event.key() == Qt.Key.Key_Escape:
+            self.left.emit()
+        else:
+            super().keyPressEvent(event)
 
     def focusNextPrevChild(self, is_next: bool) -> bool:
         """Go through the card's own controls; the text underneath has its links in between."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.agents import Budget, Spent
@@ -45,6 +45,12 @@ class BudgetCard(NoticeCard):
             button.clicked.connect(lambda _=False, who=whose, one=wish: self.wished.emit(who, one))
             made.append(button)
         self.offer(*made)
+        self._first = made[0]
+
+    def take_focus(self) -> bool:
+        """Begin at the first button."""
+        self._first.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        return self.isEnabled()
 
     def _used_words(self, spent: Spent, budget: Budget) -> str:
         """Name the limit that was reached, the fullest one."""

@@ -206,7 +206,7 @@ class CardFactory(QObject):
             if not item.is_current:
                 return LineCard(self._theme, "gauge", self._plain_words(item), parent=parent)
             held = BudgetCard(self._theme, item, parent)
-            held.wished.connect(lambda who, wish: self.wished.emit(who, wish, ""))
+            held.wished.connect(self._on_held)
             return held
         if item.kind == "report":
             report = ReportCard(self._theme, item, parent, is_unfolded=self._is_unfolded(item))
@@ -219,6 +219,12 @@ class CardFactory(QObject):
             card.answered.connect(lambda _: self.compose_requested.emit())
             card.left.connect(self.compose_requested)
         return card
+
+    def _on_held(self, agent_id: str, wish: str) -> None:
+        self.wished.emit(agent_id, wish, "")
+        if wish != "budget":
+            # The button that was pressed goes away.
+            self.compose_requested.emit()
 
     def _told_height(self, item: ToldItem | BudgetItem) -> int | None:
         if isinstance(item, BudgetItem):

@@ -215,7 +215,7 @@ def is_open(item: Item) -> bool:
 
 
 def asking(items: Iterable[Item]) -> tuple[str, ...]:
-    """Return the keys of the approvals and questions that wait for the person, in order."""
+    """Return the keys of what waits for the person, in order."""
     return tuple(item.key for item in items if _is_asking(item))
 
 
@@ -227,6 +227,8 @@ def _is_asking(item: Item) -> bool:
             return answer is None
         case ToldItem(kind=kind, state=state):
             return kind == "question" and state == "open"
+        case BudgetItem(is_current=is_current):
+            return is_current
         case _:
             return False
 
