@@ -77,9 +77,10 @@ void sweep_places(void) {
         found.lock = lock_folder(found.folder);
         if (found.lock < 0)
             continue;
-        struct stat about;
-        /* Nobody answers any more for what is mounted there. */
-        if (stat(found.app, &about) != 0 && errno == ENOTCONN)
+        struct stat outer, inner;
+        /* Something is mounted there, for which nobody answers any more. */
+        if (fstat(found.lock, &outer) == 0 &&
+            (stat(found.app, &inner) == 0 ? inner.st_dev != outer.st_dev : errno == ENOTCONN))
             detach_mount(found.app);
         remove_place(&found);
         close(found.lock);
