@@ -34,6 +34,8 @@ EXCLUDED_MODULES = [
     "PySide6.QtNetwork", "PySide6.QtSvgWidgets",
     # A program ships no copy of what makes pictures of plots for documents.
     "PIL.ImageTk", "PIL.ImageQt", "lxml.html.clean",
+    # 9 MB to draw text into pictures, and for a format that documents hold no pictures in.
+    "PIL._avif", "PIL._imagingft", "PIL._imagingcms", "PIL._imagingtk",
 ]  # fmt: skip
 
 # PyInstaller's own steps at a start that this app does without. This one imports Qt, in the model
