@@ -52,7 +52,10 @@ class Popover(QFrame):
     def open_below(self, anchor: QWidget, *, above: bool = False) -> None:
         """Show under the anchor's near edge (or above it), kept inside its window."""
         self._anchor = (anchor, above)
-        self._before = QApplication.focusWidget()
+        focused = QApplication.focusWidget()
+        # Asked for once more while it is open, it gives the focus back to where it was at first.
+        if focused is not None and not self.isAncestorOf(focused):
+            self._before = focused
         self.setParent(anchor.window())
         self.show()
         self.raise_()

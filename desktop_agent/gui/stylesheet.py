@@ -103,7 +103,7 @@ QAbstractSpinBox::up-button:hover, QAbstractSpinBox::down-button:hover { backgro
 QAbstractSpinBox::up-arrow { image: url("$arrow_up"); width: ${tip}px; height: ${tip}px; }
 QAbstractSpinBox::down-arrow { image: url("$arrow"); width: ${tip}px; height: ${tip}px; }
 QCheckBox, QRadioButton { background: transparent; color: $fg; spacing: 8px; padding: 2px;
-  border: 2px solid transparent; border-radius: 6px; }
+  border: 2px solid transparent; border-radius: 6px; outline: none; }
 QCheckBox:focus, QRadioButton:focus { border-color: $accent; }
 #answerOption QRadioButton:focus { border-color: transparent; }
 QCheckBox:disabled, QRadioButton:disabled { color: $line3; }

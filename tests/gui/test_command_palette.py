@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QApplication, QLabel, QScrollArea, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QScrollArea, QWidget
 
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.workspace import Workspace
@@ -81,6 +81,20 @@ def test_nothing_that_matches_is_said_and_enter_is_harmless(qtbot, palette):
     assert palette._empty.isVisible()
     qtbot.keyClick(palette.search, Qt.Key.Key_Return)
     assert palette.isVisible()
+
+
+def test_opened_twice_it_still_gives_the_focus_back(qtbot, palette, window):
+    palette.close()
+    field = QLineEdit(window)
+    field.show()
+    window.activateWindow()
+    field.setFocus()
+    qtbot.waitUntil(field.hasFocus)
+    palette.open_over(window, [], [])
+    qtbot.waitUntil(palette.search.hasFocus)
+    palette.open_over(window, [], [])
+    palette.close()
+    qtbot.waitUntil(field.hasFocus)
 
 
 def test_it_stays_in_the_middle_of_a_narrow_window(palette, window):

@@ -8,6 +8,8 @@ from PySide6.QtWidgets import QTextBrowser, QTextEdit
 from desktop_agent.gui.theme import Theme
 
 _MOST_MARKS = 1_000
+# A place in the first or the last of so many parts of the height is at the edge.
+_EDGE = 5
 
 
 class Finder:
@@ -34,7 +36,15 @@ class Finder:
             found = places[-1] if backward else places[0]
         self._browser.setTextCursor(found)
         self._browser.ensureCursorVisible()
+        self._keep_off_the_edges()
         return len(places)
+
+    def _keep_off_the_edges(self) -> None:
+        """Show what stands around it; at the very edge, a bar that comes up would cover it."""
+        high, box = self._browser.viewport().height(), self._browser.cursorRect()
+        if not high // _EDGE <= box.top() <= high - high // _EDGE:
+            bar = self._browser.verticalScrollBar()
+            bar.setValue(bar.value() + box.center().y() - high // 3)
 
     def _places(self, text: str) -> list[QTextCursor]:
         document = self._browser.document()

@@ -155,6 +155,16 @@ def test_finding_reaches_messages_that_are_not_drawn_yet(view):
     assert view.find("nowhere at all") == 0
 
 
+def test_what_is_found_stands_away_from_the_edges(view, qtbot):
+    view.open(opened(*long_session(100)))
+    settle(qtbot, view)
+    high = view.browser.viewport().height()
+    for backward in (False, True):
+        for _ in range(4):
+            view.find("question 3", backward=backward)
+            assert high // 6 <= view.browser.cursorRect().top() <= high * 5 // 6
+
+
 def test_what_cards_say_can_be_found(view):
     view.open(opened(*reads(1, "src/retry.py"), says(2, "x")))
     assert view.find("src/retry.py") == 1
