@@ -1,4 +1,4 @@
-"""A scroll area that is as high as its content, up to a limit."""
+"""Scroll areas without a ground of their own: a plain one, and one as high as its content."""
 
 from __future__ import annotations
 
@@ -51,3 +51,14 @@ class FittedArea(QScrollArea):
         high = min(self._highest, high)
         if self.maximumHeight() != high or self.minimumHeight() != high:
             self.setFixedHeight(high)
+
+
+def plain_area(content: QWidget) -> QScrollArea:
+    """Return an area in which the content is scrolled where it is too high."""
+    area = QScrollArea()
+    area.setWidgetResizable(True)
+    area.setWidget(content)
+    area.viewport().setAutoFillBackground(False)
+    content.setAutoFillBackground(False)
+    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    return area

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_agent.gui.fitted_area import plain_area
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import Separator, TextLabel
 
@@ -226,10 +227,4 @@ def scrolled(*widgets: QWidget) -> QScrollArea:
     for widget in widgets:
         layout.addWidget(widget)
     layout.addStretch(1)
-    area = QScrollArea()
-    area.setWidgetResizable(True)
-    area.setWidget(holder)
-    area.viewport().setAutoFillBackground(False)
-    holder.setAutoFillBackground(False)
-    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-    return area
+    return plain_area(holder)

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QStackedWidget, QVBoxLay
 
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.models import KeyInfo, ModelInfo, ServerInfo
+from desktop_agent.gui.fitted_area import plain_area
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.welcome_folder import FolderStep
 from desktop_agent.gui.welcome_models import ModelStep
@@ -116,10 +117,4 @@ def _column(content: QWidget) -> QScrollArea:
     layout.addStretch(1)
     layout.addWidget(content, 1000)
     layout.addStretch(1)
-    area = QScrollArea()
-    area.setWidgetResizable(True)
-    area.setWidget(holder)
-    area.viewport().setAutoFillBackground(False)
-    holder.setAutoFillBackground(False)
-    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-    return area
+    return plain_area(holder)

@@ -71,6 +71,18 @@ class Card(QFrame):
         self._icon.set_icon(icon, token)
 
 
+def step_column(step: QWidget, title: str, about: str) -> QVBoxLayout:
+    """Begin a step of the first run with what it is about; its cards come below."""
+    layout = QVBoxLayout(step)
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.setSpacing(12)
+    for words, role in ((title, "h1"), (about, "muted")):
+        label = TextLabel(words, role)
+        label.setWordWrap(True)
+        layout.addWidget(label)
+    return layout
+
+
 class ModelCombo(QComboBox):
     """Models to choose from, the best one chosen; those without tools come last and say so."""
 

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 from desktop_agent.gui.example_prompts import first_folder
 from desktop_agent.gui.folders import folder_warning, short_path
 from desktop_agent.gui.theme import Theme
-from desktop_agent.gui.welcome_card import Card
+from desktop_agent.gui.welcome_card import Card, step_column
 from desktop_agent.gui.widgets import (
     GhostButton,
     IconLabel,
@@ -41,21 +41,14 @@ class FolderStep(QWidget):
         back.setObjectName("changeModel")
         back.clicked.connect(self.back_requested)
         self._model.add_far(back)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(12)
-        title = TextLabel(self.tr("Choose a folder to work in"), "h1")
-        title.setWordWrap(True)
-        layout.addWidget(title)
-        about = TextLabel(
+        layout = step_column(
+            self,
+            self.tr("Choose a folder to work in"),
             self.tr(
                 "The agent may read everything in this folder. It asks before it changes "
                 "a file, or runs a command that does more than look."
             ),
-            "muted",
         )
-        about.setWordWrap(True)
-        layout.addWidget(about)
         layout.addSpacing(4)
         layout.addWidget(self._model)
         layout.addWidget(self._folder_card())

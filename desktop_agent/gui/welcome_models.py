@@ -13,7 +13,7 @@ from desktop_agent.gui.key_form import KeyForm
 from desktop_agent.gui.model_words import can_work, count_words, model_hints
 from desktop_agent.gui.server_form import ServerForm
 from desktop_agent.gui.theme import Theme
-from desktop_agent.gui.welcome_card import Card, ModelCombo
+from desktop_agent.gui.welcome_card import Card, ModelCombo, step_column
 from desktop_agent.gui.widgets import GhostButton, Spinner, TextButton, TextLabel, restyle
 
 
@@ -102,21 +102,14 @@ class ModelStep(QWidget):
         self._servers: dict[str, ModelCard] = {}
         self._providers: dict[str, ModelCard] = {}
         self.setObjectName("modelStep")
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(12)
-        title = TextLabel(self.tr("What should the agent think with?"), "h1")
-        title.setWordWrap(True)
-        layout.addWidget(title)
-        about = TextLabel(
+        layout = step_column(
+            self,
+            self.tr("What should the agent think with?"),
             self.tr(
                 "The agent works in a folder on this computer, with a language model you choose. "
                 "There is no account, and nothing is sent anywhere except to that model."
             ),
-            "muted",
         )
-        about.setWordWrap(True)
-        layout.addWidget(about)
         layout.addSpacing(4)
         self._found = QVBoxLayout()
         self._found.setSpacing(12)

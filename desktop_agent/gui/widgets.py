@@ -36,7 +36,30 @@ from desktop_agent.gui.theme import Theme
 _GAP = "\u2009"
 
 
-class IconButton(QToolButton):
+class _Pictured:
+    """Has an icon, drawn when it can first be seen: half of them are never looked at."""
+
+    _icon: str
+    _token: str
+    _is_drawn: bool
+
+    def set_icon(self, icon: str, token: str | None = None) -> None:
+        """Show another icon."""
+        self._icon = icon
+        self._token = token or self._token
+        self._paint_icon()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Draw what was put off."""
+        if not self._is_drawn:
+            self._paint_icon()
+        super().showEvent(event)  # pyright: ignore[reportAttributeAccessIssue] - the widget's
+
+    def _paint_icon(self) -> None:
+        raise NotImplementedError
+
+
+class IconButton(_Pictured, QToolButton):
     """A square button that is only an icon; its name is spoken, the tooltip adds its keys."""
 
     def __init__(
@@ -62,23 +85,11 @@ class IconButton(QToolButton):
         theme.changed.connect(self._paint_icon)
         self._paint_icon()
 
-    def set_icon(self, icon: str, token: str | None = None) -> None:
-        """Show another icon."""
-        self._icon = icon
-        self._token = token or self._token
-        self._paint_icon()
-
-    def showEvent(self, event: QShowEvent) -> None:
-        """Draw the icon the first time it can be seen: half of them are never looked at."""
-        if not self._is_drawn:
-            self._paint_icon()
-        super().showEvent(event)
-
     def _paint_icon(self) -> None:
         self._is_drawn = _draw_icon(self, self._theme, self._icon, self._token, self._size)
 
 
-class TextButton(QPushButton):
+class TextButton(_Pictured, QPushButton):
     """A button with words and, if given, an icon. `kind` is `plain`, `primary` or `ghost`."""
 
     def __init__(
@@ -102,22 +113,10 @@ class TextButton(QPushButton):
             theme.changed.connect(self._paint_icon)
             self._paint_icon()
 
-    def showEvent(self, event: QShowEvent) -> None:
-        """Draw the icon the first time it can be seen."""
-        if not self._is_drawn:
-            self._paint_icon()
-        super().showEvent(event)
-
     def set_text(self, text: str) -> None:
         """Show other words; the accessible name follows."""
         self.setText((_GAP if self._icon else "") + text)
         self.setAccessibleName(text.replace("&", ""))
-
-    def set_icon(self, icon: str, token: str | None = None) -> None:
-        """Show another icon."""
-        self._icon = icon
-        self._token = token or self._token
-        self._paint_icon()
 
     def _paint_icon(self) -> None:
         self._is_drawn = _draw_icon(self, self._theme, self._icon, self._token, 14)
@@ -156,7 +155,7 @@ class TextLabel(QLabel):
         restyle(self)
 
 
-class IconLabel(QLabel):
+class IconLabel(_Pictured, QLabel):
     """An icon that is no button."""
 
     def __init__(
@@ -174,18 +173,6 @@ class IconLabel(QLabel):
         self._size = size
         theme.changed.connect(self._paint_icon)
         self._paint_icon()
-
-    def set_icon(self, icon: str, token: str | None = None) -> None:
-        """Show another icon."""
-        self._icon = icon
-        self._token = token or self._token
-        self._paint_icon()
-
-    def showEvent(self, event: QShowEvent) -> None:
-        """Draw the icon the first time it can be seen."""
-        if not self._is_drawn:
-            self._paint_icon()
-        super().showEvent(event)
 
     def _paint_icon(self) -> None:
         size, ratio = self._theme.icon_px(self._size), self.devicePixelRatioF()
