@@ -31,6 +31,7 @@ _NEEDED = ("squashfuse/ll.h", "fuse3/fuse_lowlevel.h", "zstd.h")
 _OTHERS = ("uncompress", "lzma_stream_buffer_decode", "lzo1x_decompress_safe",
            "LZ4_decompress_safe")  # fmt: skip
 _LIBRARIES = ("squashfuse_ll", "squashfuse", "fuse3", "zstd")
+_PACKAGES = ("libsquashfuse-dev", "libfuse3-dev", "libzstd-dev", "libc6-dev")
 
 
 def compile_stand_in(work: Path) -> Path | None:
@@ -49,6 +50,20 @@ def compile_stand_in(work: Path) -> Path | None:
     return target
 
 
+def _licences_of_stand_in() -> str:
+    """Return what holds for the libraries that are a part of our own runtime."""
+    lines = [
+        "The AppImage begins with a program of this project, compiled from the folder",
+        "packaging/linux/appimage_runtime under the project's own licence. These libraries, as",
+        "Debian has them and their sources, are a part of it:",
+    ]
+    for name in _PACKAGES:
+        text = Path("/usr/share/doc", name, "copyright")
+        lines += ["", name, "=" * len(name), ""]
+        lines.append(text.read_text("utf-8") if text.is_file() else f"See Debian's package {name}.")
+    return "\n".join(lines) + "\n"
+
+
 def build_appimage(build: Build, work: Path, output: Path) -> Path | None:
     """Build the AppImage and return its path; without a runtime only the folder is laid out."""
     folder = work / "Desktop Agent.AppDir"
@@ -62,13 +77,15 @@ def build_appimage(build: Build, work: Path, output: Path) -> Path | None:
         ("AppRun", "usr/lib/desktop-agent/desktop-agent"),
     ):
         (folder / name).symlink_to(target)
-    linux_tree.settle(folder, build.moment)
     official = os.environ.get(RUNTIME, "")
     runtime = Path(official) if official else compile_stand_in(work)
+    if runtime and not official:
+        print(STAND_IN)
+        papers = folder / "usr/share/doc/desktop-agent/appimage-runtime.txt"
+        papers.write_text(_licences_of_stand_in(), "utf-8")
+    linux_tree.settle(folder, build.moment)
     if runtime is None:
         return None
-    if not official:
-        print(STAND_IN)
     image = work / "appimage.squashfs"
     image.unlink(missing_ok=True)
     environment = {**os.environ, "SOURCE_DATE_EPOCH": str(build.moment)}

@@ -231,3 +231,29 @@ def test_it_can_be_unpacked_and_looked_into(image: Path, temporary: Path, tmp_pa
     unknown = start(image, temporary, "unpacked", "--appimage-plums")
     assert unknown.returncode == 2
     assert "--appimage-help" in unknown.stderr
+
+
+def test_what_is_built_holds_the_app_its_menu_entry_its_icon_and_all_licences(
+    image: Path, temporary: Path, tmp_path: Path
+) -> None:
+    frozen = tmp_path / "frozen"
+    (frozen / "_internal").mkdir(parents=True)
+    (frozen / "desktop-agent").write_text(APP)
+    (tmp_path / "shipped.json").write_text("[]")
+    told = ask(
+        "import os; os.environ.pop('DESKTOP_AGENT_APPIMAGE_RUNTIME', None); import appimage, "
+        f"linux_tree; from pathlib import Path; place = Path({str(tmp_path)!r}); "
+        "b = linux_tree.Build(place / 'frozen', place / 'shipped.json', '1.2.3', 1795000000); "
+        "print(appimage.build_appimage(b, place, place))"
+    ).splitlines()
+    assert "official" in told[0]
+    built = Path(told[1])
+    assert start(built, temporary, "unpacked", "--appimage-extract").returncode == 0
+    unpacked = tmp_path / "squashfs-root"
+    assert (unpacked / "AppRun").resolve() == unpacked / "usr/lib/desktop-agent/desktop-agent"
+    assert os.access(unpacked / "AppRun", os.X_OK)
+    assert (unpacked / ".DirIcon").read_bytes()[:4] == b"\x89PNG"
+    assert "Name=Desktop Agent" in (unpacked / "desktop-agent.desktop").read_text()
+    papers = unpacked / "usr/share/doc/desktop-agent"
+    assert "libfuse3-dev" in (papers / "appimage-runtime.txt").read_text()
+    assert (papers / "licenses.txt.gz").is_file()
