@@ -25,6 +25,7 @@ from desktop_agent.gui.agent_panel import AgentPanel
 from desktop_agent.gui.bridge import Bridge
 from desktop_agent.gui.main_window import MainWindow
 from desktop_agent.gui.shell import make_application
+from desktop_agent.gui.shortcuts_dialog import ShortcutsDialog
 from desktop_agent.gui.theme import Theme
 from tests import gallery_story as story
 from tests.bench.stage import pause
@@ -76,6 +77,14 @@ class Gallery:
         path = given.folder / f"{name}-{given.theme}-{given.width}-{given.text}.png"
         (widget or self.window).grab().save(str(path))
         sys.stdout.write(f"{path}\n")
+
+    async def type(self, words: str) -> None:
+        """Write into the message box, where the focus brings its lists up."""
+        self.window.activateWindow()
+        await pause(_SETTLE_S)
+        text = self.window.frame.composer.box._text
+        text.setFocus()
+        text.insertPlainText(words)
 
     def point(self, widget: QWidget, where: QPoint) -> None:
         """Move the mouse over a widget."""
@@ -131,6 +140,30 @@ async def _session(gallery: Gallery) -> None:
     gallery.window.popups._model_picker.set_models(story.MODELS)
     await gallery.take("11-models")
     gallery.window.popups._model_picker.close()
+    await _finding(gallery)
+
+
+async def _finding(gallery: Gallery) -> None:
+    window = gallery.window
+    gallery.show(story.edited())
+    window.commands.find.trigger()
+    window.frame.find_bar.field.setText("retry")
+    await gallery.take("12-find")
+    window.frame.find_bar.leave()
+    window.side._panel.tasks.findChild(QWidget, "taskGraphTab").click()
+    _open_side(gallery)
+    await gallery.take("13-graph")
+    window.side._panel.tasks.findChild(QWidget, "taskListTab").click()
+    window.frame.close_drawer()
+    await gallery.type("@re")
+    window.frame.composer.set_completions("re", ("README.md", "src/", "src/retry.py"))
+    await gallery.take("14-files")
+    window.frame.composer.box._text.clear()
+    window.commands.shortcuts.trigger()
+    sheet = window.findChild(ShortcutsDialog)
+    assert sheet is not None
+    await gallery.take("15-keys", sheet)
+    sheet.reject()
 
 
 async def _settings(gallery: Gallery) -> None:

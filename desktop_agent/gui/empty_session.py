@@ -91,6 +91,8 @@ class EmptySession(QWidget):
         layout.addStretch(1)
         layout.addWidget(column, 1000, Qt.AlignmentFlag.AlignVCenter)
         layout.addStretch(1)
+        # In line with the message box, which leaves room for the transcript's scroll bar.
+        layout.addSpacing(theme.size("scrollbar"))
         self._listed.connect(self._on_listed, Qt.ConnectionType.QueuedConnection)
         # Nothing is offered before the folder and its files are known.
         self._column = column

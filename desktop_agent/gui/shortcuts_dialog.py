@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QDialog, QGridLayout, QScrollArea, QVBoxLayout, QW
 from desktop_agent.gui.command_palette import action_name
 from desktop_agent.gui.key_words import KeyGroup, key_names
 from desktop_agent.gui.theme import Theme
-from desktop_agent.gui.widgets import Chip, TextButton, TextLabel, row
+from desktop_agent.gui.widgets import Chip, ElidedLabel, TextButton, TextLabel, row
 
 _SHOWN = 15
 _WIDE = 44  # in widths of the text size
@@ -93,7 +93,7 @@ def _add_group(grid: QGridLayout, title: str, keys: Sequence[tuple[str, str]]) -
         number = _next_row(grid)
         chip = Chip(words)
         chip.setAccessibleName(f"{name}: {words}")
-        grid.addWidget(TextLabel(name), number, 0)
+        grid.addWidget(ElidedLabel(name), number, 0)
         grid.addWidget(chip, number, 1, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 
 

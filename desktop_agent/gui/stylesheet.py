@@ -132,6 +132,7 @@ QProgressBar::chunk { background: $accentFill; border-radius: 2px; }
 
 _VIEWS = Template("""
 QAbstractScrollArea { border: none; }
+QAbstractScrollArea::corner { background: transparent; border: none; }
 QTextBrowser, QListView, QTreeView, QScrollArea { background: transparent; border: none;
   padding: 0; outline: none; }
 QTextBrowser:focus { border: none; padding: 0; }

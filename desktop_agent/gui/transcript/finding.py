@@ -22,8 +22,8 @@ class Finder:
     def find(self, text: str, *, backward: bool = False) -> int:
         """Select the next place, around the end if need be; return how many places there are."""
         places = self._places(text)
-        self._mark(places)
         if not places:
+            self._mark(places, QTextCursor())
             if not text:
                 self._clear_selection()
             return 0
@@ -34,6 +34,7 @@ class Finder:
         found = document.find(text, self._browser.textCursor(), flags)
         if found.isNull():
             found = places[-1] if backward else places[0]
+        self._mark(places, found)
         self._browser.setTextCursor(found)
         self._browser.ensureCursorVisible()
         self._keep_off_the_edges()
@@ -57,12 +58,16 @@ class Finder:
             places.append(QTextCursor(cursor))
         return places
 
-    def _mark(self, places: list[QTextCursor]) -> None:
+    def _mark(self, places: list[QTextCursor], current: QTextCursor) -> None:
+        """Mark all places; the one that is shown in the colours of what is chosen."""
         marks: list[QTextEdit.ExtraSelection] = []
         for place in places:
             mark = QTextEdit.ExtraSelection()
             mark.cursor = place
-            mark.format.setBackground(self._theme.color("warnLine"))
+            is_current = place.selectionStart() == current.selectionStart()
+            mark.format.setBackground(self._theme.color("accentFill" if is_current else "warnLine"))
+            if is_current:
+                mark.format.setForeground(self._theme.color("onAccent"))
             marks.append(mark)
         self._browser.setExtraSelections(marks)
 

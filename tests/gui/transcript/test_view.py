@@ -163,6 +163,13 @@ def test_what_is_found_stands_away_from_the_edges(view, qtbot):
         for _ in range(4):
             view.find("question 3", backward=backward)
             assert high // 6 <= view.browser.cursorRect().top() <= high * 5 // 6
+            shown = view.browser.textCursor().selectionStart()
+            looks = {
+                mark.cursor.selectionStart(): mark.format.background().color().name()
+                for mark in view.browser.extraSelections()
+            }
+            assert len(set(looks.values())) == 2
+            assert list(looks.values()).count(looks[shown]) == 1
 
 
 def test_what_cards_say_can_be_found(view):
