@@ -54,7 +54,7 @@ class RowLook:
 
     row: AgentRow
     rect: QRect
-    direction: Qt.LayoutDirection
+    is_mirrored: bool = False
     is_selected: bool = False
     is_hovered: bool = False
     is_focused: bool = False
@@ -64,14 +64,18 @@ class RowLook:
         """Whether buttons stand in place of the chip."""
         return (self.is_hovered or self.is_focused) and not self.row.info.is_ended
 
-    @property
-    def is_mirrored(self) -> bool:
-        """Whether it begins at the right."""
-        return self.direction == _RTL
-
     def visual(self, box: QRect) -> QRect:
         """Return a part of the row on the side where it is seen."""
         return QStyle.visualRect(_RTL, self.rect, box) if self.is_mirrored else box
+
+
+@dataclass(frozen=True, slots=True)
+class _Measures:
+    """Sizes at the present size of text, looked up once for all rows."""
+
+    icon: int
+    button: int
+    inner: int
 
 
 class AgentDelegate(QStyledItemDelegate):
@@ -92,6 +96,7 @@ class AgentDelegate(QStyledItemDelegate):
         self._fonts: dict[tuple[str, str], tuple[QFont, QFontMetrics]] = {}
         # A turning spinner is drawn ten thousand times an hour, in these few frames.
         self._spinners: dict[tuple[float, bool, int, float], QPixmap] = {}
+        self._forget_look()
         theme.changed.connect(self._forget_look)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
@@ -100,41 +105,36 @@ class AgentDelegate(QStyledItemDelegate):
 
     # -- where things are ------------------------------------------------------------------
 
-    def icon_box(self, rect: QRect, direction: Qt.LayoutDirection) -> QRect:
+    def icon_box(self, look: RowLook) -> QRect:
         """Return where the state icon is."""
-        upper, _ = self._lines(rect)
-        size = self._theme.icon_px(_ICON)
-        box = QRect(rect.left() + _EDGE, upper.center().y() - size // 2 + 1, size, size)
-        return QStyle.visualRect(direction, rect, box)
+        rect, size = look.rect, self._px.icon
+        middle = rect.top() + 4 + (rect.height() // 2 - 5) // 2  # of the upper line
+        return look.visual(QRect(rect.left() + _EDGE, middle - size // 2 + 1, size, size))
 
     def detail_box(self, look: RowLook) -> QRect:
-        """Return all that must be drawn again when the lower line reads otherwise."""
-        return look.rect if look.has_buttons else self._parts(look)[2]
+        """Return what must be drawn again when the lower line reads otherwise."""
+        return self._parts(look)[2]
 
-    def wish_at(self, rect: QRect, where: QPoint, direction: Qt.LayoutDirection) -> str:
+    def wish_at(self, look: RowLook, where: QPoint) -> str:
         """Return the wish of the button at a place of a row; empty where there is none."""
-        for wish in self._fitting(rect):
-            if self.button_box(rect, wish, direction).contains(where):
+        for wish in self._fitting(look.rect):
+            if self.button_box(look, wish).contains(where):
                 return wish
         return ""
 
-    def button_box(self, rect: QRect, wish: str, direction: Qt.LayoutDirection) -> QRect:
+    def button_box(self, look: RowLook, wish: str) -> QRect:
         """Return where the button of a wish is."""
         place = len(ROW_WISHES) - ROW_WISHES.index(wish)
-        upper, _ = self._lines(rect)
-        side = self._theme.icon_px(_BUTTON)
-        left = rect.right() - 4 - place * side
-        box = QRect(left, upper.center().y() - side // 2 + 1, side, side)
-        return QStyle.visualRect(direction, rect, box)
+        upper, _ = self._lines(look.rect)
+        side = self._px.button
+        left = look.rect.right() - 4 - place * side
+        return look.visual(QRect(left, upper.center().y() - side // 2 + 1, side, side))
 
     def _fitting(self, rect: QRect) -> tuple[str, ...]:
         """Return the buttons for which there is room; menu and card have all of them."""
-        room = rect.width() - self._inner() - 4
-        count = min(len(ROW_WISHES), max(0, room // self._theme.icon_px(_BUTTON)))
+        room = rect.width() - self._px.inner - 4
+        count = min(len(ROW_WISHES), max(0, room // self._px.button))
         return ROW_WISHES[len(ROW_WISHES) - count :]
-
-    def _inner(self) -> int:
-        return _EDGE + self._theme.icon_px(_ICON) + 1
 
     def _lines(self, rect: QRect) -> tuple[QRect, QRect]:
         height = rect.height() // 2
@@ -144,45 +144,48 @@ class AgentDelegate(QStyledItemDelegate):
 
     def _parts(self, look: RowLook) -> tuple[QRect, QRect, QRect]:
         """Return where the state icon, the upper and the lower line are drawn, side by side."""
-        rect = look.rect
-        inner = self._inner()
-        half = rect.height() // 2
-        left, top, width = rect.left() + inner, rect.top(), rect.width() - inner
-        return (
-            look.visual(QRect(rect.left(), top, inner, rect.height())),
-            look.visual(QRect(left, top, width, half)),
-            look.visual(QRect(left, top + half, width, rect.height() - half)),
+        rect, inner = look.rect, self._px.inner
+        left, top, width, height = rect.left(), rect.top(), rect.width(), rect.height()
+        half = height // 2
+        parts = (
+            QRect(left, top, inner, height),
+            QRect(left + inner, top, width - inner, half),
+            QRect(left + inner, top + half, width - inner, height - half),
         )
+        if not look.is_mirrored:
+            return parts
+        return look.visual(parts[0]), look.visual(parts[1]), look.visual(parts[2])
 
     # -- drawing ---------------------------------------------------------------------------
 
     def draw(self, painter: QPainter, look: RowLook, dirty: QRegion) -> None:
         """Draw what is dirty of the row; the view has drawn the ground."""
         icon, upper, lower = self._parts(look)
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setLayoutDirection(look.direction)
         if dirty.intersects(icon):
             self._draw_state(painter, look)
         if look.has_buttons:  # which are higher than their line
             upper = lower = upper.united(lower)
-        if dirty.intersects(upper):
+        has_upper, has_lower = dirty.intersects(upper), dirty.intersects(lower)
+        if not has_upper and not has_lower:
+            return
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if has_upper:
             painter.setClipRect(upper)
             self._draw_upper(painter, look)
-        if dirty.intersects(lower):
+        if has_lower:
             painter.setClipRect(lower)
             self._draw_lower(painter, look)
         painter.restore()
 
     def _draw_state(self, painter: QPainter, look: RowLook) -> None:
-        box = self.icon_box(look.rect, look.direction)
         ratio = painter.device().devicePixelRatioF()
         if look.row.state == "running":
-            pixmap = self._spinner(box.width(), ratio)
+            pixmap = self._spinner(self._px.icon, ratio)
         else:
             icon, token = STATE_ICONS[look.row.state]
-            pixmap = self._theme.pixmap(icon, token, box.width(), ratio)
-        painter.drawPixmap(box.topLeft(), pixmap)
+            pixmap = self._theme.pixmap(icon, token, self._px.icon, ratio)
+        painter.drawPixmap(self.icon_box(look).topLeft(), pixmap)
 
     def _spinner(self, size: int, ratio: float) -> QPixmap:
         pulse = self._theme.pulse
@@ -201,11 +204,11 @@ class AgentDelegate(QStyledItemDelegate):
 
     def _draw_upper(self, painter: QPainter, look: RowLook) -> None:
         upper, _ = self._lines(look.rect)
-        inner = _EDGE + self._theme.icon_px(_ICON) + _GAP
+        inner = self._px.inner + _GAP - 1
         words = upper.adjusted(inner, 0, -_EDGE, 0)
         if look.has_buttons:
             self._draw_buttons(painter, look)
-            far = len(ROW_WISHES) * self._theme.icon_px(_BUTTON) + 4
+            far = len(ROW_WISHES) * self._px.button + 4
         else:
             far = self._draw_chip(painter, look, words)
         token = "muted" if look.row.state in _DIM else "fg"
@@ -214,7 +217,7 @@ class AgentDelegate(QStyledItemDelegate):
 
     def _draw_lower(self, painter: QPainter, look: RowLook) -> None:
         _, lower = self._lines(look.rect)
-        inner = _EDGE + self._theme.icon_px(_ICON) + _GAP
+        inner = self._px.inner + _GAP - 1
         line = lower.adjusted(inner, 0, -_EDGE, 0)
         self._draw_detail(painter, look, line)
         if look.row.has_budget and not look.row.info.is_ended:
@@ -272,7 +275,7 @@ class AgentDelegate(QStyledItemDelegate):
     def _draw_buttons(self, painter: QPainter, look: RowLook) -> None:
         ratio = painter.device().devicePixelRatioF()
         for wish in self._fitting(look.rect):
-            box = self.button_box(look.rect, wish, look.direction)
+            box = self.button_box(look, wish)
             is_live = self._can_do(look.row, wish)
             is_pointed = is_live and look.is_hovered and wish == self.pointed
             if is_pointed:
@@ -310,6 +313,8 @@ class AgentDelegate(QStyledItemDelegate):
     def _forget_look(self) -> None:
         self._fonts.clear()
         self._spinners.clear()
+        icon = self._theme.icon_px(_ICON)
+        self._px = _Measures(icon, self._theme.icon_px(_BUTTON), _EDGE + icon + 1)
 
     def _font(self, size: str, weight: str) -> tuple[QFont, QFontMetrics]:
         found = self._fonts.get((size, weight))

@@ -119,6 +119,17 @@ def outline(rows: Sequence[AgentRow]) -> Outline:
     return Outline(active, tokens, is_turning, newest)
 
 
+def same_states(before: Sequence[AgentInfo], after: Sequence[AgentInfo]) -> bool:
+    """Tell whether two snapshots hold the same agents, each in the same state: the usual case."""
+    return len(before) == len(after) and all(map(_is_in_same_state, before, after))
+
+
+def _is_in_same_state(before: AgentInfo, after: AgentInfo) -> bool:
+    return before is after or (
+        before.id == after.id and before.status == after.status and before.pace == after.pace
+    )
+
+
 def _is_placed_as(before: AgentInfo, after: AgentInfo) -> bool:
     return before is after or (
         before.id == after.id

@@ -49,8 +49,8 @@ class AgentRow:
     """One line of the tree. `children` counts the live ones directly below.
 
     `seconds` is how long it has worked, `silence` for how long it gave no sign of life, or 0 as
-    long as that is no news. The words are made when they are first asked for: most rows are
-    never in sight.
+    long as that is no news. The words are made when they are asked for: most rows are never in
+    sight.
     """
 
     info: AgentInfo
@@ -85,40 +85,40 @@ class AgentRow:
         """Whether anything limits what it may use up."""
         return self.info.budget != _NO_LIMIT
 
-    @cached_property
+    @property
     def name(self) -> str:
         """Its name, on one line."""
         return plain(self.info.name)
 
-    @cached_property
+    @property
     def chip(self) -> str:
         """The words at the far end; empty while it just works."""
         pace = self._pace
         return pace[:1].upper() + pace[1:] if pace else self.words.chips.get(self.state, "")
 
-    @cached_property
+    @property
     def elapsed(self) -> str:
         """How long it has worked."""
         return duration(self.seconds, self.words)
 
-    @cached_property
+    @property
     def tokens(self) -> str:
         """What it used."""
         return self.words.tokens.format(count=short_count(tokens_of(self.info)))
 
-    @cached_property
+    @property
     def doing(self) -> str:
         """What it does, or that it is silent; once it has ended, what came of it."""
         return self._silent or self._activity
 
-    @cached_property
+    @property
     def spoken(self) -> str:
         """What a screen reader says of the row."""
         said = [self.name, self.words.states[self.state], self._pace]
         said += [self._activity] if not self.info.is_ended else []
         return ", ".join(part for part in (*said, self.tokens, self._silent, self._percent) if part)
 
-    @cached_property
+    @property
     def tip(self) -> str:
         """All that is known of it, a line each."""
         cost = self.info.usage.cost

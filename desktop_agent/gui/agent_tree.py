@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.ids import AgentId
-from desktop_agent.gui.agent_row_maker import AgentRowMaker, Outline, outline
+from desktop_agent.gui.agent_row_maker import AgentRowMaker, Outline, outline, same_states
 from desktop_agent.gui.agent_rows import AgentRow, matching, short_count
 from desktop_agent.gui.agent_view import AgentTreeView, changed_roles
 from desktop_agent.gui.agent_words import agent_words
@@ -52,7 +52,7 @@ class AgentTree(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._agents: Sequence[AgentInfo] = ()
-        self._held: Collection[AgentId] = ()
+        self._held: frozenset[AgentId] = frozenset()
         self._rows: tuple[AgentRow, ...] = ()
         self._is_filled = False
         self._is_reshaped = True
@@ -73,17 +73,24 @@ class AgentTree(QWidget):
         self._reveal.setSingleShot(True)
         self._reveal.timeout.connect(self._show_newest_now)
         self._is_stale = False
+        self._turns = False
         self._clock = QTimer(self)
         self._clock.setInterval(_SECOND_MS)
         self._clock.timeout.connect(self.flush)
-        theme.pulse.ticked.connect(self.view.turn_spinners)
+        theme.pulse.ticked.connect(self._on_pulse)
         theme.changed.connect(self._fit)
+        theme.changed.connect(self._on_soon)
 
     def set_agents(self, agents: Sequence[AgentInfo], held: Collection[AgentId]) -> None:
-        """Show these agents; many calls in a row are shown ten times a second."""
-        self._agents, self._held = agents, frozenset(held)
-        if self._soon.isActive():
-            self._is_stale = True
+        """Show these agents; many calls in a row are shown ten times a second.
+
+        While spinners turn, words that change come with their next turn: both are one paint.
+        """
+        kept = frozenset(held)
+        is_news = kept != self._held or not same_states(self._agents, agents)
+        self._agents, self._held = agents, kept
+        self._is_stale = True
+        if self._soon.isActive() or (self._is_turning and not is_news):
             return
         self._soon.start()
         self.flush()
@@ -137,7 +144,8 @@ class AgentTree(QWidget):
         self._keep_marked()
         self._is_showing = False
         self._none.setVisible(bool(text) and not shown)
-        self._none.setText(self.tr("No subagent matches “{text}”").format(text=text))
+        if text:
+            self._none.setText(self.tr("No subagent matches “{text}”").format(text=text))
         self.view.actions_of_row.set_row(self.current)
         if self._is_reshaped:
             self._fit()
@@ -160,7 +168,7 @@ class AgentTree(QWidget):
         index = self.model.index_of(self._marked)
         if index != self.view.currentIndex():
             self.view.setCurrentIndex(index)
-        if not index.isValid():
+        if not index.isValid() and self.view.selectionModel().hasSelection():
             self.view.clearSelection()
 
     def _show_filter(self) -> None:
@@ -170,6 +178,16 @@ class AgentTree(QWidget):
         words = self.tr("{active} active · {tokens} tokens")
         tokens = short_count(whole.tokens)
         self.summary.set_text(words.format(active=whole.active, tokens=tokens))
+
+    @property
+    def _is_turning(self) -> bool:
+        pulse = self._theme.pulse
+        return self._turns and pulse.is_running and not pulse.is_still
+
+    def _on_pulse(self) -> None:
+        if self._is_stale and self._turns:
+            self.flush()
+        self.view.turn_spinners()
 
     def _on_soon(self) -> None:
         if self._is_stale:
@@ -223,17 +241,16 @@ class AgentTree(QWidget):
             self,
             changed_roles,
         )
-        # Whatever changes how many rows there are changes the room they want.
-        self.model.rowsInserted.connect(self._fit)
-        self.model.rowsRemoved.connect(self._fit)
-        self.model.rowsMoved.connect(self._fit)
         self.view = AgentTreeView(theme, self.model, self)
         self.view.opened.connect(self.opened)
         self.view.actions_of_row.wished.connect(self.wished)
         self.view.actions_of_row.quick_chosen.connect(self.quick_chosen)
         self.view.selectionModel().currentChanged.connect(self._on_current)
-        self.view.expanded.connect(self._fit)
-        self.view.collapsed.connect(self._fit)
+        model, view = self.model, self.view
+        for signal in (model.rowsInserted, model.rowsRemoved, model.rowsMoved):
+            signal.connect(self._fit)
+        for signal in (view.expanded, view.collapsed):
+            signal.connect(self._fit)
         self.filter.textChanged.connect(self.flush)
         self.filter.left.connect(self.view.setFocus)
         self._lay_out(title)
@@ -261,8 +278,9 @@ class AgentTree(QWidget):
                 self._clock.start()
         else:
             self._clock.stop()
+        self._turns = whole.is_turning and is_seen
         pulse = self._theme.pulse
-        (pulse.hold if whole.is_turning and is_seen else pulse.release)(self)
+        (pulse.hold if self._turns else pulse.release)(self)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Go on."""
@@ -273,4 +291,5 @@ class AgentTree(QWidget):
         """Rest while hidden."""
         super().hideEvent(event)
         self._clock.stop()
+        self._turns = False
         self._theme.pulse.release(self)

@@ -101,12 +101,11 @@ class AgentTreeView(QTreeView):
         viewport = self.viewport()
         index = self.indexAt(QPoint(viewport.width() // 2, 0))
         whole = self._across(self.visualRect(index))
-        icons = QRegion()
-        while index.isValid() and whole.top() < viewport.height():
-            row = self.row_at(index)
+        bottom, icons = viewport.height(), QRegion()
+        while index.isValid() and whole.top() < bottom:
+            row = self._tree.row_of(index)
             if row is not None and row.state == "running":
-                place = self._place(whole, self._tree.level_of(index))
-                icons += self.rows.icon_box(place, self.layoutDirection())
+                icons += self.rows.icon_box(self._plain_look(row, whole, index))
             index = self.indexBelow(index)
             whole.translate(0, whole.height())
         if not icons.isEmpty():
@@ -123,18 +122,25 @@ class AgentTreeView(QTreeView):
             return
         is_whole = not roles or _NAME in roles or _STATE in roles
         parent = topLeft.parent()
-        news = QRegion()
+        news, whole = QRegion(), QRect()
         for place in range(first, last + 1):
             index = self._tree.index(place, 0, parent)
-            rect = self.visualRect(index)
-            look = self._look(index, rect)
-            if look is not None and rect.isValid():
-                news += self._across(rect) if is_whole else self.rows.detail_box(look)
+            if whole.isEmpty():
+                whole = self._across(self.visualRect(index))
+            if whole.isEmpty():  # below one that is closed
+                continue
+            row = None if is_whole else self._tree.row_of(index)
+            look = None if row is None else self._plain_look(row, whole, index)
+            news += whole if look is None else self.rows.detail_box(look)
+            # The next one stands right below, unless others stand below this one.
+            has_more = self._tree.hasChildren(index)
+            whole = QRect() if has_more else whole.translated(0, whole.height())
         self.viewport().update(news)
 
     def wish_box(self, index: QModelIndex, wish: str) -> QRect:
         """Return where a row's button is, for pointing at it."""
-        return self.rows.button_box(self.visualRect(index), wish, self.layoutDirection())
+        look = self._look(index, self._across(self.visualRect(index)))
+        return QRect() if look is None else self.rows.button_box(look, wish)
 
     def sizeHint(self) -> QSize:
         """Ask for the room of the rows that are open, up to a limit."""
@@ -151,7 +157,7 @@ class AgentTreeView(QTreeView):
     def drawRow(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         """Draw the ground over the whole width, the chevron, then what is dirty of the row."""
         whole: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
-        look = self._look(index, self._place(whole, self._tree.level_of(index)))
+        look = self._look(index, whole)
         if look is None:
             return
         if look.is_selected or look.is_hovered:
@@ -165,30 +171,28 @@ class AgentTreeView(QTreeView):
             self._paint_chevron(painter, look, index)
         self.rows.draw(painter, look, self._dirty)
 
-    def _look(self, index: _Index, rect: QRect) -> RowLook | None:
-        """Return how a row stands there now, or None when it is gone."""
+    def _plain_look(self, row: AgentRow, whole: QRect, index: _Index) -> RowLook:
+        """Return a row as far in as it stands in the width of the view."""
+        inset = (self._tree.level_of(index) + 1) * self.indentation()
+        is_mirrored = self.isRightToLeft()
+        left, right = (0, -inset) if is_mirrored else (inset, 0)
+        return RowLook(row, whole.adjusted(left, 0, right, 0), is_mirrored)
+
+    def _look(self, index: _Index, whole: QRect) -> RowLook | None:
+        """Return a row as it is to be drawn now, or None when it is gone."""
         row = self._tree.row_of(index)
         if row is None:
             return None
+        look = self._plain_look(row, whole, index)
         selection = self.selectionModel()
-        return RowLook(
-            row,
-            rect,
-            self.layoutDirection(),
-            is_selected=selection.hasSelection() and selection.isSelected(index),
-            is_hovered=self._pointer is not None and self._across(rect).contains(self._pointer),
-            is_focused=self.hasFocus() and self.currentIndex() == index,
-        )
+        look.is_selected = selection.hasSelection() and selection.isSelected(index)
+        look.is_hovered = self._pointer is not None and whole.contains(self._pointer)
+        look.is_focused = self.hasFocus() and self.currentIndex() == index
+        return look
 
     def _across(self, rect: QRect) -> QRect:
         """Return the whole width of a row."""
         return QRect(0, rect.top(), self.viewport().width(), rect.height())
-
-    def _place(self, whole: QRect, level: int) -> QRect:
-        """Return the part of a row's width that is its own, as far in as it stands."""
-        inset = (level + 1) * self.indentation()
-        is_mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
-        return whole.adjusted(0, 0, -inset, 0) if is_mirrored else whole.adjusted(inset, 0, 0, 0)
 
     def _paint_chevron(self, painter: QPainter, look: RowLook, index: _Index) -> None:
         icon = "chevron-left" if look.is_mirrored else "chevron-right"
@@ -196,7 +200,7 @@ class AgentTreeView(QTreeView):
             icon = "chevron-down"
         size = self._theme.icon_px(14)
         left = look.rect.right() + 3 if look.is_mirrored else look.rect.left() - size
-        y = self.rows.icon_box(look.rect, look.direction).center().y() - size // 2 + 1
+        y = self.rows.icon_box(look).center().y() - size // 2 + 1
         ratio = painter.device().devicePixelRatioF()
         painter.drawPixmap(left, y, self._theme.pixmap(icon, "muted", size, ratio))
 
@@ -292,10 +296,10 @@ class AgentTreeView(QTreeView):
             self.viewport().update()
 
     def _wish_at(self, index: QModelIndex, where: QPoint) -> str:
-        row = self.row_at(index)
-        if row is None or row.info.is_ended:  # which shows how it ended in their place
+        look = self._look(index, self._across(self.visualRect(index)))
+        if look is None or look.row.info.is_ended:  # which shows how it ended in their place
             return ""
-        return self.rows.wish_at(self.visualRect(index), where, self.layoutDirection())
+        return self.rows.wish_at(look, where)
 
     def _open_new(self, parent: QModelIndex, first: int, last: int) -> None:
         """Show the first subagents below a row; what the person has closed stays closed."""

@@ -114,7 +114,14 @@ def _took(act: Callable[[], object]) -> float:
 # -- the tree ------------------------------------------------------------------------------
 
 
-def _info(number: int, *, parent: AgentId = _MAIN, is_live: bool = False, step: int = 0):
+def _info(
+    number: int,
+    *,
+    parent: AgentId = _MAIN,
+    is_live: bool = False,
+    step: int = 0,
+    started_at: float = 0.0,
+) -> AgentInfo:
     now = time.time()
     return AgentInfo(
         AgentId(f"sa_{number:08x}"),
@@ -125,7 +132,7 @@ def _info(number: int, *, parent: AgentId = _MAIN, is_live: bool = False, step: 
         doing=f"reading file_{step}.py" if is_live else "",
         step=step,
         usage=Usage(1_000 + step, 400),
-        started_at=now - 90,
+        started_at=started_at or now - 90,
         active_at=now,
         role="explore",
         model="m",
@@ -209,12 +216,14 @@ async def _measure_updates(stage: Stage) -> None:
     ended = [_info(n) for n in range(100, 192)]
     panel.apply(_changed(ended))
     await pause(1)
+    begun = time.time()
     shares: list[float] = []
     for is_updated in (False, True):
         start, cpu = time.perf_counter(), time.thread_time()
         for step in range(_UPDATES_S * 10):
             if is_updated:
-                live = [_info(n, is_live=True, step=step * 8 + n) for n in range(_LIVE)]
+                steps = [(n, step * _LIVE + n) for n in range(_LIVE)]
+                live = [_info(n, is_live=True, step=at, started_at=begun) for n, at in steps]
                 panel.apply(_changed((*ended, *live)))
             await pause(0.1)
         shares.append((time.thread_time() - cpu) / (time.perf_counter() - start) * 100)

@@ -123,14 +123,15 @@ class SnapshotTreeModel(QAbstractItemModel, Generic[Row]):
 
     def row_of(self, index: _Index) -> Row | None:
         """Return the row of an index, at less cost than by its role."""
-        return self._node(index).row if index.isValid() else None
+        node = self._nodes.get(index.internalId())
+        return None if node is None else node.row
 
     def level_of(self, index: _Index) -> int:
         """Return how many rows stand above an index, up to the top."""
-        level, node = 0, self._node(index).parent
+        level, node = -1, self._nodes.get(index.internalId())
         while node is not None and node.parent is not None:
             level, node = level + 1, node.parent
-        return level
+        return max(0, level)
 
     def count_open(self, is_open: Callable[[QModelIndex], bool], limit: int) -> int:
         """Return how many rows can be seen, or be scrolled to, when these are open."""
@@ -160,9 +161,8 @@ class SnapshotTreeModel(QAbstractItemModel, Generic[Row]):
     # -- inside ----------------------------------------------------------------------------
 
     def _node(self, index: _Index) -> _Node:
-        # An index of a row that is gone counts as one without anything below it.
-        if not index.isValid():
-            return self._root
+        # The number of an invalid index is the root's. One of a row that is gone counts as one
+        # without anything below it.
         return self._nodes.get(index.internalId()) or _Node(-1, None, None, None)
 
     def _index(self, node: _Node) -> QModelIndex:
