@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from time import perf_counter
 
-from PySide6.QtCore import QObject, QRect, Qt, Signal
+from PySide6.QtCore import QObject, QRect, Qt, QTimer, Signal
 from PySide6.QtWidgets import QApplication, QWidget
 
 from desktop_agent.gui.transcript.approval_card import ApprovalCard
@@ -17,12 +18,19 @@ from desktop_agent.gui.transcript.rows import Row, is_text
 
 # More living cards than this, and the far ones go.
 _MOST_CARDS = 80
+# Those that come near are made between two paints, for so long at a time.
+_NEAR_S = 0.004
+_NEAR_MS = 10
 
 
 class CardLayer(QObject):
-    """Keeps the cards of the rows near the viewport. `resized` names a row by its key."""
+    """Keeps the cards of the rows near the viewport; those on screen are there at once.
+
+    `resized` names a row by its key. `made`: cards are there that are still to be placed.
+    """
 
     resized = Signal(str)
+    made = Signal()
 
     def __init__(
         self, browser: TranscriptBrowser, factory: CardFactory, column: Callable[[], QRect]
@@ -33,6 +41,11 @@ class CardLayer(QObject):
         self._column = column
         self._cards: dict[str, Card] = {}
         self._tab_order: list[str] = []
+        self._due: list[Row] = []
+        self._near = QTimer(self)
+        self._near.setSingleShot(True)
+        self._near.setInterval(_NEAR_MS)
+        self._near.timeout.connect(self._make_near)
 
     @property
     def cards(self) -> dict[str, Card]:
@@ -45,6 +58,7 @@ class CardLayer(QObject):
 
     def clear(self) -> None:
         """Drop every card."""
+        self._due = []
         for key in list(self._cards):
             self.drop(key)
 
@@ -79,22 +93,35 @@ class CardLayer(QObject):
         column = self._column()
         wrong: list[ShownRow] = []
         near: list[str] = []
-        for shown in _rows_between(page, top - height, top + 2 * height):
-            if is_text(shown.row):
+        self._due = []
+        for shown, y in _cards_between(page, top - height, top + 2 * height):
+            card = self._cards.get(shown.row.key)
+            if card is None and not top - shown.height < y < top + height:
+                self._due.append(shown.row)
                 continue
             near.append(shown.row.key)
-            card = self._cards.get(shown.row.key) or self._make(shown.row)
+            card = card or self._make(shown.row)
             if card.height_for(column.width()) != shown.height:
                 wrong.append(shown)
-            y = round(page.rect(shown).top()) - top
-            card.setGeometry(column.left(), y, column.width(), shown.height)
+            card.setGeometry(column.left(), y - top, column.width(), shown.height)
             if not card.isVisible():
                 card.show()
         self._order_tabs(near)
         self._put_away(set(near))
+        if self._due and not self._near.isActive():
+            self._near.start()
         return wrong
 
     # -- inside --------------------------------------------------------------------------
+
+    def _make_near(self) -> None:
+        """Make some of the cards that may soon be seen."""
+        until = perf_counter() + _NEAR_S
+        while self._due and perf_counter() < until:
+            row = self._due.pop(0)
+            if row.key not in self._cards:
+                self._make(row)
+        self.made.emit()
 
     def _make(self, row: Row) -> Card:
         card = self._factory.make(row, self._browser.viewport())
@@ -133,9 +160,12 @@ def _is_in_use(card: Card) -> bool:
     return isinstance(card, ApprovalCard | QuestionCard) and card.has_draft
 
 
-def _rows_between(page: Page, top: float, bottom: float) -> Iterator[ShownRow]:
+def _cards_between(page: Page, top: float, bottom: float) -> Iterator[tuple[ShownRow, int]]:
+    """Yield the rows that have a card, and where they begin."""
     for index in range(page.first_below(top), len(page.rows)):
         shown = page.rows[index]
-        if page.rect(shown).top() > bottom:
+        y = page.rect(shown).top()
+        if y > bottom:
             return
-        yield shown
+        if not is_text(shown.row):
+            yield shown, round(y)

@@ -157,6 +157,11 @@ class Scrolling(QObject):
         self.moved.emit()
 
     @property
+    def room(self) -> tuple[int, int]:
+        """How wide and how high the view is."""
+        return self._browser.viewport().width(), self._browser.viewport().height()
+
+    @property
     def is_ours(self) -> bool:
         """Whether a change of the document moves what is seen, and not the person."""
         return self._is_ours > 0

@@ -211,6 +211,7 @@ class TranscriptView(QWidget):
         factory.earlier_requested.connect(self._on_earlier_requested)
         factory.text_requested.connect(lambda *what: show_text(self._theme, what[0], what[1], self))
         self.cards.resized.connect(self._on_card_resized)
+        self.cards.made.connect(self._place)
         self.browser.resized.connect(self._on_browser_resized)
         self.browser.anchorClicked.connect(self._on_link)
         self.browser.menu_requested.connect(self._menu.open_at)

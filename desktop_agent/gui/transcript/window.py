@@ -6,9 +6,10 @@ from time import perf_counter
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from desktop_agent.gui.transcript.answer_text import STEP
 from desktop_agent.gui.transcript.card_layer import CardLayer
 from desktop_agent.gui.transcript.coloring import Coloring
-from desktop_agent.gui.transcript.items import AnswerItem
+from desktop_agent.gui.transcript.items import AnswerItem, UserItem
 from desktop_agent.gui.transcript.page import Page
 from desktop_agent.gui.transcript.rows import (
     EarlierRow,
@@ -21,7 +22,11 @@ from desktop_agent.gui.transcript.rows import (
 from desktop_agent.gui.transcript.scrolling import Scrolling
 from desktop_agent.gui.transcript.transcript import Transcript
 
+# No more of the newest rows are written before the first paint, and no more than are seen.
 FIRST_ROWS = 16
+_FIRST_SCREENS = 1.5
+# About so high is a card, a line of text, and the room around a text; so wide a letter.
+_CARD, _LINE, _AROUND, _LETTER = 36, 22, 26, 7
 WANTED_ROWS = 400
 MORE_ROWS = 200
 MOST_ROWS = 800
@@ -75,7 +80,7 @@ class RowWindow(QObject):
         """Empty the document, to have the same rows written again in another look."""
         self._coloring.clear()
         self._page.clear()
-        self._first = max(0, len(self._rows) - FIRST_ROWS)
+        self._first = self._first_seen(self._rows)
 
     def add_earlier(self, *, has_earlier: bool) -> None:
         """Older rows will be there at the next `sync`."""
@@ -167,7 +172,7 @@ class RowWindow(QObject):
     def _first_of(self, old: list[Row], rows: list[Row]) -> int:
         """Return which of the new rows is the first that is shown."""
         if not old:
-            return max(0, len(rows) - FIRST_ROWS)
+            return self._first_seen(rows)
         if self._first == 0 and not self._is_prepended:
             return 0
         self._is_prepended = False
@@ -177,6 +182,16 @@ class RowWindow(QObject):
                 return index
         shown = len(old) - self._first
         return max(0, len(rows) - max(shown, FIRST_ROWS))
+
+    def _first_seen(self, rows: list[Row]) -> int:
+        """Return which row is the first that can be seen from the end, and a little before it."""
+        width, height = self._scrolling.room
+        left = height * _FIRST_SCREENS
+        first = len(rows)
+        while first > max(0, len(rows) - FIRST_ROWS) and left > 0:
+            first -= 1
+            left -= _likely_height(rows[first], width)
+        return first
 
     def _desired(self) -> list[Row]:
         rows = self._rows[self._first :]
@@ -242,3 +257,11 @@ def _shape(row: Row) -> str:
 def _differs(old: Row, new: Row) -> bool:
     """Whether the row has to be shown anew; the time of the working row is not part of it."""
     return old is not new and (old != new or isinstance(new, WorkingRow))
+
+
+def _likely_height(row: Row, width: int) -> float:
+    if not isinstance(row, AnswerItem | UserItem):
+        return _CARD
+    letters = max(1, width // _LETTER)
+    lines = sum(1 + len(line) // letters for line in row.text[:STEP].split("\n"))
+    return _AROUND + _LINE * lines

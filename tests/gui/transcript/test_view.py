@@ -458,3 +458,31 @@ def test_an_unseen_answer_never_falls_far_behind(view, qtbot):
     view.apply([says(50, "a word " * 1_000 + "the end")])
     settle(qtbot, view)
     assert view.browser.toPlainText().strip().endswith("the end")
+
+
+def test_cards_on_screen_are_there_at_once_and_those_near_by_a_moment_later(view, qtbot):
+    events = [event for number in range(40) for event in edits(number, f"file{number}.py")]
+    view.open(opened(begins(), *events, ends()))
+    settle(qtbot, view)
+
+    def missing(top, bottom):
+        at = bar(view).value()
+        spread = [(shown, view.page.rect(shown).top() - at) for shown in view.page.rows]
+        keys = [shown.row.key for shown, y in spread if top <= y <= bottom]
+        return [key for key in keys if key not in view.cards.cards]
+
+    high = view.browser.viewport().height()
+    for place in (bar(view).maximum() // 2, bar(view).maximum() // 4, 0):
+        bar(view).setValue(place)
+        assert not missing(0, high)
+        qtbot.waitUntil(lambda: not missing(-high, 2 * high))
+
+
+def test_a_session_opens_with_no_more_rows_than_are_seen_and_without_a_gap(view, qtbot):
+    view.open(opened(*long_session(40), says(99, "a long answer " * 400)))
+    assert len(view.page.rows) < 6
+    assert bar(view).maximum() > 0, "the screen is full"
+    settle(qtbot, view)
+    assert len(view.page.rows) > 80
+    view.open(opened(*long_session(40)))
+    assert bar(view).maximum() > 0, "the screen is full"
