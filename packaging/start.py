@@ -8,18 +8,25 @@ import sys
 gc.disable()
 
 
-def _give_back_the_library_path() -> None:
-    """Undo what the loader did to find our libraries: programs that we start have their own."""
+# Said to us by an AppImage; a shell that we start would take `ARGV0` for its own.
+_OF_AN_APPIMAGE = ("APPDIR", "APPIMAGE", "ARGV0", "OWD")
+
+
+def _give_back_the_environment() -> None:
+    """Undo what was set for us alone: programs that we start have their own libraries."""
     if sys.platform == "linux":
         before = os.environ.pop("LD_LIBRARY_PATH_ORIG", None)
         if before is None:
             os.environ.pop("LD_LIBRARY_PATH", None)
         else:
             os.environ["LD_LIBRARY_PATH"] = before
+        if sys.executable.startswith(os.environ.get("APPDIR", "none") + os.sep):
+            for name in _OF_AN_APPIMAGE:
+                os.environ.pop(name, None)
 
 
 if __name__ == "__main__":
-    _give_back_the_library_path()
+    _give_back_the_environment()
     from desktop_agent.app import main
 
     raise SystemExit(main())
