@@ -13,7 +13,9 @@ from PySide6.QtCore import QObject, Qt, QTimer
 _REST_MS = 5_000
 # To look through all that lives takes longer than a frame. While events come, that is put off
 # until it is overdue this many times.
-_OVERDUE = 30
+_OVERDUE = 100
+# What a burst leaves is looked at soon: piled up with others it would take longer than a frame.
+_BURSTS = 3
 
 
 class GarbageClock(QObject):
@@ -42,7 +44,8 @@ class GarbageClock(QObject):
 
     def _collect(self, patience: int) -> None:
         counts = gc.get_count()
-        for generation, times in ((2, patience), (1, 1), (0, 1)):
-            if counts[generation] > self._thresholds[generation] * times:
+        young, _, old = self._thresholds
+        for generation, most in ((2, old * patience), (1, _BURSTS), (0, young)):
+            if counts[generation] > most:
                 gc.collect(generation)
                 return
