@@ -27,7 +27,7 @@ from desktop_agent.gui.steer_input import SteerInput
 from desktop_agent.paths import resource
 from tests.bench.stage import Stage, pause, run
 
-_WIDTH, _HEIGHT = 1280, 832
+_WIDTH, _HEIGHT = 1280, 848
 _FOLDER = "garden"
 _SETTLE_S = 0.4
 _GLANCE_S = 0.15

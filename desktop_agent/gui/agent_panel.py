@@ -164,7 +164,9 @@ class AgentPanel(QWidget):
     def least_height(self) -> int:
         """Return the height in which the card is whole, though the rest is scrolled."""
         high = self._content.heightForWidth(self._area.viewport().width())
-        return round(high / (1 - _ASKS_SHARE)) if self.asks.count else high
+        if not self.asks.count:
+            return high
+        return min(high + self.asks.sizeHint().height(), round(high / (1 - _ASKS_SHARE)))
 
     @property
     def held(self) -> str:
@@ -390,6 +392,7 @@ class AgentPanel(QWidget):
         content.setAutoFillBackground(False)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
+        outer.setSpacing(0)
         outer.addWidget(self._area, 1)
         # Below all: what comes and goes by itself pushes nothing from under the mouse.
         outer.addWidget(self.asks)

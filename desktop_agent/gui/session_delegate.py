@@ -94,9 +94,10 @@ class SessionDelegate(RenamingDelegate):
             colors = theme.color("accent"), theme.color("line2")
             paint_spinner(pen.painter, ring, theme.pulse, *colors)
         elif row.state == "unread":
+            radius = theme.icon_px(7) / 2
             pen.painter.setPen(Qt.PenStyle.NoPen)
             pen.painter.setBrush(theme.color("accent"))
-            pen.painter.drawEllipse(box.center(), 3.5, 3.5)
+            pen.painter.drawEllipse(box.center(), radius, radius)
         else:
             pen.icon(icon, *_ICONS[row.state])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import (
+    QCoreApplication,
     QModelIndex,
     QPersistentModelIndex,
     QRect,
@@ -36,6 +37,11 @@ STATE_ICONS = {
     "pending": ("circle", "muted"),
 }
 _DETAIL_TOKENS = {"running": "accent", "stalled": "warn"}
+
+
+def owner_name(owner: str) -> str:
+    """Return what whoever works on a task is called everywhere else in the window."""
+    return QCoreApplication.translate("Tasks", "Main") if owner == "main" else owner
 
 
 class TaskDelegate(RenamingDelegate):
@@ -73,7 +79,7 @@ class TaskDelegate(RenamingDelegate):
             if row.task is None:
                 self._paint_fold(pen, row)
             else:
-                self._paint_task(pen, row, row.task.subject, row.task.owner)
+                self._paint_task(pen, row, row.task.subject, owner_name(row.task.owner))
 
     def _paint_fold(self, pen: RowPen, row: TaskRow) -> None:
         icon = "chevron-down" if row.is_open else "chevron-right"

@@ -10,6 +10,7 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QResizeEvent, QWheel
 from PySide6.QtWidgets import QApplication, QGraphicsScene, QGraphicsView, QMenu, QWidget
 
 from desktop_agent.core.tasks import Task
+from desktop_agent.gui.task_delegate import owner_name
 from desktop_agent.gui.task_layout import Edge, Layout, lay_out
 from desktop_agent.gui.task_menu import fill_task_menu
 from desktop_agent.gui.task_nodes import ArrowItem, NodeItem, node_size
@@ -255,7 +256,7 @@ class TaskGraph(QGraphicsView):
         owner = node.task.owner
         if owner:
             menu.addSeparator()
-            shown = self.tr("Show {name}").format(name=owner)
+            shown = self.tr("Show {name}").format(name=owner_name(owner))
             menu.addAction(self._theme.icon("bot"), shown, lambda: self.owner_chosen.emit(owner))
         menu.popup(self.viewport().mapToGlobal(where))
 

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 from desktop_agent.core.tasks import Task
 from desktop_agent.gui.plain_tips import plain_tip
 from desktop_agent.gui.pulse import paint_spinner
-from desktop_agent.gui.task_delegate import STATE_ICONS
+from desktop_agent.gui.task_delegate import STATE_ICONS, owner_name
 from desktop_agent.gui.task_rows import RowState
 from desktop_agent.gui.theme import Theme
 
@@ -61,7 +61,7 @@ class NodeItem(QGraphicsRectItem):
     @property
     def _owner(self) -> str:
         is_worked_on = self.task is not None and self.state in {"running", "stalled"}
-        return self.task.owner if is_worked_on and self.task is not None else ""
+        return owner_name(self.task.owner) if is_worked_on and self.task is not None else ""
 
     def _words(self) -> QRect:
         left = 2 * _EDGE + self._theme.icon_px(_ICON) - 2

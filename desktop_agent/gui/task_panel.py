@@ -15,7 +15,7 @@ from desktop_agent.core.tasks import Task, TaskEdit
 from desktop_agent.gui.edit_receipt import EditReceipt
 from desktop_agent.gui.models.snapshot_list import ROW_ROLE, SnapshotListModel
 from desktop_agent.gui.plain_tips import plain_tip
-from desktop_agent.gui.task_delegate import UNIFORM_ABOVE
+from desktop_agent.gui.task_delegate import UNIFORM_ABOVE, owner_name
 from desktop_agent.gui.task_list_view import TaskListView, row_flags
 from desktop_agent.gui.task_menu import fill_task_menu
 from desktop_agent.gui.task_rows import RowMaker, RowWords, TaskRow
@@ -357,7 +357,7 @@ class TaskPanel(QWidget):
         }
         parts = [one.task.subject, names[one.state]]
         if one.task.owner:
-            parts.append(self.tr("owner {name}").format(name=one.task.owner))
+            parts.append(self.tr("owner {name}").format(name=owner_name(one.task.owner)))
         if one.task.open_blockers:
             blockers = map(self._maker.task, one.task.open_blockers)
             names = ", ".join(task.subject for task in blockers if task is not None)

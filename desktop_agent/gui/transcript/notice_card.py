@@ -15,6 +15,8 @@ from desktop_agent.gui.transcript.decision_words import clock_text
 from desktop_agent.gui.transcript.items import FailureItem, TurnItem
 from desktop_agent.gui.widgets import GhostButton, IconLabel, TextButton, TextLabel, row
 
+_ICON, _GAP = 18, 8
+
 
 class NoticeCard(Card):
     """A sentence, lines of detail, and buttons.
@@ -30,8 +32,13 @@ class NoticeCard(Card):
         super().__init__(theme, parent)
         self.body.setContentsMargins(16, 12, 16, 12)
         self.body.setSpacing(theme.space("s"))
-        self._icon = IconLabel(theme, icon, token, 18)
+        self._icon = IconLabel(theme, icon, token, _ICON)
         self.setObjectName("noticeCard")
+
+    @property
+    def _indent(self) -> int:
+        """Where the sentence begins, beside the icon."""
+        return self._theme.icon_px(_ICON) + _GAP
 
     def say(self, sentence: str, details: list[str]) -> None:
         """Put the words in."""
@@ -39,13 +46,13 @@ class NoticeCard(Card):
         title.setWordWrap(True)
         title.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         title.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        top = row(self._icon, title)
+        top = row(self._icon, title, spacing=_GAP)
         top.setAlignment(self._icon, Qt.AlignmentFlag.AlignTop)
         self.body.addLayout(top)
         for line in details:
             label = TextLabel(line, "muted")
             label.setWordWrap(True)
-            label.setContentsMargins(26, 0, 0, 0)
+            label.setContentsMargins(self._indent, 0, 0, 0)
             self.body.addWidget(label)
         self.setAccessibleName(sentence)
         self.setAccessibleDescription(" ".join(details))
@@ -53,7 +60,7 @@ class NoticeCard(Card):
     def offer(self, *buttons: QWidget) -> None:
         """Put the buttons in."""
         # A button without an edge has its padding to the left of the words.
-        indent = 17 if isinstance(buttons[0], GhostButton) else 26
+        indent = self._indent - (9 if isinstance(buttons[0], GhostButton) else 0)
         line = row(indent, *buttons, None, spacing=8)
         self.body.addLayout(line)
 
