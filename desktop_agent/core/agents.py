@@ -97,7 +97,8 @@ class AgentInfo(Value, frozen=True):
     `active_at` is its last sign of life. `used` is the share of its budget. `result` is the
     text it ended with, shortened; `question` is what it asks. `pace` tells what the person asked
     of it that its next step will show. `paused_at` is since when it is paused, `paused` how many
-    seconds it was before.
+    seconds it was before. `stopped_by` is who stopped it: `user`, `app`, the id of an agent, or
+    `ended` when the agent above it ended.
     """
 
     id: AgentId
@@ -123,6 +124,7 @@ class AgentInfo(Value, frozen=True):
     pace: Literal["", "pausing", "finishing"] = ""
     paused_at: float = 0.0
     paused: float = 0.0
+    stopped_by: str = ""
 
     @property
     def is_ended(self) -> bool:

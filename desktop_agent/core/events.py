@@ -33,13 +33,18 @@ class TurnStarted(Value, frozen=True):
 
 
 class StopReport(Value, frozen=True):
-    """What a stop cancelled, killed, kept and left undone; `alive` are pids that refused."""
+    """What a stop cancelled, killed, kept and left undone; `alive` are pids that refused.
+
+    `by` is who stopped: `user`, `app` as it was closed, the id of an agent, or `ended` when the
+    agent above ended; empty where nobody knows, as in old records.
+    """
 
     cancelled: tuple[str, ...] = ()
     killed: tuple[str, ...] = ()
     not_executed: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     alive: tuple[int, ...] = ()
+    by: str = ""
 
 
 class TurnEnded(Value, frozen=True):
@@ -188,11 +193,12 @@ class NoteDelivered(Value, frozen=True):
 
 
 class NoteReturned(Value, frozen=True):
-    """The note left the inbox unread; its text is kept."""
+    """The note left the inbox unread; its text is kept. `by` is as in a StopReport."""
 
     agent_id: AgentId
     note_id: NoteId
     why: ReturnReason
+    by: str = ""
 
 
 class AgentSpawned(Value, frozen=True):
@@ -203,7 +209,10 @@ class AgentSpawned(Value, frozen=True):
 
 
 class AgentEnded(Value, frozen=True):
-    """A subagent will do nothing more; `text` is its result, or why there is none."""
+    """A subagent will do nothing more; `text` is its result, or why there is none.
+
+    `by` is who stopped it, as in a StopReport; empty when nobody did.
+    """
 
     agent_id: AgentId
     status: EndStatus
@@ -212,6 +221,7 @@ class AgentEnded(Value, frozen=True):
     usage: Usage = Usage()
     tools_run: int = 0
     steps: int = 0
+    by: str = ""
 
 
 class BudgetReached(Value, frozen=True):

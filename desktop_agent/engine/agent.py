@@ -85,8 +85,8 @@ class Agent:
         self.meter = Meter(record)
         self.end: AgentEnded | None = record.end
         self.over = asyncio.Event()
-        # Stopped by the person: reports wait for the next message, they don't wake it.
-        self.is_hushed = False
+        # Stopped, and by whom: reports wait for the next message, they don't wake it.
+        self.is_hushed, self.stopped_by = False, ""
         self._history = list(record.history) if record.end is None else []
         self._step = record.step
         self._setup = setup
@@ -197,7 +197,7 @@ class Agent:
         if self.is_running:
             self._starts_again = self._is_stopping
             return
-        self._starts_again = self.is_hushed = False
+        self._starts_again, self.is_hushed, self.stopped_by = False, False, ""
         # On disk before the turn is: whatever is killed from here on is found at the next start.
         self.session.update(status="running")
         self._job = asyncio.get_running_loop().create_task(self._run_turn(), name=f"turn {self.id}")
@@ -213,17 +213,17 @@ class Agent:
             self.inbox.put(Note(new_note_id(), CONTINUE, created_at=time.time()))
         self.wake()
 
-    def stop(self) -> None:
+    def stop(self, by: str = "user") -> None:
         """Cancel the turn; it ends with a report. Does nothing when none runs."""
         if self.is_running and not self._is_stopping and self._job is not None:
-            self._is_stopping = True
-            self._report = stop_report(self.batch)
+            self._is_stopping, self.stopped_by = True, self.stopped_by or by
+            self._report = stop_report(self.batch, self.stopped_by)
             self._job.cancel()
             self._setup.changed(self)
 
-    def hush(self) -> None:
-        """Stopped by the person: reports no longer wake it."""
-        self.is_hushed, self._starts_again = True, False
+    def hush(self, by: str = "user") -> None:
+        """Stopped: reports no longer wake it. Who stopped it first has stopped it."""
+        self.is_hushed, self._starts_again, self.stopped_by = True, False, self.stopped_by or by
 
     def release(self) -> None:
         """Let go of what only a live agent needs; the store has its history."""

@@ -175,6 +175,7 @@ class Agents:
             paused_at=meter.paused_at,
             paused=meter.paused,
             pace="" if end is not None or status == "paused" else agent.pace.wish,
+            stopped_by=end.by if end is not None else agent.stopped_by,
         )
 
     # -- starting --------------------------------------------------------------------------
@@ -277,7 +278,7 @@ class Agents:
         """End a subagent, once all below it have, and its commands if it was stopped."""
         self._ending[agent.id] = (status, text)
         for child in self.live_children(agent):
-            self._stop_subtree(child)
+            self._stop_subtree(child, agent.stopped_by or "ended")
         if agent.end is not None:
             return  # with the last of them
         if self.live_children(agent) or (status == "stopped" and agent.commands.is_ending):
@@ -300,12 +301,12 @@ class Agents:
 
     def _close(self, agent: Agent, status: EndStatus, text: str) -> tuple[Note, ...]:
         """Record the end, and give back what was not read."""
-        meter = agent.meter
+        meter, by = agent.meter, agent.stopped_by
         agent.end = AgentEnded(
-            agent.id, status, text, time.time(), meter.usage, meter.tools_run, agent.step
+            agent.id, status, text, time.time(), meter.usage, meter.tools_run, agent.step, by
         )
         agent.session.emit(agent.end)
-        returned = agent.inbox.give_back(why_unread(status))
+        returned = agent.inbox.give_back(why_unread(status), by)
         agent.release()
         self._end_commands(agent)
         agent.over.set()
@@ -347,20 +348,20 @@ class Agents:
 
     # -- stopping --------------------------------------------------------------------------
 
-    def stop(self, agent: Agent) -> None:
+    def stop(self, agent: Agent, by: str = "user") -> None:
         """Cancel the agent and all below it, children first; a subagent ends by it."""
-        self._stop_subtree(agent)
+        self._stop_subtree(agent, by)
         self._changed(agent.session.info.id)
 
-    def _stop_subtree(self, agent: Agent) -> None:
+    def _stop_subtree(self, agent: Agent, by: str) -> None:
         subtree = [one for one in self.subtree(agent) if one.end is None]
         for one in subtree:
-            one.hush()
+            one.hush(by)
             # All at once: what refuses to go has 2 s, whoever started it.
             self._end_commands(one)
         for one in subtree:
             if one.is_running:
-                one.stop()
+                one.stop(by)
             elif one.spec is not None and one.end is None and one.id not in self._ending:
                 self._end(one, "stopped", "")
 

@@ -92,11 +92,12 @@ class ToolBatch:
         return tool is not None and tool.access in {Access.READ, Access.INTERNAL}
 
 
-def stop_report(batch: ToolBatch | None) -> StopReport:
+def stop_report(batch: ToolBatch | None, by: str) -> StopReport:
     """Return what a stop cuts, seen at its moment; without a batch it is the model's reply."""
     if batch is None:
-        return StopReport(cancelled=("the model's reply",))
+        return StopReport(cancelled=("the model's reply",), by=by)
     return StopReport(
         cancelled=tuple(batch.activity(call) for call in batch.running),
         not_executed=tuple(batch.activity(call) for call in batch.not_begun),
+        by=by,
     )

@@ -224,7 +224,8 @@ class Engine(SkillCommands):
         try:
             if (why := self._agents.why_unread(agent)) is not None:
                 agent.session.emit(NoteQueued(agent_id, note))
-                agent.session.emit(NoteReturned(agent_id, note.id, why))
+                by = self._agents.info(agent).stopped_by
+                agent.session.emit(NoteReturned(agent_id, note.id, why, by))
                 return
             agent.deliver(note)
             self._steering.steered_by_person(agent, note)

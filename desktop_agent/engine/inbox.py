@@ -133,11 +133,11 @@ class Inbox:
             self._emit(NoteDelivered(self._agent_id, note.id, step, at=time.time()))
         self._undelivered.clear()
 
-    def give_back(self, why: ReturnReason) -> tuple[Note, ...]:
+    def give_back(self, why: ReturnReason, by: str = "") -> tuple[Note, ...]:
         """Empty the inbox for good: the agent has ended. Returns what was never delivered."""
         returned = (*self._undelivered, *self._notes)
         for note in returned:
-            self._emit(NoteReturned(self._agent_id, note.id, why))
+            self._emit(NoteReturned(self._agent_id, note.id, why, by))
         self._undelivered.clear()
         self._notes.clear()
         self._is_closed = True

@@ -45,9 +45,9 @@ def closing_events(record: AgentRecord, recent: Sequence[Happening]) -> tuple[Ha
     """
     agent_id = record.agent_id
     if record.end is not None:  # killed before it had given back what it did not read
-        why = why_unread(record.end.status)
+        why, by = why_unread(record.end.status), record.end.by
         unread = (*record.unconfirmed, *record.inbox)
-        return tuple(NoteReturned(agent_id, note.id, why) for note in unread)
+        return tuple(NoteReturned(agent_id, note.id, why, by) for note in unread)
     own = [event for event in recent if event.agent_id == agent_id]
     events: list[Happening] = []
     events.extend(_withdrawn(own))

@@ -130,8 +130,8 @@ class Sessions:
         """Stop every agent, end its background commands and write what is buffered."""
         agents = self._agents.all()
         for agent in agents:
-            agent.hush()
-            agent.stop()
+            agent.hush("app")
+            agent.stop("app")
         # At the same time: each may have commands that take their 2 s to go.
         await asyncio.gather(*(agent.close() for agent in agents))
         if self._endings:

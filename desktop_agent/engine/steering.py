@@ -230,7 +230,7 @@ class Steering:
         child = self._own_child(caller, agent_id)
         if child.end is not None:
             return f"[{child.id}] already {child.end.status} — nothing to stop."
-        self.agents.stop(child)
+        self.agents.stop(child, by=caller.id)
         await child.over.wait()
         return f"[{child.id}] {child.end.text if child.end is not None else 'stopped'}"
 

@@ -34,7 +34,9 @@ class AgentLedger(NoteLedger):
             case AgentsChanged():
                 self.follow(event.agents)
             case AgentOpened() if event.info.id == self.agent_id:
+                agents = self._agents
                 self._reset(self.agent_id)
+                self._agents = agents
                 for one in event.events:
                     self.apply(one)
                 self.follow((event.info,))
@@ -45,6 +47,8 @@ class AgentLedger(NoteLedger):
 
     def follow(self, agents: tuple[AgentInfo, ...]) -> None:
         """Take over how the agent stands."""
+        if len(agents) > 1:  # one alone is the agent itself, as its transcript was opened
+            self._agents = agents
         for agent in agents:
             if agent.id == self.agent_id:
                 self.status = agent.status

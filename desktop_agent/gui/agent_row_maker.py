@@ -43,6 +43,7 @@ class AgentRowMaker:
         # The agents that were put in order last, and where each then stood.
         self._ordered: Sequence[AgentInfo] = ()
         self._places: list[int] = []
+        self._names: dict[str, str] = {}
 
     def rows(
         self, agents: Sequence[AgentInfo], held: Collection[AgentId], now: float
@@ -53,6 +54,7 @@ class AgentRowMaker:
             if info.parent_id is not None and info.status not in ENDED:
                 children[info.parent_id] = children.get(info.parent_id, 0) + 1
         self._put_in_order(agents)
+        self._names = {}
         made: dict[AgentId, _Made] = {}
         for place in self._places:
             info = agents[place]
@@ -70,6 +72,11 @@ class AgentRowMaker:
         below = [info for info in agents if info.parent_id is not None]
         self._places = [places[info.id] for info in latest_first(below)]
 
+    def _name_of(self, agent_id: str) -> str:
+        if not self._names:
+            self._names = {info.id: info.name for info in self._ordered}
+        return self._names.get(agent_id, "")
+
     def _make(self, info: AgentInfo, is_held: bool, children: int, now: float) -> _Made:
         known = self._made.get(info.id)
         if (
@@ -85,7 +92,8 @@ class AgentRowMaker:
         if silence < SILENT_S:
             silence = 0
         seconds = _seconds(info, now)
-        row = AgentRow(info, state, self._words, seconds, silence, children)
+        stopper = self._name_of(info.stopped_by) if info.stopped_by else ""
+        row = AgentRow(info, state, self._words, seconds, silence, children, stopper)
         if known is not None and known.row == row:
             row = known.row
         # Elapsed seconds are whole: the row stands until the next one.

@@ -28,6 +28,25 @@ RowState = Literal[
 
 
 @dataclass(frozen=True, slots=True)
+class StopWords:
+    """Who stopped an agent, in words that also stand within a sentence."""
+
+    nobody: str = "stopped"
+    user: str = "stopped by you"
+    app: str = "stopped when the app was closed"
+    ended: str = "stopped because its parent ended"
+    agent: str = "stopped by {name}"
+    parent: str = "stopped by its parent"
+
+    def of(self, by: str, name: str) -> str:
+        """Return who stopped it; `name` is the name of the agent that did, if it is known."""
+        known = {"": self.nobody, "user": self.user, "app": self.app, "ended": self.ended}
+        if by in known:
+            return known[by]
+        return self.agent.replace("{name}", plain(name)) if plain(name) else self.parent
+
+
+@dataclass(frozen=True, slots=True)
 class AgentWords:
     """The words of the rows, translated by the panel."""
 
@@ -42,11 +61,13 @@ class AgentWords:
     cost: str = "${cost}"
     waits: str = "its subagents work"
     paces: dict[str, str] = field(default_factory=dict)
+    stops: StopWords = field(default_factory=lambda: StopWords())
 
 
 @dataclass(frozen=True)
 class AgentRow:
-    """One line of the tree. `children` counts the live ones directly below.
+    """One line of the tree. `children` counts the live ones directly below; `stopper` is the name
+    of the agent that stopped it.
 
     `seconds` is how long it has worked, `silence` for how long it gave no sign of life, or 0 as
     long as that is no news. The words are made when they are asked for: most rows are never in
@@ -59,6 +80,7 @@ class AgentRow:
     seconds: int = 0
     silence: int = 0
     children: int = 0
+    stopper: str = ""
 
     @property
     def key(self) -> AgentId:
@@ -112,9 +134,16 @@ class AgentRow:
         return self._silent or self._activity
 
     @property
+    def standing(self) -> str:
+        """Its state in words; of one that was stopped, who did it."""
+        if self.state != "stopped":
+            return self.words.states[self.state]
+        return self.words.stops.of(self.info.stopped_by, self.stopper)
+
+    @property
     def spoken(self) -> str:
         """What a screen reader says of the row."""
-        said = [self.name, self.words.states[self.state], self._pace]
+        said = [self.name, self.standing, self._pace]
         said += [self._activity] if not self.info.is_ended else []
         return ", ".join(part for part in (*said, self.tokens, self._silent, self._percent) if part)
 
@@ -123,7 +152,7 @@ class AgentRow:
         """All that is known of it, a line each."""
         cost = self.info.usage.cost
         money = self.words.cost.format(cost=f"{cost:.2f}") if cost else ""
-        about = (self.name, self.words.states[self.state], self._pace, self._activity)
+        about = (self.name, self.standing, self._pace, self._activity)
         rest = (self._silent, money, self._percent, self.info.model)
         return "\n".join(part for part in (*about, *rest) if part)
 
@@ -145,6 +174,8 @@ class AgentRow:
     def _activity(self) -> str:
         info = self.info
         doing = plain_words(info.result if info.is_ended else info.doing)
+        if self.state == "stopped" and doing.startswith(_STOPPED):
+            doing = self.standing + doing.removeprefix(_STOPPED)
         return doing or (self.words.waits if self.state == "waiting" else "")
 
 
@@ -243,6 +274,8 @@ def whole_words(text: str, cut: str) -> str:
 
 
 _NO_LIMIT = Budget()
+# How the text begins with which a stopped agent ends.
+_STOPPED = "stopped"
 # Code in its backticks, where stars are just stars; or else bold text.
 _MARKS = re.compile(
     r"(?<!`)(`+)(?!`) ?([^`]+?) ?\1(?!`)|\*\*(?=\w)([^*`]+?)(?<=[\w.!?…])\*\*(?!\w)"

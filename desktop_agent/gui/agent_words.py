@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QCoreApplication
 
-from desktop_agent.gui.agent_rows import AgentWords, RowState
+from desktop_agent.gui.agent_rows import AgentWords, RowState, StopWords
 
 translate = QCoreApplication.translate
 
@@ -61,6 +61,19 @@ def agent_words() -> AgentWords:
             "pausing": translate("Agents", "pausing…"),
             "finishing": translate("Agents", "wrapping up…"),
         },
+        stops=stop_words(),
+    )
+
+
+def stop_words() -> StopWords:
+    """Return the words for who stopped an agent."""
+    return StopWords(
+        nobody=translate("Agents", "stopped"),
+        user=translate("Agents", "stopped by you"),
+        app=translate("Agents", "stopped when the app was closed"),
+        ended=translate("Agents", "stopped because its parent ended"),
+        agent=translate("Agents", "stopped by {name}"),
+        parent=translate("Agents", "stopped by its parent"),
     )
 
 

@@ -31,6 +31,7 @@ NoteState = Literal["queued", "taken", "delivered", "finished", "stopped", "fail
 @dataclass(frozen=True, slots=True)
 class NoteRow:
     """One note. `is_quiet`: it woke an idle agent, so it needs no row unless it comes back.
+    `by` and `stopper`: who stopped the agent that has not read it, and that one's name.
 
     `is_in_history`: the request that held it failed; the next one holds it again.
     """
@@ -42,6 +43,8 @@ class NoteRow:
     words: str = ""
     is_quiet: bool = False
     is_in_history: bool = False
+    by: str = ""
+    stopper: str = ""
 
     @property
     def can_change(self) -> bool:
@@ -77,6 +80,7 @@ class NoteLedger:
         self.name: str = ""
         self.below: int = 0
         self._is_child = False
+        self._agents: tuple[AgentInfo, ...] = ()
         self._rows: dict[NoteId, NoteRow] = {}
         self._tools: dict[str, RunningTool] = {}
         self._fault_words: str = ""
@@ -134,6 +138,7 @@ class NoteLedger:
 
     def _open(self, opened: SessionOpened) -> None:
         self._reset(opened.info.main_agent)
+        self._agents = opened.agents
         self._replay(opened.events)
         self._follow_tree(opened.agents)
         # Agents in the snapshot are the truth; a crash leaves a turn without an end.
@@ -159,6 +164,7 @@ class NoteLedger:
                 del self._rows[note_id]
 
     def _follow_tree(self, agents: tuple[AgentInfo, ...]) -> None:
+        self._agents = agents
         for agent in agents:
             if agent.id == self.agent_id:
                 self.name, self._is_child = agent.name, agent.parent_id is not None
@@ -204,7 +210,9 @@ class NoteLedger:
             self.forget(event.note_id)
             return
         words = self._fault_words if event.why == "failed" else ""
-        self._rows[event.note_id] = replace(row, state=event.why, words=words, is_quiet=False)
+        changed = replace(row, state=event.why, words=words, is_quiet=False)
+        name = next((one.name for one in self._agents if one.id == event.by), "")
+        self._rows[event.note_id] = replace(changed, by=event.by, stopper=name)
 
     def _apply_turn(
         self, event: TurnStarted | TurnEnded | StepStarted | ToolStarted | ToolEnded

@@ -9,6 +9,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QBoxLayout, QLineEdit, QWidget
 
 from desktop_agent.core.agents import AgentStatus
+from desktop_agent.gui.agent_words import stop_words
 from desktop_agent.gui.note_ledger import NoteRow, RunningTool
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import ElidedLabel, IconButton, IconLabel, restyle
@@ -119,7 +120,8 @@ class NoteLines(QWidget):
             case "finished":
                 return self.tr("Not delivered: it finished first")
             case "stopped":
-                return self.tr("Not delivered: it was stopped")
+                words = stop_words().of(note.by, note.stopper)
+                return self.tr("Not delivered: it was {stopped}").format(stopped=words)
             case "failed":
                 words = note.words or self.tr("the model could not be reached")
                 return self.tr("Not delivered: {words}").format(words=words)

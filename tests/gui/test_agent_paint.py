@@ -33,8 +33,9 @@ NAMES = (
     "ÅÉ gjy",
     "",
 )
+RUNNING: tuple[AgentStatus, ...] = ("running",) * 6
 STATES: tuple[AgentStatus, ...] = (
-    *("running",) * 6,
+    *RUNNING,
     "waiting_approval",
     "waiting_answer",
     "waiting_children",

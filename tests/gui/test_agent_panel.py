@@ -605,6 +605,39 @@ def test_the_time_of_a_paused_agent_stands_still_and_the_pause_is_never_counted(
     assert maker.rows((ended,), (), 9_000.0)[0].elapsed == "30 s"
 
 
+@pytest.mark.parametrize(
+    ("by", "words"),
+    [
+        ("", "stopped"),
+        ("user", "stopped by you"),
+        ("ag_main", "stopped by Main"),
+        ("sa_2", "stopped by Research"),
+        ("sa_gone", "stopped by its parent"),
+        ("ended", "stopped because its parent ended"),
+        ("app", "stopped when the app was closed"),
+    ],
+)
+def test_who_stopped_an_agent_is_said_in_tree_card_and_notes(panel, by: str, words: str) -> None:
+    parent = agent(TWO, "Research")
+    panel.apply(opened(parent, agent(ONE, "a")))
+    panel.select(ONE)
+    panel.apply(TurnStarted(ONE))
+    panel.apply(NoteQueued(ONE, note()))
+    panel.apply(NoteReturned(ONE, NoteId("no_1"), "stopped", by))
+    result = "stopped after 1 tool; side effects may exist"
+    show(panel, parent, agent(ONE, "a", "stopped", result=result, stopped_by=by))
+    row = panel.tree.row(ONE)
+    assert row.chip == "Stopped"
+    assert row.doing == f"{words} after 1 tool; side effects may exist"
+    assert spoken(panel, ONE).startswith(f"a, {words}, ")
+    assert words in panel.tree.model.index_of(ONE).data(Qt.ItemDataRole.ToolTipRole)
+    assert panel.strip._end.text() == words[:1].upper() + words[1:]
+    assert panel.strip._end.isVisible()
+    assert states(panel) == [f"Not delivered: it was {words}"]
+    panel.select(TWO)
+    assert not panel.strip._end.isVisible()
+
+
 def test_an_ended_agent_shows_no_button_that_is_dead(panel) -> None:
     panel.apply(opened(agent(ONE, "a", "stopped", result="what `it` found")))
     panel.select(ONE)

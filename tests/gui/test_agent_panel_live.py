@@ -210,7 +210,7 @@ async def test_a_note_to_a_child_that_is_stopped_comes_back_and_can_be_sent_to_m
     live.steer(child, "and the CLI")
     live.panel.select(child)
     live.press("steer-stop")
-    await live.when(lambda: "Not delivered: it was stopped" in live.notes())
+    await live.when(lambda: "Not delivered: it was stopped by you" in live.notes())
     live.press("steerNoteResend")
     main = live.rig.agent_id
     await live.rig.when(lambda: any("and the CLI" in m.text for m in live.rig.messages_of(main)))

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent.core.approvals import AllowOnce
 from desktop_agent.core.ids import AgentId
 from desktop_agent.gui.agent_rows import plain, unmarked
+from desktop_agent.gui.agent_words import stop_words
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.transcript.approval_card import ApprovalCard, Asker
 from desktop_agent.gui.transcript.budget_card import BudgetCard
@@ -240,7 +241,7 @@ class CardFactory(QObject):
             case TurnItem(reason="finished"):
                 return LineCard(theme, "clock", self._turn_words(row), parent=parent)
             case TurnItem(reason="cancelled"):
-                card = StopCard(theme, row, parent)
+                card = StopCard(theme, row, self._turn_words(row), parent)
             case TurnItem(reason="step_limit" | "budget"):
                 card = LimitCard(theme, row, parent)
             case TurnItem():
@@ -294,5 +295,7 @@ class CardFactory(QObject):
         if item.reason == "finished":
             return turn_words(item, self.tr("Finished in {time}"))
         if item.reason == "cancelled":
-            return self.tr("Stopped by you")
+            by = item.report.by if item.report is not None else ""
+            words = stop_words().of(by, self.name_of(AgentId(by)))
+            return words[:1].upper() + words[1:]
         return with_marks(item.fault.message) if item.fault is not None else self.tr("Paused")

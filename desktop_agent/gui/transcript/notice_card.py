@@ -114,18 +114,20 @@ class FaultCard(NoticeCard):
 
 
 class StopCard(NoticeCard):
-    """What a stop cancelled, ended, kept and left undone."""
+    """What a stop cancelled, ended, kept and left undone; `words` say who stopped."""
 
-    def __init__(self, theme: Theme, item: TurnItem, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, theme: Theme, item: TurnItem, words: str, parent: QWidget | None = None
+    ) -> None:
         super().__init__(theme, "circle-stop", "muted", parent)
         self.setObjectName("stopCard")
         report = item.report or StopReport()
         at = clock_text(item.at)
-        sentence = self.tr("Stopped by you at {time}") if at else self.tr("Stopped by you")
+        sentence = self.tr("{stopped} at {time}") if at else "{stopped}"
         if report.alive:
             self._icon.set_icon("triangle-alert", "warn")
             self.set_ground("warnSoft", "warnLine")
-        self.say(sentence.format(time=at), self._lines(report))
+        self.say(sentence.format(stopped=words, time=at), self._lines(report))
         if item.is_current:
             go_on = self.button(self.tr("Continue"), "continueTurn", "play")
             go_on.clicked.connect(self.resume_requested)

@@ -352,6 +352,24 @@ def test_a_stop_tells_what_it_cut_and_what_it_kept(view, qtbot):
         qtbot.mouseClick(button(card, "changeTurn"), LEFT)
 
 
+@pytest.mark.parametrize(
+    ("by", "said"),
+    [
+        ("user", "Stopped by you"),
+        ("ag_0", "Stopped by Research"),
+        ("sa_gone", "Stopped by its parent"),
+        ("ended", "Stopped because its parent ended"),
+        ("app", "Stopped when the app was closed"),
+        ("", "Stopped"),
+    ],
+)
+def test_a_stop_says_who_stopped(view, by, said):
+    agents = (AgentInfo(AGENT, "se_1", "tester", "stopped"), AgentInfo("ag_0", "se_1", "Research"))
+    stop = ends("cancelled", 1_700_000_000.0, report=StopReport(by=by))
+    view.open(opened(begins(), stop, agents=agents))
+    assert f"{said} at " in words(last_card(view))
+
+
 @pytest.mark.parametrize("reason", ["cancelled", "error", "step_limit", "interrupted"])
 def test_an_agent_that_has_ended_offers_nothing_that_would_do_nothing(view, reason):
     ended = AgentInfo(AGENT, "se_1", "tester", "stopped", parent_id="ag_0")
