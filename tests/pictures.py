@@ -30,7 +30,6 @@ from tests.bench.stage import Stage, pause, run
 _WIDTH, _HEIGHT = 1280, 848
 _FOLDER = "garden"
 _SETTLE_S = 0.4
-_GLANCE_S = 0.15
 _PROBE_S = 2.0
 _EARLIER = ("search for courgette", "list files", "read seeds.txt")
 
@@ -59,9 +58,9 @@ class _Camera:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    async def take(self, widget: QWidget, name: str, settle_s: float = _SETTLE_S) -> None:
+    async def take(self, widget: QWidget, name: str) -> None:
         """Wait until layouts and fades have come to rest, then save the picture."""
-        await pause(settle_s)
+        await pause(_SETTLE_S)
         image = widget.grab().toImage().convertToFormat(QImage.Format.Format_RGB888)
         buffer = QBuffer()
         buffer.open(QIODevice.OpenModeFlag.WriteOnly)
@@ -81,13 +80,11 @@ async def _ask(stage: Stage, story: _Story, agent: AgentId, text: str) -> None:
     await stage.until(lambda: story.over.count(agent) > over)
 
 
-async def _in_both_looks(
-    stage: Stage, camera: _Camera, name: str, settle_s: float = _SETTLE_S
-) -> None:
+async def _in_both_looks(stage: Stage, camera: _Camera, name: str) -> None:
     is_dark = stage.theme.is_dark
     for theme in ("dark", "light") if is_dark else ("light", "dark"):
         _look(stage, theme)
-        await camera.take(stage.window, f"{name}-{theme}", settle_s)
+        await camera.take(stage.window, f"{name}-{theme}")
 
 
 async def _steer(stage: Stage, story: _Story) -> None:
@@ -118,8 +115,7 @@ async def _play(stage: Stage, camera: _Camera) -> None:
     await _steer(stage, story)
     await stage.until(lambda: story.is_asked)
     await pause(_SETTLE_S)
-    # They work on: be quick.
-    await _in_both_looks(stage, camera, "main", _GLANCE_S)
+    await _in_both_looks(stage, camera, "main")
     await stage.until(lambda: bool(story.requests))
     await _in_both_looks(stage, camera, "approval")
     stage.bridge.post("decide", story.requests[0], AllowOnce())
@@ -138,6 +134,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as home:
         # The folder's path is in the pictures, as a person's own would be: below the home.
         os.environ["DESKTOP_AGENT_HOME"] = os.environ["HOME"] = home
+        # As a person sees it; quick, it would be over between two pictures.
+        os.environ["DESKTOP_AGENT_DEMO_PACE"] = "slow"
         shutil.copytree(resource("demo"), Path(home) / _FOLDER)
         camera = _Camera(target)
         run(lambda stage: _play(stage, camera), Settings(theme="light"), _FOLDER)
