@@ -19,7 +19,7 @@ from desktop_agent.gui.transcript.rows import Row, is_text
 # More living cards than this, and the far ones go.
 _MOST_CARDS = 80
 # Those that come near are made between two paints, for so long at a time.
-_NEAR_S = 0.004
+_NEAR_S = 0.003
 _NEAR_MS = 10
 
 

@@ -32,7 +32,7 @@ MORE_ROWS = 200
 MOST_ROWS = 800
 KEPT_ROWS = 600
 # What a slice adds is laid out and painted after it, which takes as long again.
-_SLICE_S = 0.005
+_SLICE_S = 0.003
 # While a lexer is being loaded.
 _LEXER_MS = 40
 # The newest rows are painted before any others are written.
