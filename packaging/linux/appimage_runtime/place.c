@@ -28,7 +28,7 @@ static int lock_folder(const char *folder) {
     if (lock < 0)
         return -1;
     if (flock(lock, LOCK_EX | LOCK_NB) == 0 && fstat(lock, &here) == 0 &&
-        here.st_uid == geteuid() && (here.st_mode & 07777) == 0700 && lstat(folder, &there) == 0 &&
+        here.st_uid == geteuid() && (here.st_mode & 0777) == 0700 && lstat(folder, &there) == 0 &&
         here.st_ino == there.st_ino && here.st_dev == there.st_dev)
         return lock;
     close(lock);
