@@ -16,6 +16,7 @@ from desktop_agent.gui.transcript.markdown import (
     open_fence,
     parse,
     split_open,
+    whole_rows,
 )
 from desktop_agent.gui.transcript.settled import SettledBlocks, Signature, looks
 from desktop_agent.gui.transcript.styles import Styles
@@ -61,6 +62,8 @@ class AnswerText:
         self._is_behind = False
         self._tail: list[Signature] | None = None
         self._lines: TailLines | None = None
+        # What the tail was written from, if it was as a whole.
+        self._source = ""
         self._changed_from = 0
         # How much of a tail without marks is there, and where its last piece begins.
         self._plain = (0, 0)
@@ -112,8 +115,9 @@ class AnswerText:
             return
         split = split_open(text[self._final.chars :])
         rest = split.rest
-        self._is_held = hold and is_undecided(rest)
-        if not split.final and not self._is_held and self._go_on_with_lines(split):
+        shown = self._without_open_row(rest) if hold else rest
+        self._is_held = shown != rest or (hold and is_undecided(rest))
+        if not split.final and self._stays(split, shown):
             return
         writer = self._without_tail()
         if split.final:
@@ -123,8 +127,9 @@ class AnswerText:
             self._begin_fence(writer, *fenced)
         elif len(rest) > _PLAIN_FROM:
             self._plain = len(rest), writer.wall(rest)
-        elif not self._is_held:
-            self._write_tail(writer, split)
+        elif shown != rest or not self._is_held:
+            self._write_tail(writer, split if shown == rest else Split((), shown))
+            self._source = shown
         writer.finish()
 
     def finish(self, text: str) -> None:
@@ -161,6 +166,7 @@ class AnswerText:
 
     def _forget_tail(self) -> None:
         self._fence = self._tail = self._lines = None
+        self._source = ""
         self._plain = 0, 0
 
     @property
@@ -183,6 +189,19 @@ class AnswerText:
         else:
             writer.write(blocks)
         self._tail = looks(blocks)
+
+    def _without_open_row(self, rest: str) -> str:
+        """Leave out the last row of a table that comes, unless it is shown already."""
+        whole = whole_rows(rest)
+        is_shown = len(self._source) > len(whole) and self._source.startswith(whole)
+        return rest if is_shown else whole
+
+    def _stays(self, split: Split, shown: str) -> bool:
+        """Whether what stands is all that is to be shown, or could be brought to it."""
+        if shown == split.rest:
+            return not self._is_held and self._go_on_with_lines(split)
+        self._changed_from = self._frame.lastPosition()
+        return shown == self._source
 
     def _go_on_with_lines(self, split: Split) -> bool:
         """Write what is new of them; False when it is not only lines, or not these any more."""

@@ -14,6 +14,8 @@ _LINK_SCHEMES = frozenset({"http", "https", "mailto"})
 _MAX_NESTING = 24
 # Of a longer list that still comes, only the end is written again and again.
 _LONG_LIST = 12
+# Lines of a table that is written anew with each word of its last row.
+_SHORT_TABLE = 5
 # A definition of a link, and the line below a heading, change what stands before them.
 _FAR_EFFECT = re.compile(r"\]:|(?<=[^\n])\n[ >\t]*(?:=+|-+)[ \t]*(?:\n|\Z)")
 _TASK = re.compile(r"\[([ xX])\]\s+")
@@ -155,6 +157,17 @@ def open_fence(tail: str) -> tuple[str, str] | None:
 def is_undecided(tail: str) -> bool:
     """Whether the tail may be the first line of a table: better held back for a moment."""
     return tail.lstrip().startswith("|") and "\n" not in tail.strip()
+
+
+def whole_rows(tail: str) -> str:
+    """Return a table that still comes without its last row, unless that is complete.
+
+    A table is laid out and painted as a whole: a short one for each word, a longer one for
+    each row. Anything else is returned as it is.
+    """
+    if not tail.startswith("|") or tail.count("\n") < _SHORT_TABLE:
+        return tail
+    return tail[: tail.rfind("\n") + 1]
 
 
 def safe_link(address: object) -> str:

@@ -89,3 +89,38 @@ def test_what_is_told_to_have_changed_is_all_that_has(theme):
         at = answer.text.changed_from
         assert after.encode("utf-16-le")[: 2 * at] == before.encode("utf-16-le")[: 2 * at]
         before = after
+
+
+TABLE = "| Name | Size |\n|---|---:|\n" + "".join(
+    f"| file{number}.py | {number * 100} bytes |\n" for number in range(12)
+)
+
+
+def test_a_longer_table_is_written_a_row_at_a_time(theme, answer):
+    writes = []
+    answer.document.contentsChange.connect(lambda *change: writes.append(change))
+    rows = []
+    for end in range(1, len(TABLE), 3):
+        before = len(writes)
+        answer.text.grow(TABLE[:end])
+        rows.append(len(writes) > before)
+    assert sum(rows[len(rows) // 2 :]) < 12, "not for each word"
+    assert "bytes" in answer.lines[-1]
+    answer.text.finish(TABLE)
+    whole = Answer(theme)
+    whole.text.finish(TABLE)
+    assert answer.dump() == whole.dump()
+
+
+def test_a_row_that_stops_in_the_middle_is_shown_and_goes_on_from_there(answer):
+    text = TABLE + "| last"
+    answer.text.grow(text)
+    assert answer.text.is_held
+    assert "last" not in answer.lines
+    answer.text.grow(text, hold=False)
+    assert "last" in answer.lines
+    answer.text.grow(text + " one")
+    assert "last one" in answer.lines, "what was shown does not go away"
+    answer.text.grow(text + " one | 1 |\n| next")
+    assert answer.lines[-1] == "1"
+    assert answer.text.is_held
