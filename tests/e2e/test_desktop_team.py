@@ -168,6 +168,8 @@ def test_three_subagents_are_seen_into_steered_answered_held_and_stopped(
         hold_and_step(me, team, folder)
         stop_with_work_kept(me, team, folder)
         stop_all(me, team, folder)
+        assert me.sees("anna, stopped by you")
+        assert me.names(", running") == []
 
 
 def steer(me: Person, team: Team, is_thought: threading.Event) -> None:

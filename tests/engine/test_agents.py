@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -28,15 +27,8 @@ from desktop_agent.core.ids import AgentId
 from desktop_agent.core.settings import Settings
 from desktop_agent.engine.reports import shortened
 from desktop_agent.engine.steering import NO_ANSWER
-from tests.engine.tree_rig import TreeRig, spawns
+from tests.engine.tree_rig import WAIT, TreeRig, gate, spawns
 from tests.helpers.scripted import Breaks, MemoryStore, Waits, calls, says
-
-WAIT = calls(("wait", {}))
-
-
-def gate(text: str = "", **kwargs) -> Waits:
-    return Waits(asyncio.Event(), text, **kwargs)
-
 
 # -- A1, A2: start and report --------------------------------------------------------------
 
@@ -511,16 +503,22 @@ async def test_a_question_nobody_answers_lets_the_child_go_on(tmp_path: Path) ->
 # -- A12: pause, step, resume; A7: budgets -------------------------------------------------
 
 
-async def test_pause_step_resume(tmp_path: Path) -> None:
-    held = gate(answer=calls(("echo", {"what": "1"})))
-    script = [held, calls(("echo", {"what": "2"})), calls(("echo", {"what": "3"})), says("done")]
-    rig = TreeRig(tmp_path, [spawns("a"), WAIT, says("ok")], {"a": script})
+async def paused(rig: TreeRig, held: Waits) -> AgentId:
+    """Pause the child in the midst of a step; return it when it holds."""
     rig.send("go")
     child = await rig.child()
     await held.reached.wait()
     rig.engine.pause(child)
     held.gate.set()
     await rig.status(child, "paused")
+    return child
+
+
+async def test_pause_step_resume(tmp_path: Path) -> None:
+    held = gate(answer=calls(("echo", {"what": "1"})))
+    script = [held, calls(("echo", {"what": "2"})), calls(("echo", {"what": "3"})), says("done")]
+    rig = TreeRig(tmp_path, [spawns("a"), WAIT, says("ok")], {"a": script})
+    child = await paused(rig, held)
     assert len(rig.model.requests_of("a")) == 1
     rig.engine.step(child)
     await rig.when(lambda: len(rig.model.requests_of("a")) == 2)
@@ -533,12 +531,7 @@ async def test_pause_step_resume(tmp_path: Path) -> None:
 async def test_a_pause_is_no_run_time_and_the_session_does_not_seem_to_work(tmp_path: Path) -> None:
     held = gate(answer=calls(("echo", {"what": "1"})))
     rig = TreeRig(tmp_path, [spawns("a"), WAIT, says("ok")], {"a": [held, says("done")]})
-    rig.send("go")
-    child = await rig.child()
-    await held.reached.wait()
-    rig.engine.pause(child)
-    held.gate.set()
-    await rig.status(child, "paused")
+    child = await paused(rig, held)
     await rig.when(lambda: rig.of(SessionsChanged)[-1].sessions[0].status == "paused")
     await rig.when(lambda: rig.of(AgentsChanged)[-1].agents[-1].paused_at > 0.0)
     rig.engine.resume(child)
@@ -559,12 +552,7 @@ def test_what_is_shown_of_a_result_ends_with_a_whole_word() -> None:
 async def test_finish_takes_one_last_step_without_tools(tmp_path: Path) -> None:
     held = gate(answer=calls(("echo", {"what": "1"})))
     rig = TreeRig(tmp_path, [spawns("a"), WAIT, says("ok")], {"a": [held, says("what I have")]})
-    rig.send("go")
-    child = await rig.child()
-    await held.reached.wait()
-    rig.engine.pause(child)
-    held.gate.set()
-    await rig.status(child, "paused")
+    child = await paused(rig, held)
     rig.engine.finish(child)
     assert (await rig.ended(child)).text == "what I have"
     assert rig.model.requests_of("a")[1].tools == ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -31,15 +30,10 @@ from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.meter import Meter
 from desktop_agent.engine.ports import AgentRecord
 from tests.engine.rig import tool
-from tests.engine.tree_rig import TreeRig, spawns
-from tests.helpers.scripted import MemoryStore, Waits, calls, says
+from tests.engine.tree_rig import WAIT, TreeRig, gate, spawns
+from tests.helpers.scripted import MemoryStore, calls, says
 
-WAIT = calls(("wait", {}))
 WARNING = "[Four fifths of your budget are used. Come to an end: finish what matters most.]"
-
-
-def gate(text: str = "", **kwargs: Any) -> Waits:
-    return Waits(asyncio.Event(), text, **kwargs)
 
 
 def echoes(count: int) -> list[Any]:

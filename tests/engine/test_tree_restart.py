@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
-from typing import Any
 
 from desktop_agent.adapters.sqlite_store import SqliteStore
 from desktop_agent.core.approvals import Deny
@@ -23,14 +21,8 @@ from desktop_agent.core.events import (
     ToolEnded,
     TurnEnded,
 )
-from tests.engine.tree_rig import TreeRig, spawns
-from tests.helpers.scripted import MemoryStore, Waits, calls, says
-
-WAIT = calls(("wait", {}))
-
-
-def gate(text: str = "", **kwargs: Any) -> Waits:
-    return Waits(asyncio.Event(), text, **kwargs)
+from tests.engine.tree_rig import WAIT, TreeRig, gate, spawns
+from tests.helpers.scripted import MemoryStore, calls, says
 
 
 def killed(rig: TreeRig, after: Event | None = None) -> MemoryStore:

@@ -34,14 +34,8 @@ from desktop_agent.core.tool import Access, ToolContext, ToolError, ToolOutput
 from desktop_agent.engine.agents import Agents
 from desktop_agent.engine.ports import StoreError
 from tests.engine.rig import tool
-from tests.engine.tree_rig import TreeRig, spawns
-from tests.helpers.scripted import Breaks, Waits, calls, says
-
-WAIT = calls(("wait", {}))
-
-
-def gate(text: str = "", **kwargs: Any) -> Waits:
-    return Waits(asyncio.Event(), text, **kwargs)
+from tests.engine.tree_rig import WAIT, TreeRig, gate, spawns
+from tests.helpers.scripted import Breaks, calls, says
 
 
 class StubbornRig(TreeRig):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,8 @@ import pytest
 
 from desktop_agent.core.events import AgentEnded, Event, TurnEnded
 from desktop_agent.core.ids import AgentId
-from tests.engine.tree_rig import ShellRig, is_alive, pids_in, runs, spawns
-from tests.helpers.scripted import Waits, calls, says
+from tests.engine.tree_rig import ShellRig, gate, is_alive, pids_in, runs, spawns
+from tests.helpers.scripted import calls, says
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self").exists(), reason="looks processes up in /proc"
@@ -34,10 +33,6 @@ for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT): signal.signal(numb
 with open('{pids}', 'a') as file: file.write(str(os.getpid()) + chr(10))
 time.sleep(300)
 " """
-
-
-def gate(text: str = "") -> Waits:
-    return Waits(asyncio.Event(), text)
 
 
 class Witness:

@@ -19,7 +19,7 @@ from desktop_agent.tools.jobs import Jobs
 from desktop_agent.tools.shell import shell
 from desktop_agent.tools.tasks import task_tools
 from tests.engine.rig import Rig
-from tests.helpers.scripted import Answer, MemoryStore, ScriptedModel, calls
+from tests.helpers.scripted import Answer, MemoryStore, ScriptedModel, Waits, calls
 
 
 class TreeModel:
@@ -98,6 +98,14 @@ class TreeRig(Rig):
         agent = self.engine._agents.find(agent_id)
         assert agent is not None
         return [r.text for m in agent.history for r in m.results]
+
+
+WAIT = calls(("wait", {}))
+
+
+def gate(text: str = "", **kwargs: Any) -> Waits:
+    """A step that holds until its own gate opens; `reached` tells that it does."""
+    return Waits(asyncio.Event(), text, **kwargs)
 
 
 def spawns(prompt: str, **arguments: Any) -> Answer:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 from desktop_agent.core.events import AgentEnded, AgentOpened, NoteReturned, TurnEnded
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import AgentId
-from tests.engine.tree_rig import TreeRig, spawns
-from tests.helpers.scripted import Breaks, Waits, calls, says
+from tests.engine.tree_rig import TreeRig, gate, spawns
+from tests.helpers.scripted import Breaks, calls, says
 
 SLOW = calls(("slow", {}))
 
@@ -22,8 +21,8 @@ def stopped_by(rig: TreeRig, agent_id: AgentId) -> tuple[str, str, str]:
 
 
 async def test_a_parent_that_stops_its_child_is_not_taken_for_the_person(tmp_path: Path) -> None:
-    decides = Waits(asyncio.Event())
-    scripts = {"a": [spawns("b"), Waits(asyncio.Event())], "b": [SLOW]}
+    decides = gate()
+    scripts = {"a": [spawns("b"), gate()], "b": [SLOW]}
     rig = TreeRig(tmp_path, [spawns("a"), decides, says("ok")], scripts)
     rig.send("go")
     outer, inner = await rig.child(1), await rig.child(2)
@@ -45,8 +44,8 @@ async def test_a_parent_that_stops_its_child_is_not_taken_for_the_person(tmp_pat
 async def test_what_the_person_stops_the_person_has_stopped_down_to_the_last(
     tmp_path: Path,
 ) -> None:
-    scripts = {"a": [spawns("b"), Waits(asyncio.Event())], "b": [SLOW]}
-    rig = TreeRig(tmp_path, [spawns("a"), Waits(asyncio.Event())], scripts)
+    scripts = {"a": [spawns("b"), gate()], "b": [SLOW]}
+    rig = TreeRig(tmp_path, [spawns("a"), gate()], scripts)
     rig.send("go")
     outer, inner = await rig.child(1), await rig.child(2)
     await rig.gates.reached.wait()
@@ -59,7 +58,7 @@ async def test_what_the_person_stops_the_person_has_stopped_down_to_the_last(
 
 
 async def test_a_child_whose_parent_fails_was_stopped_by_that_end(tmp_path: Path) -> None:
-    breaks = Waits(asyncio.Event())
+    breaks = gate()
     fault = Fault("bad_request", "No such model.", "switch_model")
     scripts = {"a": [spawns("b"), breaks, Breaks(fault)], "b": [SLOW]}
     rig = TreeRig(tmp_path, [spawns("a"), says("ok"), says("noted")], scripts)
@@ -78,7 +77,7 @@ async def test_a_child_whose_parent_fails_was_stopped_by_that_end(tmp_path: Path
 async def test_what_ran_when_the_app_was_closed_says_so_after_the_next_start(
     tmp_path: Path,
 ) -> None:
-    rig = TreeRig(tmp_path, [spawns("a"), Waits(asyncio.Event())], {"a": [SLOW]})
+    rig = TreeRig(tmp_path, [spawns("a"), gate()], {"a": [SLOW]})
     rig.send("go")
     child = await rig.child()
     await rig.gates.reached.wait()
@@ -95,7 +94,7 @@ async def test_what_ran_when_the_app_was_closed_says_so_after_the_next_start(
 
 
 async def test_who_goes_on_after_a_stop_was_stopped_by_nobody(tmp_path: Path) -> None:
-    held = Waits(asyncio.Event())
+    held = gate()
     rig = TreeRig(tmp_path, [held, says("ok")], {})
     rig.send("go")
     await held.reached.wait()
