@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from desktop_agent.core.events import Event
@@ -9,7 +10,7 @@ from desktop_agent.core.skills import SkillDetail, SkillFile, TrustDecision
 from desktop_agent.engine.skills import Skills
 
 
-class SkillCommands:
+class SkillCommands(ABC):
     """A part of the Engine. A `root` is a session's folder; empty stands for none.
 
     Until `use_skills` there are none, and nothing that a folder brings is used.
@@ -18,8 +19,9 @@ class SkillCommands:
     _skills: Skills | None = None
     _emit: Callable[[Event], None]
 
+    @abstractmethod
     def _check_thread(self) -> None:
-        raise NotImplementedError
+        """Raise when this is not the engine's thread."""
 
     def use_skills(self, skills: Skills) -> None:
         """Take the catalog, before the first session is opened."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from PySide6.QtCore import QAbstractItemModel, QModelIndex, QPersistentModelIndex, QRect
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QPersistentModelIndex, QRect, Signal
 from PySide6.QtWidgets import QLineEdit, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from desktop_agent.gui.models.snapshot_list import ROW_ROLE
@@ -15,31 +16,29 @@ _Index = QModelIndex | QPersistentModelIndex
 class RenamingDelegate(QStyledItemDelegate):
     """Never writes into the model: the new name comes back with the next snapshot.
 
-    `field_name` is the field's object name, `longest` how much it takes, `room` the distances
-    of the field from the row's ends.
+    `said_name` is what a screen reader says of the field, `title_of` returns a row's name, or
+    nothing when it has none to change. `field_name` is the field's object name, `longest` how
+    much it takes, `room` the distances of the field from the row's ends.
+
+    Signals:
+        titled: a row and its new name.
     """
 
+    titled = Signal(object, str)
     field_name = ""
     longest = 200
     room = (4, 4)
 
-    def said_name(self) -> str:
-        """Return what a screen reader says of the field."""
-        raise NotImplementedError
-
-    def title_of(self, row: Any) -> str:
-        """Return a row's name; empty when it has none to change."""
-        raise NotImplementedError
-
-    def tell(self, row: Any, title: str) -> None:
-        """Pass a new name on."""
-        raise NotImplementedError
+    def __init__(self, said_name: str, title_of: Callable[[Any], str], parent: QWidget) -> None:
+        super().__init__(parent)
+        self._said_name = said_name
+        self._title_of = title_of
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: _Index) -> QWidget:
         """Return a field over the row."""
         field = QLineEdit(parent)
         field.setObjectName(self.field_name)
-        field.setAccessibleName(self.said_name())
+        field.setAccessibleName(self._said_name)
         field.setMaxLength(self.longest)
         return field
 
@@ -52,7 +51,7 @@ class RenamingDelegate(QStyledItemDelegate):
 
     def setEditorData(self, editor: QWidget, index: _Index) -> None:
         """Start with the present name, all of it selected."""
-        title = self.title_of(index.data(ROW_ROLE))
+        title = self._title_of(index.data(ROW_ROLE))
         if isinstance(editor, QLineEdit) and title and not editor.text():
             editor.setText(title)
             editor.selectAll()
@@ -61,5 +60,5 @@ class RenamingDelegate(QStyledItemDelegate):
         """Tell of the new name, if it is one."""
         row = index.data(ROW_ROLE)
         title = editor.text().strip() if isinstance(editor, QLineEdit) else ""
-        if title and title != self.title_of(row) != "":
-            self.tell(row, title)
+        if title and title != self._title_of(row) != "":
+            self.titled.emit(row, title)

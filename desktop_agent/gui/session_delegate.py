@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import (
+    QCoreApplication,
     QLocale,
     QModelIndex,
     QPersistentModelIndex,
@@ -41,8 +42,10 @@ class SessionDelegate(RenamingDelegate):
     field_name = "renameSession"
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
+        said_name = QCoreApplication.translate("SessionDelegate", "Session name")
+        super().__init__(said_name, _title_of, parent)
         self._theme = theme
+        self.titled.connect(self._tell)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
         """Return the row's height by its kind."""
@@ -101,18 +104,14 @@ class SessionDelegate(RenamingDelegate):
         else:
             pen.icon(icon, *_ICONS[row.state])
 
-    def said_name(self) -> str:
-        """Return what a screen reader says of the field."""
-        return self.tr("Session name")
-
-    def title_of(self, row: SessionRow) -> str:
-        """Return a session's title; a heading can't be changed."""
-        return row.title if row.session_id else ""
-
-    def tell(self, row: SessionRow, title: str) -> None:
-        """Pass the new title on."""
+    def _tell(self, row: SessionRow, title: str) -> None:
         self.renamed.emit(row.session_id, title)
 
     def displayText(self, value: object, locale: QLocale | QLocale.Language) -> str:
         """Return the title as it is."""
         return str(value)
+
+
+def _title_of(row: SessionRow) -> str:
+    """Return a session's title; a heading can't be changed."""
+    return row.title if row.session_id else ""

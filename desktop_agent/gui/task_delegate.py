@@ -52,8 +52,9 @@ class TaskDelegate(RenamingDelegate):
     longest = 500
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
+        super().__init__(QCoreApplication.translate("TaskDelegate", "Task"), _title_of, parent)
         self._theme = theme
+        self.titled.connect(self._tell)
         self.editor: QWidget | None = None
 
     @property
@@ -134,14 +135,9 @@ class TaskDelegate(RenamingDelegate):
         self.editor = super().createEditor(parent, option, index)
         return self.editor
 
-    def said_name(self) -> str:
-        """Return what a screen reader says of the field."""
-        return self.tr("Task")
-
-    def title_of(self, row: TaskRow) -> str:
-        """Return a task's subject."""
-        return row.task.subject if row.task is not None else ""
-
-    def tell(self, row: TaskRow, title: str) -> None:
-        """Pass the new subject on."""
+    def _tell(self, row: TaskRow, title: str) -> None:
         self.renamed.emit(row.key, title)
+
+
+def _title_of(row: TaskRow) -> str:
+    return row.task.subject if row.task is not None else ""
