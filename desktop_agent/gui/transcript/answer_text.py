@@ -113,11 +113,14 @@ class AnswerText:
             return
         if self._plain[0] and self._grow_plain(tail):
             return
-        split = split_open(text[self._final.chars :])
+        tail = text[self._final.chars :]
+        if hold and self._has_open_row(tail):
+            return
+        split = split_open(tail)
         rest = split.rest
         shown = self._without_open_row(rest) if hold else rest
         self._is_held = shown != rest or (hold and is_undecided(rest))
-        if not split.final and self._stays(split, shown):
+        if not split.final and not self._is_held and self._go_on_with_lines(split):
             return
         writer = self._without_tail()
         if split.final:
@@ -196,12 +199,13 @@ class AnswerText:
         is_shown = len(self._source) > len(whole) and self._source.startswith(whole)
         return rest if is_shown else whole
 
-    def _stays(self, split: Split, shown: str) -> bool:
-        """Whether what stands is all that is to be shown, or could be brought to it."""
-        if shown == split.rest:
-            return not self._is_held and self._go_on_with_lines(split)
+    def _has_open_row(self, tail: str) -> bool:
+        """Whether all that is new is a part of a table's row."""
+        if len(tail) == len(self._source) or whole_rows(tail) != self._source:
+            return False
+        self._is_held = True
         self._changed_from = self._frame.lastPosition()
-        return shown == self._source
+        return True
 
     def _go_on_with_lines(self, split: Split) -> bool:
         """Write what is new of them; False when it is not only lines, or not these any more."""
