@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRect, Qt, Signal
+from PySide6.QtCore import QEvent, QRect, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QLineEdit, QWidget
 
@@ -52,6 +52,12 @@ class SearchField(QLineEdit):
         """Keep the button at the end."""
         super().resizeEvent(event)
         self._place()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Change sides with the reading direction."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.LayoutDirectionChange:
+            self._make_room()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the magnifier."""

@@ -1,7 +1,7 @@
 """What must grow with the person's text size, and what must stay in line at any size."""
 
 import pytest
-from PySide6.QtCore import QPoint, QRect
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import (
     QAbstractScrollArea,
@@ -62,6 +62,16 @@ def test_the_magnifier_is_as_large_as_the_text_and_stands_before_it(qtbot, theme
     button = field.findChild(QWidget, "clearField")
     assert field.rect().contains(button.geometry())
     assert button.geometry().left() >= field.width() - field.textMargins().right() - 8
+
+
+def test_the_magnifier_stands_before_the_words_where_they_run_from_right_to_left(qtbot, theme):
+    field = SearchField(theme, "Find")
+    field.setText("words")
+    _shown(qtbot, field, 400, 32)
+    field.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
+    QApplication.processEvents()
+    assert field.textMargins().right() < field.textMargins().left()
+    assert field.findChild(QWidget, "clearField").geometry().right() < field.width() // 2
 
 
 @pytest.mark.parametrize("percent", [100, 200])
