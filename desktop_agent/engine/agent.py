@@ -199,7 +199,11 @@ class Agent:
             return
         self._starts_again, self.is_hushed, self.stopped_by = False, False, ""
         # On disk before the turn is: whatever is killed from here on is found at the next start.
-        self.session.update(status="running")
+        try:
+            self.session.update(status="running")
+        except StoreError as error:
+            self._setup.failed(EngineFailed("store", f"Work could not begin: {error}", self.id))
+            return
         self._job = asyncio.get_running_loop().create_task(self._run_turn(), name=f"turn {self.id}")
         self._job.add_done_callback(self._on_job_done)
 
@@ -249,18 +253,15 @@ class Agent:
         except (asyncio.CancelledError, Exception) as error:  # noqa: BLE001 - the outermost
             reason, fault = outcome_of(error)
             if fault is not None and fault.kind == "internal":
-                what = fault.details or fault.message
-                self._setup.failed(EngineFailed("agent", what, self.id))
+                self._setup.failed(EngineFailed("agent", fault.details or fault.message, self.id))
         if reason == "cancelled":
             # A stop is over when all that it stops is.
             self._report = await self.commands.told(self._report)
         self._end_turn(reason, fault)
 
     def _end_turn(self, reason: StopReason, fault: Fault | None) -> None:
-        report = self._report if reason == "cancelled" else None
-        self._report = None
-        seconds = self.meter.end_turn()
-        now = time.time()
+        report, self._report = (self._report if reason == "cancelled" else None), None
+        seconds, now = self.meter.end_turn(), time.time()
         ended = TurnEnded(self.id, reason, self._turn_usage, fault, report, now, seconds)
         try:
             self.session.emit(ended)

@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -234,7 +235,8 @@ class Engine(SkillCommands):
             return
         session = agent.session
         if agent.spec is None and session.info.title == UNTITLED and note.text.strip():
-            session.update(title=_title_from(note.text))
+            with suppress(StoreError):  # it is saved with the next change
+                session.update(title=_title_from(note.text))
         self._sessions.on_agents_changed(session.info.id)
 
     def edit_note(self, agent_id: AgentId, note_id: NoteId, text: str) -> None:

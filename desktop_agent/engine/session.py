@@ -24,6 +24,7 @@ class Session:
         changed: Callable[[], None],
     ) -> None:
         self._info = info
+        self._is_saved = True
         self._store = store
         self._listener = listener
         self._changed = changed
@@ -41,13 +42,21 @@ class Session:
     def update(self, *, touch: bool = True, **changes: object) -> None:
         """Change fields of the info, save it and have the list of sessions sent out.
 
+        Raises StoreError, and saves again with the next change. A session is not called running
+        before that is on disk, for a crash must find it; all else is true whatever the disk says.
         `touch` moves the session to the top of the list.
         """
         if touch:
             changes["updated_at"] = time.time()
         info = msgspec.structs.replace(self._info, **changes)
-        if info == self._info:
+        if info == self._info and self._is_saved:
             return
-        self._info = info
-        self._store.save_session(info)
-        self._changed()
+        self._is_saved = False
+        try:
+            self._store.save_session(info)
+            self._is_saved = True
+        finally:
+            is_beginning = info.status == "running" != self._info.status
+            if self._is_saved or not is_beginning:
+                self._info = info
+                self._changed()

@@ -213,6 +213,28 @@ async def test_n1_a_note_that_could_not_be_written_is_in_nobodys_inbox(tmp_path:
     await rig.engine.close()
 
 
+async def test_n1_a_note_that_is_queued_is_not_called_unsent_when_work_can_not_begin(
+    tmp_path: Path,
+) -> None:
+    rig = TreeRig(tmp_path, [says("done")], {})
+
+    def full(*_: object) -> None:
+        raise StoreError("the disk is full")
+
+    save, rig.store.save_session = rig.store.save_session, full  # type: ignore[method-assign]
+    note = rig.send("go")
+    assert [event.note.id for event in rig.of(NoteQueued)] == [note.id]
+    assert rig.of(EngineFailed)[0].message == "Work could not begin: the disk is full"
+    assert rig.engine._sessions.session(rig.session_id).info.status == "idle"
+    rig.store.save_session = save  # type: ignore[method-assign]
+    rig.engine.resume(rig.agent_id)
+    await rig.until(TurnEnded)
+    assert [event.note_id for event in rig.of(NoteDelivered)] == [note.id]
+    assert rig.store.infos[rig.session_id].status == "idle"
+    assert rig.store.infos[rig.session_id].title == "go"
+    await rig.engine.close()
+
+
 # -- S7, S8: queued, and honest ------------------------------------------------------------
 
 
