@@ -131,7 +131,12 @@ class AgentRow:
     @property
     def doing(self) -> str:
         """What it does, or that it is silent; once it has ended, what came of it."""
-        return self._silent or self._activity
+        doing = self._silent or self._activity
+        if self.state == "stopped" and self.info.stopped_by and doing.startswith(_STOPPED):
+            # The chip says that it was, so this says by whom.
+            by = self.standing.removeprefix(f"{self.words.states['stopped']} ")
+            doing = by + doing.removeprefix(_STOPPED)
+        return doing
 
     @property
     def standing(self) -> str:
@@ -174,8 +179,6 @@ class AgentRow:
     def _activity(self) -> str:
         info = self.info
         doing = plain_words(info.result if info.is_ended else info.doing)
-        if self.state == "stopped" and doing.startswith(_STOPPED):
-            doing = self.standing + doing.removeprefix(_STOPPED)
         return doing or (self.words.waits if self.state == "waiting" else "")
 
 

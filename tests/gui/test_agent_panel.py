@@ -628,7 +628,8 @@ def test_who_stopped_an_agent_is_said_in_tree_card_and_notes(panel, by: str, wor
     show(panel, parent, agent(ONE, "a", "stopped", result=result, stopped_by=by))
     row = panel.tree.row(ONE)
     assert row.chip == "Stopped"
-    assert row.doing == f"{words} after 1 tool; side effects may exist"
+    by_whom = words.removeprefix("stopped ")
+    assert row.doing == f"{by_whom} after 1 tool; side effects may exist"
     assert spoken(panel, ONE).startswith(f"a, {words}, ")
     assert words in panel.tree.model.index_of(ONE).data(Qt.ItemDataRole.ToolTipRole)
     assert panel.strip._end.text() == words[:1].upper() + words[1:]
