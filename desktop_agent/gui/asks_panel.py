@@ -71,6 +71,11 @@ class AsksPanel(QWidget):
         if self.book.apply(event):
             self._refresh()
 
+    def take_over(self, book: AskBook) -> None:
+        """Go on with what was heard before there was a panel."""
+        self.book = book
+        self._refresh()
+
     @property
     def count(self) -> int:
         """How many wait in the session that is shown."""

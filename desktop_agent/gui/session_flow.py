@@ -187,12 +187,15 @@ class SessionFlow(QObject):
 
     def show_session(self, session_id: str) -> None:
         """Show a session."""
+        # The last wish counts: what was asked for before and has not come is not shown.
+        self._wanted = self._wanted_agent = None
         if session_id != self.current:
             self._wanted = SessionId(session_id)
             self._bridge.post("open_session", self._wanted)
 
     def show_agent(self, agent_id: str) -> None:
         """Show the transcript of an agent of this session; the composer then talks to it."""
+        self._wanted = self._wanted_agent = None
         if self.info is None or agent_id == self.agent:
             return
         if agent_id == self.info.main_agent:

@@ -20,6 +20,7 @@ from desktop_agent.core.events import (
 from desktop_agent.core.ids import AgentId, NoteId
 from desktop_agent.gui.agent_commands import agent_commands
 from desktop_agent.gui.agent_rows import plain
+from desktop_agent.gui.asks import AskBook
 from desktop_agent.gui.bridge import Bridge
 from desktop_agent.gui.preload import Preload
 from desktop_agent.gui.queries import Queries
@@ -60,6 +61,8 @@ class SideFlow(QObject):
         self._agents: tuple[AgentInfo, ...] = ()
         self._lists: dict[AgentId, ListChanged] = {}
         self._parts: dict[str, Any] = {}
+        # What is asked before there is a panel, in whatever session, is not told again.
+        self._asks = AskBook()
         # Made while the person writes, it is there at once for the first task.
         self._preload = Preload(self, (self._make_tasks, self._make_agents, self._make))
         frame.composer.begun.connect(self._preload.start)
@@ -69,8 +72,12 @@ class SideFlow(QObject):
 
     def hear(self, event: Event) -> None:
         """Follow the other sessions: what their subagents ask must be there on a switch."""
-        if self._panel is not None and not isinstance(event, SessionOpened):
+        if isinstance(event, SessionOpened):
+            return
+        if self._panel is not None:
             self._panel.agents.apply(event)
+        else:
+            self._asks.apply(event)
 
     def apply(self, event: Event) -> None:
         """Follow the session that is shown."""
@@ -85,6 +92,8 @@ class SideFlow(QObject):
             self._lists[event.agent_id] = event
         elif isinstance(event, TurnStarted):
             self._preload.start()
+        if self._panel is None:
+            self._asks.apply(event)
         if _has_content(event):
             self._make()
         if self._panel is not None:
@@ -179,6 +188,7 @@ class SideFlow(QObject):
         self._connect_agents(panel.agents)
         # As it is now: a turn may have begun since the session was opened.
         panel.apply(replace(self._opened, agents=self._agents))
+        panel.agents.asks.take_over(self._asks)
 
     def _on_wished(self, agent_id: str, wish: str, words: str) -> None:
         """Do what a card of a transcript offers about an agent."""

@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QAbstractButton, QLineEdit, QPushButton
@@ -16,10 +17,13 @@ from desktop_agent.core.events import (
     AgentOpened,
     AgentsChanged,
     NoteDelivered,
+    QuestionAnswered,
     QuestionAsked,
+    SessionOpened,
 )
-from desktop_agent.core.ids import AgentId, new_note_id
+from desktop_agent.core.ids import AgentId, QuestionId, SessionId, new_note_id
 from desktop_agent.core.notes import Note
+from desktop_agent.core.questions import Question
 from desktop_agent.gui.transcript.tool_card import ToolCard
 from tests.gui.test_window import WAIT, shown, wait_idle, wait_shown, write
 from tests.helpers.providers import Calls, LoopbackProvider, Say
@@ -457,3 +461,38 @@ def test_a_stopped_subagent_takes_no_message_and_its_lost_note_goes_to_main_once
     wait_idle(qtbot, window)
     # As a message of its own; that it was told to alpha is said with more words around it.
     assert sum(t.endswith("use euros") for t in team.requests["main"][-1].user_texts) == 1
+
+
+def test_what_another_sessions_subagent_asks_waits_there_on_a_switch(window, qtbot):
+    qtbot.waitUntil(lambda: window.flow.info is not None, timeout=WAIT)
+    assert window.side._panel is None
+    main, child = AgentId("ag_main"), AgentId("ag_child")
+    other = replace(window.flow.info, id=SessionId("se_other"), main_agent=main)
+    agents = (
+        AgentInfo(main, other.id, "main", "waiting_children"),
+        AgentInfo(child, other.id, "prices", "waiting_answer", main),
+    )
+    question = Question(QuestionId("qu_1"), child, "call_1", "Which currency?")
+    window.side.hear(QuestionAsked(child, question))
+    window.side.apply(SessionOpened(other, agents, (), 1))
+    assert window.side._panel.agents.asks.count == 1
+    window.side.apply(QuestionAnswered(child, question.id, "Euros"))
+    assert window.side._panel.agents.asks.count == 0
+
+
+def test_the_last_session_that_is_clicked_is_the_one_shown(window, project, tmp_path, heard, qtbot):
+    qtbot.waitUntil(lambda: window.flow.info is not None, timeout=WAIT)
+    first = window.flow.current
+    window.flow.send(Note(new_note_id(), "Begin."))
+    wait_idle(qtbot, window)
+    window.flow.open_folder(str(tmp_path))
+    qtbot.waitUntil(lambda: window.flow.current not in (None, first), timeout=WAIT)
+    second = window.flow.current
+    heard.clear()
+    window.flow.show_session(first)
+    window.flow.show_session(second)
+    opened = [first]
+    qtbot.waitUntil(
+        lambda: [e.info.id for e in heard if isinstance(e, SessionOpened)] == opened, timeout=WAIT
+    )
+    assert window.flow.current == second
