@@ -27,6 +27,7 @@ from desktop_agent.core.ids import AgentId, NoteId, new_note_id
 from desktop_agent.core.notes import Delivery, Note
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.settings import Settings
+from desktop_agent.gui.attachments import Attachment
 from desktop_agent.gui.composer_bar import ComposerBar, SendState
 from desktop_agent.gui.composer_frame import ComposerFrame
 from desktop_agent.gui.composer_input import ComposerInput
@@ -38,6 +39,9 @@ from desktop_agent.gui.model_words import own_name
 from desktop_agent.gui.note_ledger import NoteLedger, NoteRow
 from desktop_agent.gui.note_strip import NoteStrip
 from desktop_agent.gui.theme import Theme
+
+# Whom it was for, the draft it came from, the note, and its attachments as chips.
+_Unconfirmed = tuple[AgentId | None, Draft, Note, tuple[Attachment, ...]]
 
 _MAX_WIDTH = 784
 # Hundreds a second, and nothing of them shows here.
@@ -78,7 +82,7 @@ class Composer(QWidget):
         # A message that was sent while its files were still being read goes when they are.
         self._sends_when_read: bool | None = None
         # Sent, but not on disk as far as is known: by note, whose it is and its session's draft.
-        self._unconfirmed: dict[NoteId, tuple[AgentId | None, Draft, Note]] = {}
+        self._unconfirmed: dict[NoteId, _Unconfirmed] = {}
         self._drafts = Drafts(self)
         self.setObjectName("composerArea")
         self._make_parts()
@@ -264,17 +268,11 @@ class Composer(QWidget):
         self._show_numbers()
 
     def _give_back(self, agent_id: AgentId | None) -> None:
-        """Return texts that never reached the disk to the box they were sent from."""
-        for note_id, (owner, draft, note) in tuple(self._unconfirmed.items()):
-            if agent_id not in (None, owner):
-                continue
-            del self._unconfirmed[note_id]
-            if draft is self._draft:
-                self.set_draft(note.text)
-                for name in note.skills:
-                    self._input.add_skill(name)
-            elif not draft.text:
-                draft.text = note.text
+        """Return notes that never reached the disk to the box they were sent from."""
+        for note_id, (owner, draft, note, attached) in reversed(tuple(self._unconfirmed.items())):
+            if agent_id in (None, owner):
+                del self._unconfirmed[note_id]
+                self._input.give_back(draft, note, attached)
 
     # -- sending --------------------------------------------------------------------------
 
@@ -292,7 +290,8 @@ class Composer(QWidget):
             note_id, text, delivery=delivery, attachments=parts, created_at=now, skills=skills
         )
         self._draft.remember(note)
-        self._unconfirmed[note.id] = (self._ledger.agent_id, self._draft, note)
+        sent = (self._ledger.agent_id, self._draft, note, self._input.attached)
+        self._unconfirmed[note.id] = sent
         self._input.clear()
         return note
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal
@@ -10,9 +10,10 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QFileDialog, QVBoxLayout, QWidget
 
 from desktop_agent.core.messages import ImagePart, TextPart
+from desktop_agent.core.notes import Note
 from desktop_agent.core.skills import Skill
 from desktop_agent.gui.attachment_row import AttachmentRow
-from desktop_agent.gui.attachments import image_attachment, text_attachment
+from desktop_agent.gui.attachments import Attachment, image_attachment, text_attachment
 from desktop_agent.gui.composer_lists import ComposerLists
 from desktop_agent.gui.composer_text import ComposerText
 from desktop_agent.gui.draft import Draft
@@ -89,6 +90,11 @@ class ComposerInput(QWidget):
         return self._draft.attachments.parts
 
     @property
+    def attached(self) -> tuple[Attachment, ...]:
+        """What is attached, with what people see of it."""
+        return tuple(one for _, one in self._draft.attachments.entries)
+
+    @property
     def skills(self) -> tuple[str, ...]:
         """The skills that go along, by name; those that can't be used stay behind."""
         named = self._draft.skills
@@ -120,6 +126,16 @@ class ComposerInput(QWidget):
     def replace_text(self, text: str) -> None:
         """Show this text; Undo brings the old one back."""
         self._text.replace_text(text)
+
+    def give_back(self, draft: Draft, note: Note, attached: Sequence[Attachment]) -> None:
+        """Put what was not sent into its draft again, before what was written since."""
+        is_shown = draft is self._draft
+        if is_shown:
+            draft.text = self.text
+        draft.take_back(note, attached)
+        if is_shown:
+            self._text.replace_text(draft.text)
+            self._show_skills()
 
     def clear(self) -> None:
         """Empty the box after its content was sent."""

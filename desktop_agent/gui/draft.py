@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from desktop_agent.core.ids import NoteId
 from desktop_agent.core.notes import Note
-from desktop_agent.gui.attachments import AttachmentList
+from desktop_agent.gui.attachments import Attachment, AttachmentList
 
 _MAX_SENT = 50
 
@@ -28,6 +30,13 @@ class Draft:
         while len(self._sent) > _MAX_SENT:
             del self._sent[next(iter(self._sent))]
         self._place = 0
+
+    def take_back(self, note: Note, attached: Sequence[Attachment]) -> None:
+        """Hold what was not sent again, before what was written since."""
+        self.text = "\n\n".join(text for text in (note.text, self.text) if text)
+        self.skills += [name for name in note.skills if name not in self.skills]
+        for one in attached:
+            self.attachments.add(one)
 
     def recall(self, step: int) -> str | None:
         """Return the text one older (-1) or newer (1); empty past the newest, None past the end."""

@@ -3,9 +3,9 @@
 import itertools
 
 import pytest
-from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
-from PySide6.QtGui import QDropEvent, QImage
-from PySide6.QtWidgets import QAbstractButton, QMessageBox, QWidget
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QImage
+from PySide6.QtWidgets import QAbstractButton, QApplication, QMessageBox, QPlainTextEdit, QWidget
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.events import (
@@ -27,6 +27,7 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.core.usage import Usage
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.composer import Composer
+from desktop_agent.gui.composer_frame import ComposerFrame
 from desktop_agent.gui.composer_text import LONG_TEXT, ComposerText
 
 AGENT = "ag_1"
@@ -265,6 +266,19 @@ def test_a_message_that_never_reached_the_disk_comes_back_into_the_box(qtbot, co
     assert composer.draft() == "precious words"
 
 
+def test_what_was_attached_to_a_lost_message_comes_back_before_what_was_written_since(
+    qtbot, composer
+):
+    composer.set_text("precious words")
+    composer._input._attach_text("a,b\n1,2\n")
+    note = sent(qtbot, composer, lambda: qtbot.keyClick(box(composer), ENTER))
+    composer.set_text("the next")
+    composer.apply(EngineFailed("store", "The disk is full.", AGENT))
+    assert composer.draft() == "precious words\n\nthe next"
+    again = sent(qtbot, composer, lambda: qtbot.keyClick(box(composer), ENTER))
+    assert again.attachments == note.attachments != ()
+
+
 def test_a_lost_message_comes_back_into_its_own_session(qtbot, composer):
     composer.set_text("precious words")
     qtbot.keyClick(box(composer), ENTER)
@@ -313,6 +327,28 @@ def test_a_dropped_file_is_attached_and_goes_out_with_the_message(qtbot, compose
     assert isinstance(note.attachments[0], TextPart)
     assert "# Notes" in note.attachments[0].text
     assert composer._input.parts == ()
+
+
+def test_the_box_lights_up_for_files_that_are_held_over_it(qtbot, composer, tmp_path):
+    file = tmp_path / "notes.txt"
+    file.write_text("x", encoding="utf-8")
+    frame = composer.findChild(ComposerFrame)
+    text = frame.findChild(QPlainTextEdit).viewport()
+
+    def hold(target, path):
+        mime = QMimeData()
+        mime.setUrls([QUrl.fromLocalFile(str(path))])
+        where, action = QPoint(9, 9), Qt.DropAction.CopyAction
+        none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+        QApplication.sendEvent(target, QDragEnterEvent(where, action, mime, *none))
+        is_lit = frame._is_over
+        QApplication.sendEvent(target, QDragLeaveEvent())
+        assert not frame._is_over
+        return is_lit
+
+    for target in (frame, text):
+        assert hold(target, file)
+        assert not hold(target, tmp_path), "a folder is the window's"
 
 
 def test_a_pasted_picture_becomes_a_chip_that_can_be_removed(qtbot, composer):
