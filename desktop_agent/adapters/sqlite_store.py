@@ -92,7 +92,12 @@ class SqliteStore:
         self._is_forced: bool | None = None
         self._is_closed = False
         self._has_fts = sqlite_search.has_full_text(self._connection)
-        self._keep_remains()
+        try:
+            self._keep_remains()
+        except BaseException:
+            self._connection.close()
+            self._lock.release()
+            raise
 
     def close(self) -> None:
         """Write what is pending and let the file go; once is enough, twice does no harm."""
@@ -247,9 +252,9 @@ class SqliteStore:
     def _append(self, session_id: SessionId, event: Happening) -> None:
         kind = type(event).__name__
         ended = self._ended_items(event)
-        # What a message or a result holds whole is dropped; what a turn's end cuts is kept.
-        kept = self._unfinished(ended) if isinstance(event, TurnEnded) else []
         with self._writing(is_forced=kind in _FORCED_KINDS):
+            # What a message or a result holds whole is dropped; what a turn's end cuts is kept.
+            kept = self._unfinished(ended) if isinstance(event, TurnEnded) else []
             key = self._key(session_id)
             for remnant in kept:
                 self._insert(key, remnant)
@@ -312,9 +317,10 @@ class SqliteStore:
 
     def _keep_remains(self) -> None:
         """Move what was streaming when the app ended into the events of its session."""
-        rows = self._connection.execute(
-            "SELECT session, item, at, body, crc FROM streaming ORDER BY session, item, number"
-        ).fetchall()
+        with failing_in_words():
+            rows = self._connection.execute(
+                "SELECT session, item, at, body, crc FROM streaming ORDER BY session, item, number"
+            ).fetchall()
         if not rows:
             return
         with self._writing(is_forced=True):

@@ -1,8 +1,9 @@
 """Puts off what litellm imports and a chat never uses; with it, half of its import is saved.
 
 Of its 2,800 modules 1,000 are loggers of other products, a proxy, image and video endpoints,
-and pydantic models of every endpoint of the `openai` package. What is put off is imported when
-it is first called; only `import *` of it brings nothing.
+and pydantic models of every endpoint of the `openai` package. With the first call of something
+that was put off all of it is imported. Two things stay as they were: `import *` had brought
+nothing, and an `except` that was compiled with a stand-in does not catch the real exception.
 """
 
 from __future__ import annotations
@@ -108,6 +109,7 @@ class _StandInType(type):
 
 
 _loaded: dict[str, ModuleType] = {}
+_put_off: set[str] = set()
 
 
 def _stand_in(module: str, name: str) -> type:
@@ -146,6 +148,7 @@ class _LateLoader(Loader):
             setattr(module, name, made)
             return made
 
+        _put_off.add(module.__name__)
         vars(module).update(__getattr__=give, __all__=[], __path__=[])
 
 
@@ -162,7 +165,6 @@ class LateFinder(MetaPathFinder):
         self._kept = frozenset(kept)
         self._around_kept = frozenset(one for name in kept for one in _around(name))
         self._reexporting = frozenset(reexporting)
-        self._real: set[str] = set()
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -181,15 +183,13 @@ class LateFinder(MetaPathFinder):
         """Whether a module is put off."""
         around = _around(name)
         is_needed = name in self._around_kept or not self._kept.isdisjoint(around)
-        return not self._late.isdisjoint(around) and not is_needed and name not in self._real
+        return not self._late.isdisjoint(around) and not is_needed
 
-    def give_back(self, name: str) -> None:
-        """Let a module be imported as it is, with the packages around it."""
-        for one in _around(name):
-            # A package that was put off has no folder to look in.
-            if self.is_late(one):
-                self._real.add(one)
-                sys.modules.pop(one, None)
+    def give_back(self) -> None:
+        """Put nothing off any longer: what is needed now may be built on the rest of it."""
+        self._late = frozenset()
+        for name in _put_off:
+            sys.modules.pop(name, None)
 
     def _found_by_others(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None
@@ -211,7 +211,7 @@ def real(name: str) -> ModuleType:
     if name not in _loaded:
         for finder in sys.meta_path:
             if isinstance(finder, LateFinder):
-                finder.give_back(name)
+                finder.give_back()
         _loaded[name] = import_module(name)
     return _loaded[name]
 

@@ -611,3 +611,16 @@ def test_a_failed_migration_leaves_the_old_version(
         assert again.sessions() == (info(),)
         tables = again._connection.execute("SELECT name FROM sqlite_master").fetchall()
         assert ("half",) not in tables
+
+
+def test_a_file_that_can_not_be_read_at_the_start_is_let_go_again(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.db"
+    SqliteStore(path).close()
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("ALTER TABLE streaming RENAME COLUMN crc TO was")
+    for _ in range(2):
+        with pytest.raises(StoreError, match="crc"):
+            SqliteStore(path)
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("ALTER TABLE streaming RENAME COLUMN was TO crc")
+    SqliteStore(path).close()

@@ -72,6 +72,24 @@ print("whole")
     assert run(code) == "whole\n"
 
 
+def test_with_the_first_call_all_that_was_put_off_can_be_had() -> None:
+    code = f"""{_START}
+load()
+from desktop_agent.model_host.late_imports import is_stand_in, real
+names = {{}}
+for module in list(sys.modules.values()):
+    for value in list(vars(module).values()):
+        if is_stand_in(value):
+            names.setdefault(value._module, set()).add(value.__name__)
+left = [
+    f"{{module}}.{{name}}" for module in sorted(names) for name in names[module]
+    if is_stand_in(getattr(real(module), name))
+]
+print(json.dumps(left))
+"""
+    assert json.loads(run(code)) == []
+
+
 def test_what_is_put_off_is_caught_by_no_except_and_can_be_no_base_class() -> None:
     code = f"""{_START}
 litellm = load()
