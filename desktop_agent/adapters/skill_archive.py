@@ -29,9 +29,15 @@ _LARGEST_RATIO = 200
 _RATIO_FROM = MEGABYTE
 _END = b"PK\x05\x06"
 _END_SIZE = 22
+# In front of the end, in zips whose list is described a second time, for larger numbers.
+_LARGE_END = b"PK\x06\x07"
+_LARGE_END_SIZE = 20
 _LONGEST_COMMENT = 65_535
 _METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 _DAMAGED = "That zip is damaged. Download it again, or ask where it came from."
+_LARGE_FORM = (
+    "That zip is packed in the form for very large ones (zip64), which is not taken. Pack it again."
+)
 _NOT_SAFE = "That zip is not safe, so nothing was taken."
 _BROKEN = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, struct.error, ValueError)
 
@@ -136,11 +142,14 @@ def _require_short_list(archive: Path) -> None:
     """Look at the end of the zip before the library reads its whole list into memory."""
     with archive.open("rb") as file:
         size = file.seek(0, 2)
-        file.seek(max(0, size - _END_SIZE - _LONGEST_COMMENT))
+        file.seek(max(0, size - _LARGE_END_SIZE - _END_SIZE - _LONGEST_COMMENT))
         tail = file.read()
     at = tail.rfind(_END)
     if at < 0 or len(tail) - at < _END_SIZE:
         raise zipfile.BadZipFile("no end")
+    # The library would believe that other description, and read as long a list as it names.
+    if tail[max(0, at - _LARGE_END_SIZE) : at].startswith(_LARGE_END):
+        raise SkillLibraryError(_LARGE_FORM)
     (list_size,) = struct.unpack_from("<L", tail, at + 12)
     if list_size > _LARGEST_LIST:
         raise SkillLibraryError(

@@ -8,10 +8,10 @@ import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 from urllib.request import url2pathname
 
@@ -54,6 +54,8 @@ class Fetcher:
 
     limits: Limits
     allows_loopback_http: bool = False
+    # The folders of this run: they may lie there as long as the app is open.
+    _own: set[Path] = field(default_factory=set[Path], init=False, compare=False)
 
     async def fetch(
         self, address: str, installed: Callable[[], Mapping[str, str]], only: str = ""
@@ -63,7 +65,7 @@ class Fetcher:
         `installed` gives the person's own skills by casefolded names, for the clashes.
         """
         place = read_address(address, allows_loopback_http=self.allows_loopback_http)
-        folder = await asyncio.to_thread(_private_folder)
+        folder = await asyncio.to_thread(_private_folder, self._own)
         intake = Intake(folder / "files", self.limits)
         try:
             commit = await self._take(place, folder, intake, only)
@@ -153,17 +155,30 @@ async def in_thread(work: Callable[[], _Result], stop: Callable[[], None]) -> _R
         raise
 
 
+async def to_the_end(work: Coroutine[Any, Any, _Result]) -> _Result:
+    """Do all of some work; whoever gives it up waits until it has let go of its files."""
+    running = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        await asyncio.wait((running,))
+        if not running.cancelled():
+            running.exception()  # nobody else would ask
+        raise
+
+
 def disk_words(error: OSError) -> str:
     """Say what a disk refused."""
     where = f" ({error.filename})" if error.filename else ""
     return f"The disk did not take it: {error.strerror or error}{where}."
 
 
-def _private_folder() -> Path:
+def _private_folder(own: set[Path]) -> Path:
     """Make a folder for one fetch, and clear away those of an app that was killed."""
     folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    own.add(folder)
     (folder / "files").mkdir(mode=0o700)
-    for old in folder.parent.glob(f"{_PREFIX}*"):
+    for old in set(folder.parent.glob(f"{_PREFIX}*")) - own:
         with contextlib.suppress(OSError):
             status = old.lstat()
             if status.st_mtime < time.time() - _ABANDONED_S and not old.is_symlink():

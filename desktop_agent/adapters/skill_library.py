@@ -11,11 +11,11 @@ from pathlib import Path
 
 from desktop_agent.adapters import skill_origins
 from desktop_agent.adapters.skill_diff import compare, digest_of
-from desktop_agent.adapters.skill_fetch import Fetcher, Kept, disk_words
+from desktop_agent.adapters.skill_fetch import Fetcher, Kept, disk_words, to_the_end
 from desktop_agent.adapters.skill_found import CLASH, directory_name, text_of
 from desktop_agent.adapters.skill_intake import Limits, remove_tree
 from desktop_agent.adapters.skill_origins import Origin
-from desktop_agent.adapters.skill_shelf import Shelf, folder_shelf, shelf_of
+from desktop_agent.adapters.skill_shelf import Shelf, entry_of, folder_shelf, installed, shelf_of
 from desktop_agent.core.skill_install import (
     Fetched,
     FoundSkill,
@@ -23,7 +23,6 @@ from desktop_agent.core.skill_install import (
     SkillLibraryError,
     SkillUpdate,
 )
-from desktop_agent.engine.skill_scan import Place, Scanner
 
 _log = logging.getLogger(__name__)
 
@@ -32,6 +31,11 @@ _GONE = "What was fetched is not there any more. Fetch it again."
 _CLASH_HERE = "Replaces the skill {name} of this folder."
 _TAKEN = "Nothing was installed: {names} is there already. Choose to replace it."
 _ALL_TAKEN = "Nothing was installed: {names} are there already. Choose to replace them."
+_BEHIND = (
+    "Nothing was installed: {name} is there already, but behind a link ({place}), and what is "
+    "there is not replaced from here."
+)
+_CLOSING = "The app is closing."
 _MOST_NAMED = 5
 _NOT_INSTALLED = (
     "This skill was not installed from an address, so there is nothing to compare it with."
@@ -78,11 +82,14 @@ class SkillLibrary:
         self._kept: dict[str, Kept] = {}
         self._waiting: dict[str, _Waiting] = {}
         self._taken: dict[str, _Taken] = {}
+        # Held by whatever changes the shelves, or deletes what was fetched for them.
         self._one_at_a_time = asyncio.Lock()
+        self._is_closing = False
 
     async def fetch(self, address: str) -> Fetched:
         """Get the skills at an address into a private folder. Raises SkillLibraryError."""
         kept = await self._fetcher.fetch(address, lambda: _words_of(self._mine))
+        await self._require_open(kept)
         self._kept[kept.fetched.id] = kept
         while len(self._kept) > _MOST_KEPT:
             await self.discard(next(iter(self._kept)))
@@ -100,7 +107,7 @@ class SkillLibrary:
         """Return by folder what would be replaced in the target, in words like `clash`."""
         kept = self._fetched(fetch_id)
         place = self._place(target, root)
-        names = await asyncio.to_thread(_installed, place)
+        names = await asyncio.to_thread(installed, place)
         found = {skill.folder: _clash(skill, names) for skill in kept.fetched.skills}
         words = CLASH if target == "mine" else _CLASH_HERE
         taken = {folder: old.name for folder, old in found.items() if old is not None}
@@ -121,33 +128,50 @@ class SkillLibrary:
         the removed. Each is installed whole or not at all. Raises SkillLibraryError, also when
         none could be.
         """
-        kept = self._fetched(fetch_id)
-        chosen = _one_of_each([_skill_in(kept, folder) for folder in folders])
-        if broken := next((skill for skill in chosen if skill.problem), None):
-            raise SkillLibraryError(f"{broken.name} can't be installed. {broken.problem}")
-        done: dict[Path, FoundSkill] = {}
         async with self._one_at_a_time:
-            try:
-                shelf = Shelf(self._place(target, root), self._removed)
-                taken = await asyncio.to_thread(_installed, shelf.place)
-                for skill in chosen:
-                    directory = await asyncio.to_thread(_put, shelf, kept, skill, taken, replace)
-                    if directory is not None:
-                        done[directory] = skill
-            except OSError as error:
-                names = _few([skill.name for skill in done.values()])
-                told = f" Installed before that: {names}." if names else ""
-                raise SkillLibraryError(disk_words(error) + told) from error
-            finally:
-                if done:
-                    await self._record(kept, done)
-                    self._changed()
+            kept = self._fetched(fetch_id)
+            chosen = _one_of_each([_skill_in(kept, folder) for folder in folders])
+            if broken := next((skill for skill in chosen if skill.problem), None):
+                raise SkillLibraryError(f"{broken.name} can't be installed. {broken.problem}")
+            shelf = Shelf(self._place(target, root), self._removed)
+            return await to_the_end(self._install(shelf, kept, chosen, replace))
+
+    async def _install(
+        self, shelf: Shelf, kept: Kept, chosen: list[FoundSkill], replace: bool
+    ) -> tuple[str, ...]:
+        done: dict[Path, FoundSkill] = {}
+        try:
+            taken = await asyncio.to_thread(installed, shelf.place)
+            if replace:
+                _require_replaceable(shelf, chosen, taken)
+            for skill in chosen:
+                if self._is_closing:  # what is in place is whole; the rest is not begun
+                    raise SkillLibraryError(_CLOSING)
+                directory = await asyncio.to_thread(_put, shelf, kept, skill, taken, replace)
+                if directory is not None:
+                    done[directory] = skill
+        except (OSError, SkillLibraryError) as error:
+            words = disk_words(error) if isinstance(error, OSError) else str(error)
+            names = _few([skill.name for skill in done.values()])
+            told = f" Installed before that: {names}." if names else ""
+            raise SkillLibraryError(words + told) from error
+        finally:
+            if done:
+                await self._record(kept, done)
+                self._changed()
         if chosen and not done:
             raise _all_taken([skill.name for skill in chosen])
         return tuple(skill.name for skill in done.values())
 
     async def discard(self, fetched_id: str) -> None:
-        """Delete what was fetched, to be installed or as an update, and is not wanted any more."""
+        """Delete what was fetched, to be installed or as an update, and is not wanted any more.
+
+        What is just being put in place is let come to its end first.
+        """
+        async with self._one_at_a_time:
+            await self._drop(fetched_id)
+
+    async def _drop(self, fetched_id: str) -> None:
         waiting = self._waiting.pop(fetched_id, None)
         kept = waiting.kept if waiting is not None else self._kept.pop(fetched_id, None)
         if kept is not None:
@@ -155,7 +179,7 @@ class SkillLibrary:
 
     async def check_update(self, directory: str) -> SkillUpdate | None:
         """Fetch an installed skill again; None when it is the same. Raises SkillLibraryError."""
-        path = await asyncio.to_thread(_real, directory)
+        path = await asyncio.to_thread(entry_of, directory)
         shelf_of(path, self._mine)
         origin = skill_origins.origins(self._config_dir).get(str(path))
         if origin is None:
@@ -163,13 +187,15 @@ class SkillLibrary:
         kept = await self._fetcher.fetch(origin.source, dict, only=origin.folder)
         try:
             waiting = _Waiting(path, kept, _same_skill(kept, origin, path.name))
-            update = await asyncio.to_thread(_update, waiting, origin)
+            with _disk_errors():
+                update = await asyncio.to_thread(_update, waiting, origin)
         except BaseException:
             await asyncio.to_thread(remove_tree, kept.folder)
             raise
         if update is None:
             await asyncio.to_thread(remove_tree, kept.folder)
             return None
+        await self._require_open(kept)
         self._waiting[update.id] = waiting
         while len(self._waiting) > _MOST_KEPT:
             await self.discard(next(iter(self._waiting)))
@@ -177,32 +203,41 @@ class SkillLibrary:
 
     async def update(self, update_id: str) -> None:
         """Put the newer version in place; the old one is kept among the removed."""
-        waiting = self._waiting.get(update_id)
-        if waiting is None:
-            raise SkillLibraryError(_GONE)
         async with self._one_at_a_time:
-            shelf = Shelf(shelf_of(waiting.directory, self._mine), self._removed)
-            source = waiting.kept.files / waiting.found.folder
-            with _disk_errors():
-                await asyncio.to_thread(shelf.put, source, "", waiting.directory)
-            await self._record(waiting.kept, {waiting.directory: waiting.found})
-        await self.discard(update_id)
+            waiting = self._waiting.get(update_id)
+            if waiting is None:
+                raise SkillLibraryError(_GONE)
+            await to_the_end(self._put_newer(waiting))
         self._changed()
+
+    async def _put_newer(self, waiting: _Waiting) -> None:
+        directory, found = waiting.directory, waiting.found
+        await asyncio.to_thread(entry_of, str(directory))
+        shelf = Shelf(shelf_of(directory, self._mine), self._removed)
+        source = waiting.kept.files / found.folder
+        with _disk_errors():
+            await asyncio.to_thread(shelf.put, source, found.files, directory.name, directory)
+        await self._record(waiting.kept, {directory: found})
+        await self._drop(waiting.kept.fetched.id)
 
     async def remove(self, directory: str) -> str:
         """Move a skill of the person's or the folder's own among the removed ones.
 
         What is returned brings it back, as long as the app runs.
         """
-        path = await asyncio.to_thread(_real, directory)
+        path = await asyncio.to_thread(entry_of, directory)
         shelf = Shelf(shelf_of(path, self._mine), self._removed)
         async with self._one_at_a_time:
-            origin = skill_origins.origins(self._config_dir).get(str(path))
-            with _disk_errors():
-                kept = await asyncio.to_thread(shelf.take, path)
-            self._taken[kept.name] = _Taken(shelf, kept, path, origin)
-            await self._note(lambda: {path: None})
+            kept = await to_the_end(self._remove(shelf, path))
         self._changed()
+        return kept
+
+    async def _remove(self, shelf: Shelf, path: Path) -> str:
+        origin = skill_origins.origins(self._config_dir).get(str(path))
+        with _disk_errors():
+            kept = await asyncio.to_thread(shelf.take, path)
+        self._taken[kept.name] = _Taken(shelf, kept, path, origin)
+        await self._note(lambda: {path: None})
         return kept.name
 
     async def bring_back(self, key: str) -> None:
@@ -211,16 +246,30 @@ class SkillLibrary:
             taken = self._taken.get(key)
             if taken is None:
                 raise SkillLibraryError("That skill is back already.")
-            with _disk_errors():
-                await asyncio.to_thread(taken.shelf.bring_back, taken.kept, taken.directory)
-            del self._taken[key]
-            await self._note(lambda: {taken.directory: taken.origin})
+            await to_the_end(self._bring_back(key, taken))
         self._changed()
 
+    async def _bring_back(self, key: str, taken: _Taken) -> None:
+        with _disk_errors():
+            await asyncio.to_thread(taken.shelf.bring_back, taken.kept, taken.directory)
+        del self._taken[key]
+        await self._note(lambda: {taken.directory: taken.origin})
+
     async def close(self) -> None:
-        """Delete everything that was fetched and not installed."""
-        for fetched_id in (*self._kept, *self._waiting):
-            await self.discard(fetched_id)
+        """Delete everything that was fetched and not installed.
+
+        Waits for the skill that is just being put in place; no other one is begun.
+        """
+        self._is_closing = True
+        async with self._one_at_a_time:
+            for fetched_id in (*self._kept, *self._waiting):
+                await self._drop(fetched_id)
+
+    async def _require_open(self, kept: Kept) -> None:
+        """After the end nobody would ever delete what was fetched."""
+        if self._is_closing:
+            await asyncio.to_thread(remove_tree, kept.folder)
+            raise SkillLibraryError(_CLOSING)
 
     def _fetched(self, fetch_id: str) -> Kept:
         if fetch_id not in self._kept:
@@ -259,10 +308,17 @@ def _put(
     if old is not None and not replace:
         return None
     name = directory_name(skill.name, skill.folder)
-    directory = shelf.put(kept.files / skill.folder, name, old)
+    directory = shelf.put(kept.files / skill.folder, skill.files, name, old)
     for known in (directory.name, skill.name):
         taken[known.casefold()] = directory
     return directory
+
+
+def _require_replaceable(shelf: Shelf, chosen: list[FoundSkill], taken: dict[str, Path]) -> None:
+    for skill in chosen:
+        old = _clash(skill, taken)
+        if old is not None and not shelf.holds(old):
+            raise SkillLibraryError(_BEHIND.format(name=skill.name, place=old))
 
 
 def _one_of_each(skills: list[FoundSkill]) -> list[FoundSkill]:
@@ -281,13 +337,6 @@ def _all_taken(names: list[str]) -> SkillLibraryError:
 def _few(names: list[str]) -> str:
     more = len(names) - _MOST_NAMED
     return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
-
-
-def _real(directory: str) -> Path:
-    path = Path(directory).resolve()
-    if not path.is_dir():
-        raise SkillLibraryError("This skill is not there any more.")
-    return path
 
 
 def _skill_in(kept: Kept, folder: str) -> FoundSkill:
@@ -328,19 +377,8 @@ def _update(waiting: _Waiting, origin: Origin) -> SkillUpdate | None:
     )
 
 
-def _installed(place: Path) -> dict[str, Path]:
-    """Return the skills of a place by casefolded name, and by the name of their directory."""
-    found: dict[str, Path] = {}
-    if place.is_dir():
-        for entry in sorted(place.iterdir()):
-            found[entry.name.casefold()] = entry
-    for item in Scanner().scan(Place(place, "mine")):
-        found.setdefault(item.skill.name.casefold(), Path(item.skill.directory))
-    return found
-
-
 def _words_of(place: Path) -> dict[str, str]:
-    return {name: path.name for name, path in _installed(place).items()}
+    return {name: path.name for name, path in installed(place).items()}
 
 
 def _clash(skill: FoundSkill, names: dict[str, Path]) -> Path | None:

@@ -201,6 +201,21 @@ async def test_a_zip_with_a_list_that_would_fill_the_memory_is_not_read(
         await _fetch_zip(home, tmp_path, file.getvalue())
 
 
+@pytest.mark.parametrize("comment", [b"", b"c" * 65_535])
+async def test_a_zip_that_describes_its_list_twice_is_not_read_by_the_longer_one(
+    tmp_path: Path, home: Home, outside: Path, comment: bytes
+) -> None:
+    content = zipped({**SKILL, "alpha/more.md": "x"}, comment)
+    at = content.index(b"PK\x05\x06")
+    count, size, offset = struct.unpack_from("<HLL", content, at + 10)
+    large = struct.pack(
+        "<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, count, count, size, offset
+    ) + struct.pack("<4sLQL", b"PK\x06\x07", 0, at, 1)
+    modest = content[at : at + 12] + struct.pack("<L", 100) + content[at + 16 :]
+    with pytest.raises(SkillLibraryError, match="zip64"):
+        await _fetch_zip(home, tmp_path, content[:at] + large + modest)
+
+
 @pytest.mark.parametrize(
     "spoil",
     [
