@@ -92,8 +92,10 @@ def _work_ms(*pids: int) -> float:
     """Return the processor's time that processes took so far: what no other work prolongs."""
     ticks = 0
     for pid in pids:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-        ticks += sum(map(int, stat.rpartition(")")[2].split()[11:13]))
+        # A process of a moment, such as one that asks for a version, may have ended by now.
+        with suppress(FileNotFoundError, ProcessLookupError):
+            stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+            ticks += sum(map(int, stat.rpartition(")")[2].split()[11:13]))
     return ticks * 1000 / os.sysconf("SC_CLK_TCK")
 
 
