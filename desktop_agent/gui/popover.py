@@ -68,6 +68,8 @@ class Popover(QFrame):
 
     def place(self) -> None:
         """Take the size of the content, and the place at the anchor."""
+        # A layout within a layout is told only later that it asks for another size now.
+        self.body.activate()
         self.adjustSize()
         if self._outer.hasHeightForWidth():
             # The hint of text that wraps is for another width than the one it gets.
@@ -86,6 +88,13 @@ class Popover(QFrame):
         x = max(-self._MARGIN, min(x, window.width() - self.width() + self._MARGIN))
         y = max(-self._MARGIN, min(y, window.height() - self.height() + self._MARGIN))
         self.move(x, y)
+
+    def event(self, event: QEvent) -> bool:
+        """Grow and shrink with the content; nobody else does it for what is no window."""
+        is_done = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest and self._anchor and self.isVisible():
+            self.place()
+        return is_done
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Close on a press beside it; menus and lists of its own controls are no such place."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QPushButton, QToolButton, QWidget
 
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.folders import (
@@ -165,3 +165,21 @@ def test_a_click_beside_the_picker_closes_it(window, picker, qtbot):
     assert picker.isVisible()
     qtbot.mouseClick(window, Qt.MouseButton.LeftButton, pos=window.rect().bottomRight() / 1.02)
     assert not picker.isVisible()
+
+
+def test_the_rows_have_room_again_when_the_filter_is_cleared(picker, qtbot, tmp_path):
+    folders = [tmp_path / name for name in ("trusty", "shop", "garden")]
+    for folder in folders:
+        folder.mkdir()
+    picker.set_state(Workspace(str(folders[1])), tuple(map(str, folders)), {})
+    picker.search.setText("trusty")
+    QApplication.processEvents()
+    small = picker.height()
+    picker.search.clear()
+    grown = picker.height()
+    QApplication.processEvents()
+    assert picker.height() == grown > small
+    assert picker.list.height() > 2 * picker.list.sizeHintForRow(0)
+    browse = picker.findChild(QPushButton, "openFolder")
+    assert picker.list.geometry().bottom() < browse.y()
+    assert picker.extra.geometry().bottom() <= picker._frame.rect().bottom()
