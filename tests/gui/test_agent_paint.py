@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt
-from PySide6.QtGui import QImage, QPaintEvent, QRegion
+from PySide6.QtGui import QAccessible, QImage, QPaintEvent, QRegion
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
@@ -229,6 +229,22 @@ def test_whatever_happens_the_screen_shows_what_a_full_paint_would(
     panel.setLayoutDirection(direction)
     fate = Fate(panel, moving, seed)
     for _ in range(80):
+        fate.step()
+        assert is_true(panel), fate.did
+
+
+@pytest.fixture
+def heard():
+    """Somebody reads the screen aloud."""
+    before = QAccessible.isActive()
+    QAccessible.setActive(True)
+    yield
+    QAccessible.setActive(before)
+
+
+def test_the_screen_is_as_true_while_it_is_read_aloud(heard, moving, panel) -> None:
+    fate = Fate(panel, moving, 3)
+    for _ in range(60):
         fate.step()
         assert is_true(panel), fate.did
 
