@@ -183,9 +183,11 @@ class SqliteStore:
 
     def _folded(self, session_id: SessionId, kinds: Sequence[str]) -> tuple[AgentRecord, ...]:
         marks = ",".join("?" * len(kinds))
+        # Few kinds are found by theirs; SQLite would go through the session in its order.
+        order = f"kind IN ({marks}) ORDER BY {'+seq' if kinds is TREE_KINDS else 'seq'}"
         with failing_in_words():
             rows = self._connection.execute(
-                f"SELECT body, crc FROM event WHERE session = ? AND kind IN ({marks}) ORDER BY seq",
+                f"SELECT body, crc FROM event WHERE session = ? AND {order}",
                 (self._key(session_id), *kinds),
             )
             events = decode_all(rows)

@@ -60,3 +60,12 @@ def test_a_long_session_comes_back_whole(long_session: tuple[Path, SessionId]) -
             seen[:0] = [event for event in page.events if isinstance(event, MessageAdded)]
             before = page.first_seq
         assert [event.message for event in seen] == list(agent.history)
+
+
+def test_the_subagents_of_a_long_session_are_found_without_going_through_it(
+    long_session: tuple[Path, SessionId],
+) -> None:
+    path, session_id = long_session
+    with closing(SqliteStore(path)) as store:
+        whole = best_of(3, lambda: store.page(session_id, None, 40))
+        assert best_of(5, lambda: store.load_tree(session_id)) < max(3, whole)
