@@ -71,7 +71,8 @@ class FolderTrust(Value, frozen=True):
     """How a folder stands. `brings` is in words (`2 skills`); empty: there is nothing to trust.
 
     `changed` are the paths below `root` that are new or different since it was trusted: they
-    are used again only after it is trusted again.
+    are used again only after it is trusted again. `digest` names exactly what is brought: trust
+    is given to that. `is_refused`: trust was just given to something else than what is there.
     """
 
     root: str
@@ -79,3 +80,5 @@ class FolderTrust(Value, frozen=True):
     is_ignored: bool = False
     brings: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
+    digest: str = ""
+    is_refused: bool = False

@@ -51,11 +51,22 @@ class SkillCommands(ABC):
         if self._skills is not None:
             self._skills.switch(root, name, is_on, only_here=only_here)
 
-    def trust_folder(self, root: str, decision: TrustDecision, *, is_kept: bool = True) -> None:
-        """Use what a folder brings along, or not. `is_kept` unset: for this run only."""
+    def trust_folder(
+        self,
+        root: str,
+        decision: TrustDecision,
+        *,
+        is_kept: bool = True,
+        digest: str | None = None,
+    ) -> None:
+        """Use what a folder brings along, or not. `is_kept` unset: for this run only.
+
+        `digest` is what the person saw (FolderTrust.digest): other content is not trusted, and
+        the folder's state is sent out again. Without one, what was found last is trusted.
+        """
         self._check_thread()
         if self._skills is not None:
-            self._skills.trust(root, decision, is_kept=is_kept)
+            self._skills.trust(root, decision, is_kept=is_kept, digest=digest)
 
     async def skill_detail(self, root: str, directory: str) -> SkillDetail | None:
         """Return a skill with its text and files; None when it is gone."""

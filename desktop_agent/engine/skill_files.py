@@ -30,8 +30,12 @@ MOST_BYTES = 20_000_000
 LARGEST_TEXT = 1_000_000
 DEEPEST = 6
 
-# What tools leave behind in a folder, and is no part of the skill.
+# What tools leave behind in a folder, and is no part of the skill: they write it at every use.
 _LEFT_BEHIND = frozenset({".git", "__pycache__", ".DS_Store"})
+# What of a repository tells git what to run. The rest changes with every use of git.
+_OBEYED_BY_GIT = frozenset({"config", "config.worktree", "commondir", "hooks", "info"})
+# Where a link may not end: what lies there is no part of any digest.
+_NEVER_DIGESTED = frozenset({".git", ".ds_store"})
 _CHUNK = 1 << 20
 _READ = os.O_RDONLY | sum(
     getattr(os, name, 0) for name in ("O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY")
@@ -40,12 +44,16 @@ _READ = os.O_RDONLY | sum(
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file below a folder. `mark` changes when the file does; a link is never followed."""
+    """A file below a folder. `mark` changes when the file does; a link is never followed.
+
+    `end` is where a link ends, as seen from the folder; empty for anything else.
+    """
 
     path: str
     size: int
     mark: tuple[int, int, int]
     kind: int
+    end: str = ""
 
     @property
     def is_file(self) -> bool:
@@ -57,23 +65,44 @@ class Entry:
         """Whether it may be run as it is."""
         return self.is_file and os.name != "nt" and bool(self.kind & 0o111)
 
+    @property
+    def is_link(self) -> bool:
+        """Whether it is a symbolic link."""
+        return stat.S_ISLNK(self.kind)
+
+    @property
+    def leads_out(self) -> bool:
+        """Whether it is a link to what no digest of the folder covers."""
+        parts = self.end.split("/")
+        if os.path.isabs(self.end) or parts[0] == "..":  # noqa: PTH117 - a thousand of them
+            return True
+        return any(part.lower() in _NEVER_DIGESTED for part in parts)
+
+    @property
+    def is_left_behind(self) -> bool:
+        """Whether a tool wrote it, and nobody reads it."""
+        return not _LEFT_BEHIND.isdisjoint(self.path.split("/"))
+
 
 class TooLarge(Exception):
     """The folder holds more than a skill may; the text says what."""
 
 
-def entries(folder: str) -> tuple[Entry, ...]:
-    """Return all files below a folder, by path. Raises TooLarge and OSError."""
-    return tuple(sorted(_walk(folder), key=lambda entry: entry.path))
+def entries(folder: str, *, is_whole: bool = False) -> tuple[Entry, ...]:
+    """Return all files below a folder, by path. Raises TooLarge and OSError.
+
+    `is_whole`: also what tools left behind, as far as some program obeys it without being told.
+    """
+    return tuple(sorted(_walk(folder, is_whole), key=lambda entry: entry.path))
 
 
-def _walk(folder: str) -> Iterator[Entry]:
+def _walk(folder: str, is_whole: bool) -> Iterator[Entry]:
     waiting = [("", 0)]
     count = total = 0
     while waiting:
         prefix, depth = waiting.pop()
         with os.scandir(os.path.join(folder, prefix)) as found:  # noqa: PTH118 - a thousand of them
-            listed = [entry for entry in found if entry.name not in _LEFT_BEHIND]
+            listed = [entry for entry in found if _counts(prefix, entry, is_whole)]
         for entry in listed:
             count += 1
             if count > MOST_FILES:
@@ -89,7 +118,28 @@ def _walk(folder: str) -> Iterator[Entry]:
             if total > MOST_BYTES:
                 raise TooLarge(f"Its files have more than {MOST_BYTES // 1_000_000} MB.")
             mark = (status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
-            yield Entry(path, status.st_size, mark, status.st_mode)
+            end = _end_of(folder, path) if stat.S_ISLNK(status.st_mode) else ""
+            yield Entry(path, status.st_size, mark, status.st_mode, end)
+
+
+def _counts(prefix: str, entry: os.DirEntry[str], is_whole: bool) -> bool:
+    name = entry.name
+    if not is_whole:
+        return name not in _LEFT_BEHIND
+    if f"/{prefix}".endswith("/.git/"):
+        return name in _OBEYED_BY_GIT
+    if name == ".DS_Store":  # the system's own notes on how a folder is shown
+        return not entry.is_file(follow_symlinks=False)
+    # Samples of hooks come with every repository, and are never run.
+    return not (name.endswith(".sample") and f"/{prefix}".endswith("/.git/hooks/"))
+
+
+def _end_of(folder: str, path: str) -> str:
+    end = os.path.realpath(os.path.join(folder, path))  # noqa: PTH118
+    try:
+        return os.path.relpath(end, os.path.realpath(folder)).replace(os.sep, "/")
+    except ValueError:  # another drive
+        return end
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,23 +174,38 @@ class Held:
             return _text(file, path, limit)
 
     def digest(self, listed: tuple[Entry, ...]) -> str:
-        """Return the hex SHA-256 over names and contents. Raises OSError, ToolError."""
+        """Return the hex SHA-256 over names and contents. Raises OSError, ToolError.
+
+        Of a link it holds where it ends: what lies there counts where it lies.
+        """
+        return self.digest_and_content(listed, "")[0]
+
+    def digest_and_content(self, listed: tuple[Entry, ...], wanted: str) -> tuple[str, bytes]:
+        """Return the digest, and what exactly was digested of one file: nobody gets in between.
+
+        The content is empty when no ordinary file is called so.
+        """
         found = sha256()
+        content = b""
         for entry in listed:
             name = entry.path.encode("utf-8", "surrogateescape")
             found.update(b"%d:%s:" % (len(name), name))
-            if stat.S_ISLNK(entry.kind):
-                target = os.fsencode(os.readlink(os.path.join(self.folder, entry.path)))  # noqa: PTH115, PTH118
-                found.update(b"link:%d:%s" % (len(target), target))
+            if entry.is_link:
+                end = entry.end.encode("utf-8", "surrogateescape")
+                found.update(b"link:%d:%s" % (len(end), end))
             elif entry.is_file:
                 inner = sha256()
+                chunks: list[bytes] = []
                 with self.open(entry.path) as file:
                     while chunk := file.read(_CHUNK):
                         inner.update(chunk)
+                        if entry.path == wanted:
+                            chunks.append(chunk)
                 found.update(b"file:" + inner.digest())
+                content = b"".join(chunks) or content
             else:
                 found.update(b"other")
-        return found.hexdigest()
+        return found.hexdigest(), content
 
 
 @contextlib.contextmanager
@@ -189,7 +254,11 @@ def is_utf8(name: str) -> bool:
 
 def _text(file: BinaryIO, path: str, limit: int) -> tuple[str, bool]:
     # Asked for a megabyte, Python makes room for a megabyte first.
-    content = file.read(min(limit, os.fstat(file.fileno()).st_size) + 1)
+    return decoded(file.read(min(limit, os.fstat(file.fileno()).st_size) + 1), path, limit)
+
+
+def decoded(content: bytes, path: str, limit: int = LARGEST_TEXT) -> tuple[str, bool]:
+    """Return the text of a file, and whether it was UTF-8. Raises ToolError when too large."""
     if len(content) > limit:
         raise ToolError(f"{os.path.basename(path)} is larger than {limit // 1000:,} kB.")  # noqa: PTH119
     try:

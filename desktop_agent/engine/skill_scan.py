@@ -20,6 +20,7 @@ from desktop_agent.engine.skill_rules import DESCRIPTION_LENGTH, declared, token
 DEEPEST = 6
 MOST_FOLDERS = 2_000
 _LEFT_OUT = frozenset({".git", "node_modules"})
+_NO_FILE = "SKILL.md is a folder."
 
 _LANGUAGES = {
     ".py": "Python",
@@ -87,22 +88,53 @@ class Scanner:
             return _broken(place, directory, "Its folder's name is not UTF-8.")
         if not place.holds(real):
             return _broken(place, directory, "It is a link that leads out of this folder.")
+        needs_trust = place.bounds is not None
         try:
-            listed = skill_files.entries(real)
+            listed = skill_files.entries(real, is_whole=needs_trust)
         except TooLarge as error:
             # One's own skill may be as large as one likes; its scripts are not counted then.
-            if place.bounds is not None:
+            if needs_trust:
                 return _broken(place, directory, f"{error} It can't be checked for changes.")
             listed = _main_file(real)
+        if needs_trust and (problem := _unchecked(listed)):
+            return _broken(place, directory, problem)
         kept = self._kept.get(real)
         if kept is not None and kept[0] == listed and kept[1].skill.origin == place.origin:
             return kept[1]
-        bounds = str(place.bounds) if place.bounds is not None else None
-        with skill_files.held(real, bounds) as folder:
-            skill = _skill(place, folder, listed)
-            found = Found(skill, folder.digest(listed) if bounds is not None else "")
+        with skill_files.held(real, str(place.bounds) if needs_trust else None) as folder:
+            found = (
+                _trustable(place, folder, listed) if needs_trust else _own(place, folder, listed)
+            )
         self._kept[real] = (listed, found)
         return found
+
+
+def _trustable(place: Place, folder: Held, listed: tuple[Entry, ...]) -> Found:
+    """Read a skill and its digest at once: what is said of it is what is trusted."""
+    name = main_file_of(listed)
+    digest, content = folder.digest_and_content(listed, name)
+    return Found(_skill(place, folder.folder, listed, *skill_files.decoded(content, name)), digest)
+
+
+def _own(place: Place, folder: Held, listed: tuple[Entry, ...]) -> Found:
+    name = location_in(listed)
+    if not name:
+        raise ToolError(_NO_FILE)
+    if any(entry.path == name and entry.is_link for entry in listed):
+        path = os.path.join(folder.folder, name)  # noqa: PTH118
+        return Found(
+            _skill(place, folder.folder, listed, *skill_files.read_text(folder.folder, path))
+        )
+    return Found(_skill(place, folder.folder, listed, *folder.text(name)))
+
+
+def _unchecked(listed: tuple[Entry, ...]) -> str:
+    """Say why a digest can't tell all changes of a skill; empty when it can."""
+    link = next((entry for entry in listed if entry.leads_out), None)
+    if link is None:
+        return ""
+    path = " ".join(visible(link.path).split())
+    return f"{path} is a link that leads outside the skill. It can't be checked for changes."
 
 
 def _skill_folders(place: Place) -> Iterator[tuple[str, str]]:
@@ -175,15 +207,26 @@ def location_in(listed: tuple[Entry, ...]) -> str:
     return min(names, key=lambda name: (name != "SKILL.md", name != "skill.md", name), default="")
 
 
-def _skill(place: Place, folder: Held, listed: tuple[Entry, ...]) -> Skill:
-    real, name = folder.folder, location_in(listed)
-    if not name:
-        raise ToolError("SKILL.md is a folder.")
-    if any(entry.path == name and entry.is_file for entry in listed):
-        text, is_utf8 = folder.text(name)
-    else:  # a link, which may lead to what is in the bounds
-        path = os.path.join(real, name)  # noqa: PTH118
-        text, is_utf8 = skill_files.read_text(str(place.bounds or real), path)
+def main_file_of(listed: tuple[Entry, ...]) -> str:
+    """Return the ordinary file that is read as SKILL.md, which may be a link to it.
+
+    Raises ToolError in words when there is none.
+    """
+    name = location_in(listed)
+    main = next((entry for entry in listed if entry.path == name), None)
+    if main is None:
+        raise ToolError(_NO_FILE)
+    if main.is_link:
+        main = next((entry for entry in listed if entry.path == main.end), None)
+        if main is None or main.is_link:
+            raise ToolError(f"{name} is a link that leads nowhere.")
+    if not main.is_file:
+        raise ToolError(f"{name} is not a regular file.")
+    return main.path
+
+
+def _skill(place: Place, real: str, listed: tuple[Entry, ...], text: str, is_utf8: bool) -> Skill:
+    name = location_in(listed)
     says = declared(parse(text), os.path.basename(real))  # noqa: PTH119
     warnings = says.warnings
     if not is_utf8:

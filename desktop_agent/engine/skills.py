@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+
 from desktop_agent.core.events import EngineFailed, Event, SkillsChanged
 from desktop_agent.core.skills import Skill, SkillDetail, SkillFile, TrustDecision
 from desktop_agent.core.tool import ToolError
@@ -17,7 +19,7 @@ from desktop_agent.engine.catalog import Catalog, Findings, Places, SkillMemory
 from desktop_agent.engine.front_matter import split
 from desktop_agent.engine.role_files import RoleReader
 from desktop_agent.engine.skill_rules import escaped, visible
-from desktop_agent.engine.skill_scan import Scanner
+from desktop_agent.engine.skill_scan import Scanner, main_file_of
 from desktop_agent.engine.trust import TrustRecord
 
 _log = logging.getLogger(__name__)
@@ -45,7 +47,7 @@ class Skills:
         self._one_at_a_time = asyncio.Lock()
         self._findings: dict[str, Findings] = {}
         self._catalogs: dict[str, Catalog] = {}
-        self._undecided: dict[str, tuple[TrustDecision, bool]] = {}
+        self._undecided: dict[str, tuple[TrustDecision, bool, str | None]] = {}
         self._for_this_run: dict[str, TrustRecord | None] = {}
         self._cost_s = 0.0
         self._needs: dict[str, tuple[str, ...]] = {}
@@ -112,15 +114,28 @@ class Skills:
             self._emit(EngineFailed("skills", f"The switch was not saved: {error}"))
         self._judge_all()
 
-    def trust(self, root: str, decision: TrustDecision, *, is_kept: bool = True) -> None:
+    def trust(
+        self,
+        root: str,
+        decision: TrustDecision,
+        *,
+        is_kept: bool = True,
+        digest: str | None = None,
+    ) -> None:
         """Use what a folder brings, as it was last shown; or not; or forget what was said.
 
-        Before the folder was looked at, it holds for what the first look finds.
+        Before the folder was looked at, it holds for what the first look finds. With `digest`,
+        nothing but what that names is trusted.
         """
         if root not in self._findings:
-            self._undecided[root] = (decision, is_kept)
+            self._undecided[root] = (decision, is_kept, digest)
             self._start(root)
             return
+        if decision == "trust" and digest is not None:
+            self._judge(root)
+            if digest != self._catalogs[root].trust.digest:
+                self._tell(root, is_refused=True)
+                return
         record: TrustRecord | None = None
         if decision != "forget":
             digests = self._findings[root].brought.digests if decision == "trust" else {}
@@ -179,21 +194,20 @@ class Skills:
         raise ToolError(f"skill '{name}' not found. Available skills: {known}.")
 
     def _load(self, root: str, skill: Skill) -> str:
-        bounds = self._bounds(root, skill)
-        text = skill_files.read_text(bounds, skill.location)[0]
-        listed = _listed(skill.directory)
         if skill.origin == "folder":
-            self._require_trusted(root, skill, listed)
-            if skill_files.read_text(bounds, skill.location)[0] != text:
-                raise ToolError(f"skill '{skill.name}' is being changed; try again.")
+            listed = _listed(skill.directory, is_whole=True)
+            text = self._trusted_text(root, skill, listed)
+        else:
+            listed = _listed(skill.directory)
+            text = skill_files.read_text(skill.directory, skill.location)[0]
         return skill_text(skill, split(text)[1], listed)
 
-    def _require_trusted(
-        self, root: str, skill: Skill, listed: tuple[skill_files.Entry, ...]
-    ) -> None:
+    def _trusted_text(self, root: str, skill: Skill, listed: tuple[skill_files.Entry, ...]) -> str:
+        """Return the text of a folder's skill, from the same reading as the digest."""
         try:
             with skill_files.held(skill.directory, self._findings[root].root) as folder:
-                digest = folder.digest(listed)
+                name = main_file_of(listed)
+                digest, content = folder.digest_and_content(listed, name)
         except OSError as error:
             raise ToolError(f"skill '{skill.name}' can't be read: {error.strerror}.") from None
         path = self._findings[root].relative(skill.directory)
@@ -203,6 +217,7 @@ class Skills:
                 f"skill '{skill.name}' changed since the person trusted this folder. It is not "
                 "used until the person trusts it again."
             )
+        return skill_files.decoded(content, name)[0]
 
     def _count_use(self, name: str) -> None:
         try:
@@ -248,8 +263,8 @@ class Skills:
             return
         self._findings[root] = findings
         if root in self._undecided:
-            decision, is_kept = self._undecided.pop(root)
-            self.trust(root, decision, is_kept=is_kept)
+            decision, is_kept, digest = self._undecided.pop(root)
+            self.trust(root, decision, is_kept=is_kept, digest=digest)
         self._judge(root)
 
     def _find(self, root: str) -> tuple[Findings, float]:
@@ -269,9 +284,10 @@ class Skills:
             self._catalogs[root] = found
             self._tell(root)
 
-    def _tell(self, root: str) -> None:
+    def _tell(self, root: str, *, is_refused: bool = False) -> None:
         found = self._catalogs[root]
-        self._emit(SkillsChanged(root, found.skills, found.trust))
+        held = msgspec.structs.replace(found.trust, is_refused=is_refused)
+        self._emit(SkillsChanged(root, found.skills, held))
 
     def _record(self, root: str) -> TrustRecord | None:
         if root in self._for_this_run:
@@ -301,7 +317,8 @@ def skill_text(skill: Skill, body: str, listed: tuple[skill_files.Entry, ...]) -
         "",
         f"Paths in this text are relative to the skill's folder: {skill.directory}",
     ]
-    others = [e.path for e in listed if e.path != Path(skill.location).name]
+    own = Path(skill.location).name
+    others = [e.path for e in listed if e.path != own and not e.is_left_behind]
     if others:
         shown = [" ".join(visible(path).split()) for path in others[:_SHOWN_FILES]]
         more = len(others) - len(shown)
@@ -312,7 +329,7 @@ def skill_text(skill: Skill, body: str, listed: tuple[skill_files.Entry, ...]) -
 def _detail(skill: Skill, bounds: str) -> SkillDetail:
     try:
         body = visible(split(skill_files.read_text(bounds, skill.location)[0])[1])
-        listed = _listed(skill.directory)
+        listed = _listed(skill.directory, is_whole=skill.origin == "folder")
     except (OSError, ToolError):
         # Why it can't be read stands in its problem.
         return SkillDetail(skill, "")
@@ -320,8 +337,8 @@ def _detail(skill: Skill, bounds: str) -> SkillDetail:
     return SkillDetail(skill, body, files)
 
 
-def _listed(directory: str) -> tuple[skill_files.Entry, ...]:
+def _listed(directory: str, *, is_whole: bool = False) -> tuple[skill_files.Entry, ...]:
     try:
-        return skill_files.entries(directory)
+        return skill_files.entries(directory, is_whole=is_whole)
     except (skill_files.TooLarge, OSError):
         return ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from desktop_agent.core.digests import sha256
 from desktop_agent.core.skills import FolderTrust
 from desktop_agent.engine.skill_rules import visible
 
@@ -30,6 +31,17 @@ class Brought:
         """Everything by path."""
         return {**self.skills, **self.instructions, **self.roles}
 
+    @property
+    def digest(self) -> str:
+        """One digest over everything; empty when there is nothing."""
+        if not self.digests:
+            return ""
+        found = sha256()
+        for path, digest in sorted(self.digests.items()):
+            name = path.encode("utf-8", "surrogateescape")
+            found.update(b"%d:%s:%s:" % (len(name), name, digest.encode()))
+        return found.hexdigest()
+
     def in_words(self) -> tuple[str, ...]:
         """Say what it is, for the person."""
         words = [_count(len(self.skills), "skill")] if self.skills else []
@@ -51,6 +63,7 @@ def judged(root: str, brought: Brought, record: TrustRecord | None) -> FolderTru
         is_ignored=record is not None and record.is_ignored,
         brings=brought.in_words(),
         changed=tuple(sorted(" ".join(visible(path).split()) for path in changed)),
+        digest=brought.digest,
     )
 
 

@@ -13,13 +13,19 @@ from desktop_agent.gui.widgets import GhostButton, IconLabel, TextButton, TextLa
 
 
 class TrustBanner(QFrame):
-    """`look_requested` opens the sheet; `decided("trust" | "ignore")`."""
+    """`look_requested` opens the sheet; `decided("trust" | "ignore", digest)`.
+
+    `digest` is what was shown when the banner came up: what came since, without a word, is not
+    what the person means.
+    """
 
     look_requested = Signal()
-    decided = Signal(str)
+    decided = Signal(str, str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.digest = ""
+        self._root = ""
         self.setObjectName("trustBanner")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._words = TextLabel("", "", self)
@@ -32,11 +38,11 @@ class TrustBanner(QFrame):
         trust = GhostButton(theme, self.tr("Trust"), "", self)
         trust.setObjectName("trustFolder")
         trust.setToolTip(self.tr("Let agents use it; what changes later is asked about again"))
-        trust.clicked.connect(lambda: self.decided.emit("trust"))
+        trust.clicked.connect(lambda: self.decided.emit("trust", self.digest))
         ignore = GhostButton(theme, self.tr("Ignore"), "", self)
         ignore.setObjectName("ignoreFolder")
         ignore.setToolTip(self.tr("Work here without it; the folder's menu brings it back"))
-        ignore.clicked.connect(lambda: self.decided.emit("ignore"))
+        ignore.clicked.connect(lambda: self.decided.emit("ignore", self.digest))
         layout = QHBoxLayout(self)
         layout.setContentsMargins(theme.space("l") + 4, 6, theme.space("m"), 6)
         layout.setSpacing(theme.space("s"))
@@ -48,6 +54,8 @@ class TrustBanner(QFrame):
 
     def show_trust(self, trust: FolderTrust) -> None:
         """Say what the folder brings."""
+        if self.isHidden() or trust.root != self._root or trust.is_refused:
+            self._root, self.digest = trust.root, trust.digest
         words = with_marks(banner_words(trust))
         self._words.setText(words)
         self.setAccessibleName(words)

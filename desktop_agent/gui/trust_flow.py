@@ -67,10 +67,13 @@ class TrustFlow(QObject):
         self._tell(trust)
         self.changed.emit(trust)
 
-    def decide(self, decision: str) -> None:
-        """Trust the folder, ignore what it brings, or forget what was said."""
+    def decide(self, decision: str, digest: str = "") -> None:
+        """Trust the folder, ignore what it brings, or forget what was said.
+
+        `digest` is what the person saw: only that is trusted.
+        """
         self._awaited = self._root if decision == "trust" else ""
-        self._bridge.post("trust_folder", self._root, decision)
+        self._bridge.post("trust_folder", self._root, decision, digest=digest)
         self.forget_told()
 
     def forget_told(self) -> None:
@@ -80,7 +83,7 @@ class TrustFlow(QObject):
 
     def _tell(self, trust: FolderTrust) -> None:
         """Say once that the folder is trusted now, and where that is undone."""
-        if not trust.is_trusted or trust.root != self._awaited:
+        if is_asking(trust) or not trust.is_trusted or trust.root != self._awaited:
             return
         self._awaited = ""
         words = self.tr("{folder} is trusted. You can take it back in the folder list.")
@@ -128,6 +131,8 @@ class TrustFlow(QObject):
         self._frame.add_bar(self._banner)
 
     def _on_closed(self) -> None:
+        if self._banner is not None and self._sheet.root == self._root:
+            self._banner.digest = self._sheet.digest
         self._sheet = None
 
     def _feed(self) -> None:

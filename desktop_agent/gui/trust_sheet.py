@@ -16,10 +16,11 @@ from desktop_agent.gui.skills_words import content_words
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.transcript.characters import terminal_text, with_marks
 from desktop_agent.gui.transcript.output_view import OutputView
-from desktop_agent.gui.trust_words import banner_words, folder_name
+from desktop_agent.gui.trust_words import banner_words, folder_name, meanwhile_words
 from desktop_agent.gui.widgets import (
     ElidedLabel,
     GhostButton,
+    IconLabel,
     PrimaryButton,
     TextButton,
     TextLabel,
@@ -42,11 +43,15 @@ class BroughtItem:
 
 
 class TrustSheet(QDialog):
-    """`decided("trust" | "ignore")`; `file_wanted(directory, path)` and `files_wanted(Skill)`
-    are answered by `show_text` and `show_files`. The directory is empty for the folder itself.
+    """`decided("trust" | "ignore", digest)`; `file_wanted(directory, path)` and
+    `files_wanted(Skill)` are answered by `show_text` and `show_files`. The directory is empty
+    for the folder itself.
+
+    `digest` is what the person looks at. When the folder changes meanwhile, it can be trusted
+    only after the person began to look anew.
     """
 
-    decided = Signal(str)
+    decided = Signal(str, str)
     file_wanted = Signal(str, str)
     files_wanted = Signal(object)
 
@@ -54,6 +59,9 @@ class TrustSheet(QDialog):
         super().__init__(parent)
         self._theme = theme
         self._wanted = ("", "")
+        self.root = trust.root
+        self.digest = self._newest = trust.digest
+        self._seen: set[str] = set()
         self.setObjectName("trustSheet")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Trust this folder?"))
@@ -70,12 +78,22 @@ class TrustSheet(QDialog):
         about.setWordWrap(True)
         self._summary = TextLabel("", "strong", self)
         self._summary.setWordWrap(True)
+        self._meanwhile = TextLabel(meanwhile_words(), "", self)
+        self._meanwhile.setObjectName("trustMeanwhile")
+        self._meanwhile.setWordWrap(True)
+        icon = IconLabel(theme, "triangle-alert", "warn", 16, self)
+        self._warning = QWidget(self)
+        line = QHBoxLayout(self._warning)
+        line.setContentsMargins(0, 0, 0, 0)
+        line.addWidget(icon)
+        line.addWidget(self._meanwhile, 1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(*(theme.space("l"),) * 4)
         layout.setSpacing(theme.space("s"))
         layout.addWidget(TextLabel(title, "h3", self))
         layout.addWidget(self._summary)
         layout.addWidget(about)
+        layout.addWidget(self._warning)
         layout.addLayout(self._make_middle(), 1)
         layout.addLayout(self._make_buttons())
         self.show_trust(trust)
@@ -84,19 +102,32 @@ class TrustSheet(QDialog):
     def show_trust(self, trust: FolderTrust) -> None:
         """Follow what the folder brings."""
         self._summary.setText(with_marks(banner_words(trust)))
+        self._newest = trust.digest
+        is_outdated = self.is_outdated
+        self._warning.setVisible(is_outdated)
+        self._trust.setVisible(not is_outdated)
+        self._again.setVisible(is_outdated)
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether the folder is not any more what the person began to look at."""
+        return self.digest != self._newest
 
     def show_items(self, items: Sequence[BroughtItem]) -> None:
-        """List what would be read; the one that is looked at stays."""
+        """List what would be read; the one that is looked at stays.
+
+        What was looked at before the folder changed is marked.
+        """
         current = self._list.current
         self._items = {item.key: item for item in items}
-        changed = self.tr("changed")
+        again = self._seen if self.is_outdated else ()
         rows = tuple(
             PickRow(
                 item.key,
                 with_marks(item.title),
                 detail=with_marks(" ".join(item.about.split())),
                 icon=item.icon,
-                tag=changed if item.is_changed else "",
+                tag=self._tag(item, item.key in again),
                 tone="warn",
             )
             for item in items
@@ -106,6 +137,11 @@ class TrustSheet(QDialog):
         if current is not None and now is not None and now.key == current.key:
             # The text may be another one by now: what is trusted is what is seen.
             self._on_item()
+
+    def _tag(self, item: BroughtItem, is_read_before: bool) -> str:
+        if is_read_before:
+            return self.tr("look again")
+        return self.tr("changed") if item.is_changed else ""
 
     def show_files(self, skill: Skill, files: Sequence[SkillFile]) -> None:
         """Show a skill's files, if it is still the one that is looked at."""
@@ -145,9 +181,12 @@ class TrustSheet(QDialog):
 
     def _make_buttons(self) -> QHBoxLayout:
         theme = self._theme
-        trust = PrimaryButton(theme, self.tr("Trust"), "shield-check", self)
+        self._trust = trust = PrimaryButton(theme, self.tr("Trust"), "shield-check", self)
         trust.setObjectName("trustSheetTrust")
         trust.clicked.connect(lambda: self._decide("trust"))
+        self._again = again = PrimaryButton(theme, self.tr("Look again"), "eye", self)
+        again.setObjectName("trustSheetAgain")
+        again.clicked.connect(self._look_again)
         ignore = TextButton(theme, self.tr("Ignore"), "", self)
         ignore.setObjectName("trustSheetIgnore")
         ignore.clicked.connect(lambda: self._decide("ignore"))
@@ -155,9 +194,21 @@ class TrustSheet(QDialog):
         later.setObjectName("trustSheetLater")
         later.clicked.connect(self.reject)
         # Enter must not trust by accident: Trust is pressed, never the answer to a stray key.
-        for button in (trust, ignore, later):
+        for button in (trust, again, ignore, later):
             button.setAutoDefault(False)
-        return row(None, later, ignore, trust)
+        return row(None, later, ignore, again, trust)
+
+    def _look_again(self) -> None:
+        """Begin anew, with the first text: what was read before counts no more."""
+        self.digest = self._newest
+        self._seen.clear()
+        self._warning.hide()
+        self._again.hide()
+        self._trust.show()
+        items = tuple(self._items.values())
+        self._list.show_rows((), "")
+        self.show_items(items)
+        self._list.setFocus()
 
     def _on_item(self) -> None:
         row_ = self._list.current
@@ -166,6 +217,7 @@ class TrustSheet(QDialog):
             return
         self._files.hide()
         self._text.set_whole("")
+        self._seen.add(item.key)
         skill = item.skill
         if skill is None:
             self._about.setText("")
@@ -186,7 +238,7 @@ class TrustSheet(QDialog):
         self.file_wanted.emit(directory, path)
 
     def _decide(self, decision: str) -> None:
-        self.decided.emit(decision)
+        self.decided.emit(decision, self.digest)
         self.accept()
 
     def _fit(self) -> None:

@@ -21,6 +21,8 @@ def is_asking(trust: FolderTrust) -> bool:
 
 def banner_words(trust: FolderTrust) -> str:
     """Say what waits for the person's word."""
+    if trust.is_refused:
+        return meanwhile_words()
     if trust.is_trusted and trust.changed:
         if len(trust.changed) == 1:
             words = translate("Trust", "{what} changed since you trusted this folder.")
@@ -29,6 +31,11 @@ def banner_words(trust: FolderTrust) -> str:
         return words.format(n=len(trust.changed))
     words = translate("Trust", "This folder brings {what}. The agent follows them if you trust it.")
     return words.format(what=joined(trust.brings))
+
+
+def meanwhile_words() -> str:
+    """Say that what was looked at is not what is there now."""
+    return translate("Trust", "This folder changed meanwhile; look at it again.")
 
 
 def state_words(trust: FolderTrust) -> str:

@@ -27,6 +27,8 @@ _FIXED = {
     "GIT_PAGER": "cat",
     "GIT_TERMINAL_PROMPT": "0",
     "PYTHONUNBUFFERED": "1",
+    # What Python writes beside a script of a trusted skill would be a change of that skill.
+    "PYTHONDONTWRITEBYTECODE": "1",
 }
 
 

@@ -60,7 +60,9 @@ def detail(one: Skill, body: str = "# How\n\nStep by step.") -> SkillDetail:
 
 
 def trust(**changes: Any) -> FolderTrust:
-    return FolderTrust(ROOT, **{"brings": ("2 skills", "AGENTS.md"), **changes})
+    return FolderTrust(
+        **{"root": ROOT, "brings": ("2 skills", "AGENTS.md"), "digest": "d1", **changes}
+    )
 
 
 def found(name: str, **changes: Any) -> FoundSkill:

@@ -220,6 +220,42 @@ def test_nothing_of_an_untrusted_folder_reaches_a_request_before_the_person_trus
     assert "custard" not in third
 
 
+def test_what_changed_after_it_was_shown_is_not_trusted_by_the_same_click(start, project, qtbot):
+    (project / "AGENTS.md").write_text("Speak of marmalade.")
+    window = start()
+    banner = named(window, "trustBanner")
+    qtbot.waitUntil(banner.isVisible, timeout=WAIT)
+    trust = window.skills.trust
+    seen = trust.trust.digest
+    (project / "AGENTS.md").write_text("Speak of custard.")
+    window._bridge.post("rescan_skills")
+    qtbot.waitUntil(lambda: trust.trust.digest != seen, timeout=WAIT)
+    press(qtbot, window, "trustFolder")
+    meanwhile = "This folder changed meanwhile; look at it again."
+    qtbot.waitUntil(lambda: banner.accessibleName() == meanwhile, timeout=WAIT)
+    assert not trust.trust.is_trusted
+    press(qtbot, window, "trustLook")
+    press(qtbot, trust._sheet, "trustSheetTrust")
+    qtbot.waitUntil(lambda: trust.trust.is_trusted, timeout=WAIT)
+    qtbot.waitUntil(lambda: not banner.isVisible(), timeout=WAIT)
+
+
+def test_what_changes_under_the_open_sheet_is_looked_at_again(start, project, qtbot):
+    (project / "AGENTS.md").write_text("Speak of marmalade.")
+    window = start()
+    qtbot.waitUntil(named(window, "trustBanner").isVisible, timeout=WAIT)
+    press(qtbot, window, "trustLook")
+    sheet = window.skills.trust._sheet
+    text = sheet.findChild(QWidget, "outputView")
+    qtbot.waitUntil(lambda: "marmalade" in text.toPlainText(), timeout=WAIT)
+    (project / "AGENTS.md").write_text("Speak of custard.")
+    window._bridge.post("rescan_skills")
+    press(qtbot, sheet, "trustSheetAgain")
+    qtbot.waitUntil(lambda: "custard" in text.toPlainText(), timeout=WAIT)
+    press(qtbot, sheet, "trustSheetTrust")
+    qtbot.waitUntil(lambda: window.skills.trust.trust.is_trusted, timeout=WAIT)
+
+
 @pytest.mark.parametrize("moves", [False, True])
 def test_the_word_that_a_skill_was_added_goes_by_itself_or_with_another_folder(
     start, tmp_path, qtbot, moves

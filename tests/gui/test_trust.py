@@ -63,7 +63,27 @@ def test_each_button_of_the_banner_does_what_it_says(qtbot, theme):
     for name, decision in (("trustFolder", "trust"), ("ignoreFolder", "ignore")):
         with qtbot.waitSignal(banner.decided) as told:
             qtbot.mouseClick(named(banner, name), Qt.MouseButton.LeftButton)
-        assert told.args == [decision]
+        assert told.args == [decision, "d1"]
+
+
+def test_the_banner_trusts_what_it_came_up_with_until_it_says_that_this_changed(qtbot, theme):
+    banner = TrustBanner(theme)
+    qtbot.addWidget(banner)
+
+    def pressed():
+        with qtbot.waitSignal(banner.decided) as told:
+            qtbot.mouseClick(named(banner, "trustFolder"), Qt.MouseButton.LeftButton)
+        return told.args[1]
+
+    banner.show_trust(trust())
+    banner.show()
+    banner.show_trust(trust(digest="d2"))
+    assert pressed() == "d1"
+    banner.show_trust(trust(digest="d2", is_refused=True))
+    assert banner.accessibleName() == "This folder changed meanwhile; look at it again."
+    assert pressed() == "d2"
+    banner.show_trust(trust(digest="d3", root="/home/ada/other"))
+    assert pressed() == "d3"
 
 
 def test_the_sheet_shows_each_text_before_anything_is_decided(sheet, qtbot):
@@ -95,6 +115,33 @@ def test_each_file_of_a_skill_can_be_read_in_the_sheet(sheet, qtbot):
     assert wanted.args == [DEPLOY.directory, "scripts/run.py"]
 
 
+def test_a_folder_that_changes_under_the_sheet_is_not_trusted_before_it_is_looked_at_again(
+    sheet, qtbot
+):
+    asked = []
+    sheet.file_wanted.connect(lambda directory, path: asked.append((directory, path)))
+    sheet.show_items(items())
+    again, trusts = named(sheet, "trustSheetAgain"), named(sheet, "trustSheetTrust")
+    assert (again.isVisible(), trusts.isVisible()) == (False, True)
+    qtbot.keyClick(named(sheet, "broughtList"), Qt.Key.Key_Down)
+    sheet.show_trust(trust(digest="d2"))
+    sheet.show_items(items())
+    assert named(sheet, "trustMeanwhile").isVisible()
+    assert (again.isVisible(), trusts.isVisible()) == (True, False)
+    listed = named(sheet, "broughtList")
+    assert [row.tag for row in listed.rows()] == ["look again", "look again"]
+    assert listed.current.key == "AGENTS.md"
+    del asked[:]
+    with qtbot.assertNotEmitted(sheet.decided):
+        qtbot.mouseClick(again, Qt.MouseButton.LeftButton)
+    assert asked == [(DEPLOY.directory, "SKILL.md")]
+    assert [row.tag for row in listed.rows()] == ["", "changed"]
+    assert not named(sheet, "trustMeanwhile").isVisible()
+    with qtbot.waitSignal(sheet.decided) as told:
+        qtbot.mouseClick(trusts, Qt.MouseButton.LeftButton)
+    assert told.args == ["trust", "d2"]
+
+
 def test_a_stray_enter_trusts_nothing(sheet, qtbot):
     sheet.show_items(items())
     with qtbot.assertNotEmitted(sheet.decided):
@@ -105,12 +152,12 @@ def test_a_stray_enter_trusts_nothing(sheet, qtbot):
 def test_trust_ignore_and_later_are_three_different_things(sheet, qtbot, theme):
     with qtbot.waitSignal(sheet.decided) as told:
         qtbot.mouseClick(named(sheet, "trustSheetTrust"), Qt.MouseButton.LeftButton)
-    assert told.args == ["trust"]
+    assert told.args == ["trust", "d1"]
     assert not sheet.isVisible()
     sheet.show()
     with qtbot.waitSignal(sheet.decided) as told:
         qtbot.mouseClick(named(sheet, "trustSheetIgnore"), Qt.MouseButton.LeftButton)
-    assert told.args == ["ignore"]
+    assert told.args == ["ignore", "d1"]
     sheet.show()
     with qtbot.assertNotEmitted(sheet.decided):
         qtbot.mouseClick(named(sheet, "trustSheetLater"), Qt.MouseButton.LeftButton)
