@@ -99,21 +99,26 @@ def _demo(arguments: list[str]) -> int:
     import tempfile
 
     if "DESKTOP_AGENT_HOME" in os.environ:
-        return _window(arguments[0] if arguments else _demo_folder(), Settings(model="demo"))
-    with tempfile.TemporaryDirectory(prefix="desktop-agent-", ignore_cleanup_errors=True) as home:
+        # Its sessions stay, and so does the folder they work in.
+        place = tempfile.mkdtemp(prefix="desktop-agent-demo-")
+        folder = arguments[0] if arguments else _demo_folder(place)
+        return _window(folder, Settings(model="demo"))
+    with (
+        tempfile.TemporaryDirectory(prefix="desktop-agent-", ignore_cleanup_errors=True) as home,
+        tempfile.TemporaryDirectory(
+            prefix="desktop-agent-demo-", ignore_cleanup_errors=True
+        ) as place,
+    ):
         os.environ["DESKTOP_AGENT_HOME"] = home
-        folder = arguments[0] if arguments else _demo_folder()
+        folder = arguments[0] if arguments else _demo_folder(place)
         return _window(folder, Settings(model="demo"))
 
 
-def _demo_folder() -> str:
+def _demo_folder(place: str) -> str:
     """Return a copy of the demo folder, free to be changed."""
     import shutil
-    import tempfile
 
-    place = Path(tempfile.mkdtemp(prefix="desktop-agent-demo-")) / "garden"
-    shutil.copytree(paths.resource("demo"), place)
-    return str(place)
+    return str(shutil.copytree(paths.resource("demo"), Path(place) / "garden"))
 
 
 def _demo_run(arguments: list[str]) -> int:

@@ -125,8 +125,15 @@ class Agents:
         if status == "idle" and agent.commands.is_ending:
             return "stopping", ""
         if status == "idle" and self.live_children(agent):
-            return "waiting_children", ""
+            # Paused ones, as all are after a crash, keep nobody from speaking to the main agent.
+            is_at_rest = agent.spec is None and not self._works(agent)
+            return ("idle" if is_at_rest else "waiting_children"), ""
         return status, doing
+
+    def _works(self, agent: Agent) -> bool:
+        """Whether anything below it is not paused."""
+        below = (one for one in self.subtree(agent) if one is not agent and one.end is None)
+        return any(self.status(one)[0] not in {"paused", "waiting_children"} for one in below)
 
     def is_ending(self, agent: Agent) -> bool:
         """Whether a subagent was stopped, or failed, and only what is below it still ends."""

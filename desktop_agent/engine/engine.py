@@ -270,10 +270,12 @@ class Engine(SkillCommands):
         self.send(agent_id, note)
 
     def resume(self, agent_id: AgentId) -> None:
-        """Go on after a pause, a fault, a stop or a crash."""
+        """Go on after a pause, a fault, a stop or a crash; then with all that the crash held."""
         agent = self._agent(agent_id)
         if not self._agents.is_ending(agent):
-            agent.resume()
+            for one in self._agents.subtree(agent):
+                if one is agent or (one.end is None and one.pace.is_since_crash):
+                    one.resume()
 
     def pause(self, agent_id: AgentId) -> None:
         """Hold the agent at its next step; nothing is cancelled."""

@@ -10,6 +10,7 @@ class Pace:
     """What the person says of an agent's going on. Nothing is cancelled by it."""
 
     def __init__(self, *, is_paused: bool = False) -> None:
+        self.is_since_crash = is_paused
         self._goes = asyncio.Event()
         self._single = 0
         self._is_last = False
@@ -31,18 +32,26 @@ class Pace:
         """What the next step will show."""
         return "finishing" if self._is_last else "pausing" if self.is_paused else ""
 
+    def hold(self) -> None:
+        """Hold by nobody's wish, as a subagent is held when the app had ended meanwhile."""
+        self.pause()
+        self.is_since_crash = True
+
     def pause(self) -> None:
         """Hold at the next step."""
         self._single = 0
+        self.is_since_crash = False
         self._goes.clear()
 
     def resume(self) -> None:
         """Go on."""
         self._single = 0
+        self.is_since_crash = False
         self._goes.set()
 
     def step(self) -> None:
         """Take one step, then hold again."""
+        self.is_since_crash = False
         self._single = 1
         self._goes.set()
 

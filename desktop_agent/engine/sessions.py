@@ -185,7 +185,7 @@ class Sessions:
         for agent in self._agents.of_session(session.info.id):
             is_live = agent.spec is not None and agent.end is None
             if is_live and not self._agents.live_children(agent):
-                agent.pace.pause()
+                agent.pace.hold()
 
     def _agent_infos(self, session_id: SessionId) -> tuple[AgentInfo, ...]:
         loaded = self._agents.of_session(session_id)

@@ -56,6 +56,33 @@ async def test_notes_a_subagent_has_not_read_are_there_as_soon_as_the_session_is
     assert not rig.model.requests
 
 
+async def test_after_a_crash_the_main_agent_rests_and_continue_is_meant_for_all(
+    tmp_path: Path,
+) -> None:
+    held = [gate(), gate(), gate()]
+    main = [spawns("a"), spawns("b"), held[0]]
+    first = TreeRig(tmp_path, main, {"a": [held[1]], "b": [held[2]]})
+    first.send("go")
+    for one in held:
+        await one.reached.wait()
+    children = [await first.child(1), await first.child(2)]
+    store = killed(first)
+    await first.engine.close()
+
+    scripts = {"a": [says("A is done.")], "b": [says("B is done.")]}
+    rig = TreeRig(tmp_path, [says("Going on.")] * 3, scripts, store=store)
+    rig.engine.open_session(rig.session_id)
+    status = {agent.id: agent.status for agent in rig.opened.agents}
+    assert status == {rig.agent_id: "idle", children[0]: "paused", children[1]: "paused"}
+    rig.engine.pause(children[1])
+    rig.engine.resume(rig.agent_id)
+    assert (await rig.ended(children[0])).text == "A is done."
+    await rig.when(lambda: not rig.engine._agent(rig.agent_id).is_running)
+    # What the person paused stays so.
+    assert await rig.status(children[1], "paused")
+    await rig.engine.close()
+
+
 async def test_a_note_taken_for_a_message_that_was_never_kept_waits_again(tmp_path: Path) -> None:
     """Killed between the two writes: it is in no history, so it has to be read yet."""
     held = gate(answer=calls(("echo", {"what": "1"})))
