@@ -90,12 +90,13 @@ QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QAbstractSpinBox:focus, 
 QLineEdit:disabled, QPlainTextEdit:disabled, QAbstractSpinBox:disabled, QComboBox:disabled {
   color: $line3; border-color: $line; }
 QLineEdit[problem="true"] { border-color: $err; }
-QComboBox { padding-right: ${drop}px; min-height: 18px; }
+QComboBox { padding-right: ${drop}px; min-height: 18px; combobox-popup: 0; }
 QComboBox:focus { padding-right: ${drop_focus}px; }
 QComboBox::drop-down { border: none; width: ${drop}px; }
 QComboBox::down-arrow { image: url("$arrow"); width: ${mark}px; height: ${mark}px; }
-QComboBox QAbstractItemView { background: $raised; color: $fg; border: ${edge}px solid $line2;
-  selection-background-color: $active; selection-color: $fg; outline: none; padding: 4px; }
+QComboBox QAbstractItemView, QComboBox QAbstractItemView:focus { background: $raised; color: $fg;
+  border: ${edge}px solid $line2; selection-background-color: $active; selection-color: $fg;
+  outline: none; padding: 4px; }
 QAbstractSpinBox QLineEdit, QComboBox QLineEdit { border: none; padding: 0; }
 QAbstractSpinBox::up-button, QAbstractSpinBox::down-button { border: none; width: ${step}px;
   background: transparent; }

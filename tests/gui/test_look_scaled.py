@@ -171,3 +171,28 @@ def test_a_switch_ends_where_the_boxes_below_each_other_end(qtbot, theme):
     image = switch.grab().toImage()
     middle = image.height() // 2
     assert image.pixel(image.width() - 1, middle) != image.pixel(1, middle)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("percent", [100, 125, 200])
+def test_a_drop_down_shows_every_choice_whole(qtbot, theme, scaled, scheme, percent):
+    theme.configure(scheme, percent, True)
+    for count in (3, 8):
+        page = QWidget()
+        box = ChoiceBox("theme", [(number, f"Choice {number}") for number in range(count)])
+        QVBoxLayout(page).addWidget(box)
+        _shown(qtbot, page, 420, 200)
+        page.activateWindow()
+        box.setFocus()
+        box.showPopup()
+        QApplication.processEvents()
+        view = box.view()
+        view.setFocus()
+        QApplication.processEvents()
+        last = view.visualRect(box.model().index(count - 1, 0))
+        assert view.verticalScrollBar().maximum() == 0
+        assert last.bottom() <= view.viewport().height()
+        assert last.bottom() > view.viewport().height() - last.height()
+        strips = [one for one in view.window().children() if isinstance(one, QWidget)]
+        assert [one for one in strips if one.isVisible()] == [view]
+        box.hidePopup()
