@@ -78,22 +78,13 @@ class TrustSheet(QDialog):
         about.setWordWrap(True)
         self._summary = TextLabel("", "strong", self)
         self._summary.setWordWrap(True)
-        self._meanwhile = TextLabel(meanwhile_words(), "", self)
-        self._meanwhile.setObjectName("trustMeanwhile")
-        self._meanwhile.setWordWrap(True)
-        icon = IconLabel(theme, "triangle-alert", "warn", 16, self)
-        self._warning = QWidget(self)
-        line = QHBoxLayout(self._warning)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.addWidget(icon)
-        line.addWidget(self._meanwhile, 1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(*(theme.space("l"),) * 4)
         layout.setSpacing(theme.space("s"))
         layout.addWidget(TextLabel(title, "h3", self))
         layout.addWidget(self._summary)
         layout.addWidget(about)
-        layout.addWidget(self._warning)
+        layout.addWidget(self._make_warning())
         layout.addLayout(self._make_middle(), 1)
         layout.addLayout(self._make_buttons())
         self.show_trust(trust)
@@ -154,6 +145,17 @@ class TrustSheet(QDialog):
         if (directory, path) == self._wanted:
             self._path.set_text(path)
             self._text.set_whole(terminal_text(text))
+
+    def _make_warning(self) -> QWidget:
+        words = TextLabel(meanwhile_words(), "", self)
+        words.setObjectName("trustMeanwhile")
+        words.setWordWrap(True)
+        self._warning = QWidget(self)
+        line = QHBoxLayout(self._warning)
+        line.setContentsMargins(0, 0, 0, 0)
+        line.addWidget(IconLabel(self._theme, "triangle-alert", "warn", 16, self._warning))
+        line.addWidget(words, 1)
+        return self._warning
 
     def _make_middle(self) -> QHBoxLayout:
         theme = self._theme
