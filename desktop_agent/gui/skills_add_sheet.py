@@ -84,7 +84,12 @@ class AddSkillSheet(QDialog):
     # -- down --------------------------------------------------------------------------------
 
     def begin(self, address: str) -> None:
-        """Look at something at once, as what was dropped on the window."""
+        """Look at something at once, as what was dropped on the window.
+
+        An installation is let come to its end first: what is fetched is still needed.
+        """
+        if self.is_installing:
+            return
         self._address.setText(address)
         self._fetch()
 
@@ -115,7 +120,7 @@ class AddSkillSheet(QDialog):
         self._ticks.stop()
         page = self._pages.currentIndex()
         if page == 1:
-            page = 2 if self._is_installing else 0
+            page = 2 if self.is_installing else 0
         self._go(page)
         self._error.setText(with_marks(words))
         self._error.show()
@@ -239,7 +244,13 @@ class AddSkillSheet(QDialog):
     # -- steps -------------------------------------------------------------------------------
 
     @property
-    def _is_installing(self) -> bool:
+    def target(self) -> str:
+        """Where it shall go: `mine`, or the `folder`."""
+        return "folder" if self._here.isChecked() else "mine"
+
+    @property
+    def is_installing(self) -> bool:
+        """Whether the person waits for an installation."""
         return self._pages.currentIndex() == 1 and bool(self._doing.property("installs"))
 
     def _go(self, page: int) -> None:
@@ -286,8 +297,7 @@ class AddSkillSheet(QDialog):
         chosen = self.checklist.chosen()
         if chosen:
             self._wait(self.tr("Installing…"), installs=True)
-            target = "folder" if self._here.isChecked() else "mine"
-            self.install_requested.emit(chosen, target, self._replace.isChecked())
+            self.install_requested.emit(chosen, self.target, self._replace.isChecked())
 
     def _on_cancel(self) -> None:
         if self._pages.currentIndex() == 1:
@@ -322,7 +332,7 @@ class AddSkillSheet(QDialog):
 
     def reject(self) -> None:
         """Closing it in mid-fetch gives up what is fetched; an installation is let finish."""
-        if not self._is_installing:
+        if not self.is_installing:
             self.cancelled.emit()
             super().reject()
 

@@ -44,8 +44,11 @@ class SkillShop(QObject):
         self._say = say
         self._root = root
         self._sheet: Any = None
-        self._fetched: Fetched | None = None
+        self._sheet_root = ""
+        # The fetch that is waited for, and what the last one gave: older answers are for nobody.
+        self._asked = 0
         self._job: Any = None
+        self._fetched: Fetched | None = None
         self._removed = "", ""
 
     # -- adding ------------------------------------------------------------------------------
@@ -63,11 +66,12 @@ class SkillShop(QObject):
         # Rarely wanted, and it brings the looks of the transcript.
         from desktop_agent.gui.skills_add_sheet import AddSkillSheet
 
-        root = self._root()
+        # The sheet names this folder, so it goes there, whatever is worked in by then.
+        self._sheet_root = root = self._root()
         name = folder_name(root) if root else ""
         self._sheet = sheet = AddSkillSheet(self._theme, self._window.window(), folder_name=name)
         sheet.fetch_requested.connect(self._fetch)
-        sheet.cancelled.connect(self._cancel)
+        sheet.cancelled.connect(self._give_up)
         sheet.preview_requested.connect(self._preview)
         sheet.target_chosen.connect(self._look_for_clashes)
         sheet.install_requested.connect(self._install)
@@ -75,72 +79,106 @@ class SkillShop(QObject):
 
     def _on_closed(self) -> None:
         self._sheet = None
-        self._discard()
+        self._give_up()
 
     def _fetch(self, address: str) -> None:
-        self._discard()
-        self._job = self._run(self._fetch_all(address), "fetching skills")
+        self._give_up()
+        number = self._asked
+        self._job = self._run(
+            self._fetch_all(address, number),
+            "fetching skills",
+            lambda words: self._sheet.show_error(words) if self._waits_for(number) else None,
+        )
 
-    async def _fetch_all(self, address: str) -> None:
+    async def _fetch_all(self, address: str, number: int) -> None:
         fetched: Fetched = await self._queries.answer("skills", "fetch", address)
-        self._fetched = fetched
-        if self._sheet is None:
-            self._discard()
+        if not self._waits_for(number):
+            self._discard(fetched)
         elif not fetched.skills:
-            words = " ".join((self.tr("There is no skill in it."), *fetched.skipped))
-            self._discard()
-            self._sheet.show_error(words)
+            self._discard(fetched)
+            words = (self.tr("There is no skill in it."), *fetched.skipped)
+            self._sheet.show_error(" ".join(words))
         else:
+            self._fetched = fetched
             self._sheet.show_fetched(fetched)
 
-    def _cancel(self) -> None:
-        if self._job is not None:
-            self._job.cancel()
-            self._job = None
-        self._discard()
+    def _waits_for(self, number: int) -> bool:
+        return self._sheet is not None and number == self._asked
 
-    def _discard(self) -> None:
+    def _shows(self, fetched: Fetched) -> bool:
+        return self._sheet is not None and self._fetched is fetched
+
+    def _give_up(self) -> None:
+        """Stop fetching, and throw away what was fetched."""
+        self._asked += 1
+        job, self._job = self._job, None
+        if job is not None:
+            job.cancel()
         fetched, self._fetched = self._fetched, None
         if fetched is not None:
-            self._queries.ask(lambda _: None, "skills", "discard", fetched.id)
+            self._discard(fetched)
+
+    def _discard(self, fetched: Fetched) -> None:
+        self._queries.ask(lambda _: None, "skills", "discard", fetched.id)
 
     def _preview(self, folder: str, path: str) -> None:
         fetched = self._fetched
-        if fetched is not None:
-            self._run(self._show_preview(fetched.id, folder, path), "reading a skill's file")
+        if fetched is None:
+            return
 
-    async def _show_preview(self, fetched_id: str, folder: str, path: str) -> None:
-        text = await self._queries.answer("skills", "preview", fetched_id, folder, path)
-        if self._sheet is not None:
-            self._sheet.checklist.show_preview(folder, path, text)
+        def show(text: str) -> None:
+            if self._shows(fetched):
+                self._sheet.checklist.show_preview(folder, path, text)
+
+        async def work() -> None:
+            show(await self._queries.answer("skills", "preview", fetched.id, folder, path))
+
+        self._run(work(), "reading a skill's file", show)
 
     def _look_for_clashes(self, target: str) -> None:
-        if self._fetched is not None:
-            self._run(self._show_clashes(self._fetched.id, target), "looking for what is there")
+        fetched, root = self._fetched, self._sheet_root
+        if fetched is None:
+            return
 
-    async def _show_clashes(self, fetched_id: str, target: str) -> None:
-        found = await self._queries.answer("skills", "clashes", fetched_id, target, self._root())
-        if self._sheet is not None:
-            self._sheet.show_clashes(found)
+        def is_wanted() -> bool:
+            return self._shows(fetched) and self._sheet.target == target
+
+        async def work() -> None:
+            found = await self._queries.answer("skills", "clashes", fetched.id, target, root)
+            if is_wanted():
+                self._sheet.show_clashes(found)
+
+        def tell(words: str) -> None:
+            if is_wanted() and not self._sheet.is_installing:
+                self._sheet.show_error(words)
+
+        self._run(work(), "looking for what is there", tell)
 
     def _install(self, folders: Sequence[str], target: str, replaces: bool) -> None:
-        if self._fetched is not None:
-            work = self._install_all(self._fetched.id, folders, target, replaces)
-            self._run(work, "installing skills")
+        fetched = self._fetched
+        if fetched is not None:
+            work = self._install_all(fetched, folders, target, replaces)
+            self._run(
+                work,
+                "installing skills",
+                lambda words: (
+                    self._sheet.show_error(words) if self._shows(fetched) else self._complain(words)
+                ),
+            )
 
     async def _install_all(
-        self, fetched_id: str, folders: Sequence[str], target: str, replaces: bool
+        self, fetched: Fetched, folders: Sequence[str], target: str, replaces: bool
     ) -> None:
         names: tuple[str, ...] = await self._queries.answer(
             "skills",
             "install",
-            fetched_id,
+            fetched.id,
             tuple(folders),
             target=target,
-            root=self._root(),
+            root=self._sheet_root,
             replace=replaces,
         )
-        if self._sheet is not None:
+        if self._shows(fetched):
             self._sheet.accept()
         self.installed.emit(names)
 
@@ -193,23 +231,29 @@ class SkillShop(QObject):
 
     # -- inside ------------------------------------------------------------------------------
 
-    def _run(self, work: Coroutine[Any, Any, None], name: str) -> Any:
-        return self._queries.run(self._told(work), name)
+    def _run(
+        self,
+        work: Coroutine[Any, Any, None],
+        name: str,
+        tell: Callable[[str], None] | None = None,
+    ) -> Any:
+        """Run some work; `tell` says in words what could not be done, where the person looks."""
+        told = self._told(work, tell or self._complain)
+        job = self._queries.run(told, name)
+        # What is given up before its turn comes never begins.
+        job.add_done_callback(lambda _: (told.close(), work.close()))
+        return job
 
-    async def _told(self, work: Coroutine[Any, Any, None]) -> None:
-        """Say in words what could not be done, where the person looks."""
+    async def _told(self, work: Coroutine[Any, Any, None], tell: Callable[[str], None]) -> None:
         try:
             await work
         except SkillLibraryError as error:
             _log.info("the skill library refused: %s", error)
-            self._tell(str(error))
+            tell(str(error))
         finally:
             # Whatever else is on its way up: the sheet must not wait for ever.
             if isinstance(sys.exception(), Exception):
-                self._tell(self.tr("That did not work. The log says more."))
+                tell(self.tr("That did not work. The log says more."))
 
-    def _tell(self, words: str) -> None:
-        if self._sheet is not None:
-            self._sheet.show_error(words)
-        else:
-            self._say(words, "error")
+    def _complain(self, words: str) -> None:
+        self._say(words, "error")
