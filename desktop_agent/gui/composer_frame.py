@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QRectF, Qt, Signal
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QMimeData, QRectF, Qt, Signal
+from PySide6.QtGui import (
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDropEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QShowEvent,
+)
 from PySide6.QtWidgets import QFrame, QWidget
 
-from desktop_agent.gui.composer_text import is_folder_drop
+from desktop_agent.gui.composer_text import ComposerText, is_folder_drop
 from desktop_agent.gui.theme import Theme
 
 
@@ -25,6 +34,7 @@ class ComposerFrame(QFrame):
         self._theme = theme
         self._is_focused = False
         self._is_free = False
+        self._is_over = False
         self.setObjectName("composer")
         self.setAcceptDrops(True)
         theme.changed.connect(self.update)
@@ -42,13 +52,14 @@ class ComposerFrame(QFrame):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw ground and edge."""
         theme = self._theme
-        is_strong = self._is_focused or self._is_free or theme.is_high_contrast
+        is_lit = self._is_focused or self._is_over
+        is_strong = is_lit or self._is_free or theme.is_high_contrast
         width = 2.0 if is_strong else 1.0
-        token = "err" if self._is_free else "accent" if self._is_focused else "line3"
+        token = "err" if self._is_free else "accent" if is_lit else "line3"
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(theme.color(token), width))
-        painter.setBrush(theme.color("raised"))
+        painter.setBrush(theme.color("accentSoft" if self._is_over else "raised"))
         edge = width / 2
         box = QRectF(self.rect()).adjusted(edge, edge, -edge, -edge)
         radius = theme.radius("composer")
@@ -60,15 +71,37 @@ class ComposerFrame(QFrame):
         super().mousePressEvent(event)
         self.setFocus(Qt.FocusReason.MouseFocusReason)
 
+    def showEvent(self, event: QShowEvent) -> None:
+        """Light up for what is held over the text, too: it takes what is dropped by itself."""
+        super().showEvent(event)
+        text = self.findChild(ComposerText)
+        if text is not None:
+            text.files_held.connect(self._light, Qt.ConnectionType.UniqueConnection)
+
+    def _light(self, is_over: bool) -> None:
+        self._is_over = is_over
+        self.update()
+
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Files, but no folders: those are the window's."""
-        if event.mimeData().hasUrls() and not is_folder_drop(event.mimeData()):
+        if _is_file_drop(event.mimeData()):
             event.acceptProposedAction()
+            self._light(True)
         else:
             event.ignore()
 
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        """They went elsewhere."""
+        super().dragLeaveEvent(event)
+        self._light(False)
+
     def dropEvent(self, event: QDropEvent) -> None:
         """Attach what was dropped."""
+        self._light(False)
         urls = event.mimeData().urls()
         self.files_given.emit([Path(url.toLocalFile()) for url in urls if url.isLocalFile()])
         event.acceptProposedAction()
+
+
+def _is_file_drop(source: QMimeData) -> bool:
+    return source.hasUrls() and not is_folder_drop(source)

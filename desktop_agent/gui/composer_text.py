@@ -10,7 +10,9 @@ from pathlib import Path
 from PySide6.QtCore import QEvent, QMimeData, QSize, Qt, Signal
 from PySide6.QtGui import (
     QDragEnterEvent,
+    QDragLeaveEvent,
     QDragMoveEvent,
+    QDropEvent,
     QFocusEvent,
     QFontMetricsF,
     QImage,
@@ -35,7 +37,7 @@ class ComposerText(QPlainTextEdit):
     """Signals: `sent(bool)` true for the other way of sending, `recalled(int)` -1 for older,
     `files_given(list[Path])`, `image_given(QImage)`, `long_text_given(str)`,
     `mention_changed(str | None)` the path typed behind an `@`, `slash_changed(str | None)` the
-    name typed behind a `/` at the beginning, `focus_changed(bool)`.
+    name typed behind a `/` at the beginning, `focus_changed(bool)`, `files_held(bool)` over it.
     """
 
     sent = Signal(bool)
@@ -46,6 +48,7 @@ class ComposerText(QPlainTextEdit):
     mention_changed = Signal(object)
     slash_changed = Signal(object)
     focus_changed = Signal(bool)
+    files_held = Signal(bool)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -199,6 +202,17 @@ class ComposerText(QPlainTextEdit):
             event.ignore()
         else:
             super().dragEnterEvent(event)
+            self.files_held.emit(bool(_local_files(event.mimeData())))
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        """They went elsewhere."""
+        super().dragLeaveEvent(event)
+        self.files_held.emit(False)
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """They were let go."""
+        super().dropEvent(event)
+        self.files_held.emit(False)
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
         """Accept files anywhere, text where it can go."""
