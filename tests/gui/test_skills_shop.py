@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
@@ -75,7 +76,7 @@ class Shop:
         self.shop.installed.connect(self.installed.append)
         self.bridge.start(self._compose)
 
-    async def _compose(self, emit):
+    async def _compose(self, emit) -> Any:
         return SimpleNamespace(engine=None, skills=self.library, close=self.library.close)
 
     def _say(self, words, tone="info", action=""):
