@@ -55,6 +55,15 @@ def other_keys(*, send: str, other: str) -> tuple[KeyGroup, ...]:
 def _panel_keys() -> tuple[KeyGroup, ...]:
     return (
         (
+            _tr("Session list"),
+            (
+                (_tr("Open"), "Enter"),
+                (_tr("Rename"), "F2"),
+                (_tr("Delete"), "Del"),
+                (_tr("Bring back what was deleted"), "Ctrl+Z"),
+            ),
+        ),
+        (
             _tr("Task list"),
             (
                 (_tr("Open a task"), "Enter"),

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Self
 
 from PySide6.QtCore import QRect, QRectF, Qt
-from PySide6.QtGui import QFont, QFontMetrics, QPainter
+from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPen
 from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
 
 from desktop_agent.gui.mirroring import placed
@@ -28,6 +28,7 @@ class RowPen:
         self._direction: Qt.LayoutDirection = option.direction  # pyright: ignore[reportAttributeAccessIssue]
         state: QStyle.StateFlag = option.state  # pyright: ignore[reportAttributeAccessIssue]
         self.is_selected = bool(state & QStyle.StateFlag.State_Selected)
+        self._has_cursor = bool(state & QStyle.StateFlag.State_HasFocus)
         self._is_hovered = bool(state & QStyle.StateFlag.State_MouseOver)
         # `subtle` has too little contrast on a selected row.
         self.faint = "muted" if self.is_selected else "subtle"
@@ -51,6 +52,14 @@ class RowPen:
         if self.is_selected or self._is_hovered:
             token = "active" if self.is_selected else "hover"
             self._round(QRectF(self.rect).adjusted(inset, 1, -inset, -1), 6, token)
+
+    def cursor(self, inset: int = 2) -> None:
+        """Mark the row that keys are for, where that may be another than the selected one."""
+        if self._has_cursor:
+            box = QRectF(self.rect).adjusted(inset + 1, 2, -inset - 1, -2)
+            self.painter.setPen(QPen(self._theme.color("accent"), 1.5))
+            self.painter.setBrush(Qt.BrushStyle.NoBrush)
+            self.painter.drawRoundedRect(box, 6, 6)
 
     def icon(self, box: QRect, name: str, token: str) -> None:
         """Draw an icon that fills a square box."""

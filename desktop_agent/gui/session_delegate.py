@@ -64,6 +64,7 @@ class SessionDelegate(RenamingDelegate):
                 pen.text(inner.adjusted(-2, 6, 0, 0), row.title, "subtle", font)
             else:
                 pen.ground()
+                pen.cursor()
                 self._paint_session(pen, inner, row)
 
     def _paint_session(self, pen: Any, inner: QRect, row: SessionRow) -> None:

@@ -57,7 +57,7 @@ class SessionFlow(QObject):
         self._wanted_agent: AgentId | None = None
         self._subagent: AgentId | None = None
         self._early: list[Note] = []
-        self._leaving: set[SessionId] = set()
+        self._leaving: dict[SessionId, bool] = {}  # whether it was the one shown
         self._has_begun = False
         self._told_workspace: Workspace | None = None
         self.settings = settings
@@ -216,8 +216,9 @@ class SessionFlow(QObject):
 
     def leave(self, session_id: str) -> None:
         """Show something else than a session that is about to be deleted."""
-        self._leaving.add(SessionId(session_id))
-        if session_id == self.current:
+        was_shown = session_id == self.current
+        self._leaving[SessionId(session_id)] = was_shown
+        if was_shown:
             staying = self._staying()
             if staying:
                 self.show_session(staying[0].id)
@@ -225,9 +226,9 @@ class SessionFlow(QObject):
                 self.begin_session()
 
     def take_back(self, session_id: str) -> None:
-        """Show a session whose deletion was undone."""
-        self._leaving.discard(SessionId(session_id))
-        self.show_session(session_id)
+        """Show a session whose deletion was undone, if it was shown before."""
+        if self._leaving.pop(SessionId(session_id), False):
+            self.show_session(session_id)
 
     def _staying(self) -> list[SessionInfo]:
         found = (i for i in self._pages.sessions.values() if i.id not in self._leaving)

@@ -77,7 +77,7 @@ class SessionPanel(QWidget):
             self._show_rows()
 
     def rename_current(self) -> None:
-        """Begin to rename the session that is marked."""
+        """Begin to rename the session that the cursor is on."""
         index = self.list.currentIndex()
         if index.isValid():
             self.list.edit(index)
@@ -128,6 +128,8 @@ class SessionPanel(QWidget):
         )
         self.list = ChoiceList("sessionList", self)
         self.list.setEditTriggers(QListView.EditTrigger.EditKeyPressed)
+        # What is selected is what is shown; keys and clicks only move the cursor.
+        self.list.setSelectionMode(QListView.SelectionMode.NoSelection)
         self.list.setModel(self._model)
         delegate = SessionDelegate(theme, self.list)
         delegate.renamed.connect(self.renamed)
@@ -220,12 +222,11 @@ class SessionPanel(QWidget):
 
     def _select_current(self) -> None:
         index = self._model.index_of(self._current) if self._current else QModelIndex()
-        if self.list.hasFocus() and self.list.currentIndex().isValid():
-            return  # the person is walking through the list
-        flag = QItemSelectionModel.SelectionFlag.ClearAndSelect
-        self.list.selectionModel().setCurrentIndex(index, flag)
-        if not index.isValid():
-            self.list.clearSelection()
+        flag = QItemSelectionModel.SelectionFlag
+        self.list.selectionModel().select(index, flag.ClearAndSelect)
+        # Else the person is walking through the list.
+        if not self.list.hasFocus() or not self.list.currentIndex().isValid():
+            self.list.selectionModel().setCurrentIndex(index, flag.NoUpdate)
 
     def _on_search_changed(self) -> None:
         self._matches = frozenset()
@@ -274,14 +275,11 @@ class SessionPanel(QWidget):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction(self.tr("Open"), lambda: self._choose(index))
-        rename = menu.addAction(
-            self._theme.icon("pencil"), self.tr("Rename"), lambda: self.list.edit(index)
-        )
-        rename.setShortcut("F2")
-        delete = menu.addAction(
+        # No keys here: they are the list's, and after a click the message box has the focus.
+        menu.addAction(self._theme.icon("pencil"), self.tr("Rename"), lambda: self.list.edit(index))
+        menu.addAction(
             self._theme.icon("trash-2", "err"), self.tr("Delete"), lambda: self._delete_index(index)
         )
-        delete.setShortcut("Del")
         menu.popup(self.list.viewport().mapToGlobal(where))
 
     def _turn_spinners(self) -> None:

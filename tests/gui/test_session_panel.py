@@ -136,6 +136,26 @@ def test_a_deleted_session_can_be_brought_back(panel, qtbot):
     assert not undo.isVisible()
 
 
+def marked(panel):
+    return [index.data() for index in panel.list.selectionModel().selectedIndexes()]
+
+
+def test_the_marked_session_is_the_one_shown_whatever_is_deleted(panel, qtbot):
+    show(panel, info(1, "Shown"), info(2, "Slip"), info(3, "Next"))
+    panel.set_current("se_1")
+    panel.activateWindow()
+    panel.list.setFocus()
+    panel.list.setCurrentIndex(panel.list.model().index(titles(panel).index("Slip"), 0))
+    assert marked(panel) == ["Shown"]
+    qtbot.keyClick(panel.list, Qt.Key.Key_Delete)
+    assert "Slip" not in titles(panel)
+    assert marked(panel) == ["Shown"]
+    panel.undo_delete()
+    assert marked(panel) == ["Shown"]
+    panel.set_current("se_3")
+    assert marked(panel) == ["Next"]
+
+
 def test_a_deleted_session_is_gone_when_the_time_for_undo_is_over(panel, qtbot, monkeypatch):
     monkeypatch.setattr(session_panel, "UNDO_MS", 1)
     show(panel, info(1, "Keep"), info(2, "Away"))

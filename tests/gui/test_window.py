@@ -404,6 +404,22 @@ def test_deleting_the_session_on_screen_shows_another_and_undo_brings_it_back(qu
     wait_shown(qtbot, quick, "notes.txt")
 
 
+def test_undoing_the_deletion_of_another_session_leaves_the_one_shown(quick, qtbot):
+    write(qtbot, quick, "list files")
+    wait_idle(qtbot, quick)
+    first = quick.flow.current
+    quick.commands.new.trigger()
+    qtbot.waitUntil(lambda: quick.flow.current not in (None, first), timeout=WAIT)
+    second = quick.flow.current
+    panel = quick.frame.sidebar.sessions
+    for change in (lambda: panel.delete(first), panel.undo_delete):
+        change()
+        assert quick.flow._wanted is None
+        assert quick.flow.current == second
+        marked = panel.list.selectionModel().selectedIndexes()
+        assert [panel._model.rows()[one.row()].session_id for one in marked] == [second]
+
+
 def test_every_key_is_listed_on_one_sheet(quick, qtbot):
     ready(qtbot, quick)
     quick.commands.shortcuts.trigger()
