@@ -14,6 +14,8 @@ _REST_MS = 5_000
 # To look through all that lives takes longer than a frame. While events come, that is put off
 # until it is overdue this many times.
 _OVERDUE = 100
+# Python's own threshold for the oldest generation, where it names none.
+_OLD = 10
 # What a burst leaves is looked at soon: piled up with others it would take longer than a frame.
 _BURSTS = 3
 
@@ -33,7 +35,7 @@ class GarbageClock(QObject):
         timer.start()
 
     def check(self, _batch: object = None) -> None:
-        """Collect the oldest generation that is due, as Python itself would."""
+        """Collect the oldest generation that is due; the very oldest only if long overdue."""
         self._has_rested = False
         self._collect(_OVERDUE)
 
@@ -45,7 +47,7 @@ class GarbageClock(QObject):
     def _collect(self, patience: int) -> None:
         counts = gc.get_count()
         young, _, old = self._thresholds
-        for generation, most in ((2, old * patience), (1, _BURSTS), (0, young)):
+        for generation, most in ((2, (old or _OLD) * patience), (1, _BURSTS), (0, young)):
             if counts[generation] > most:
                 gc.collect(generation)
                 return

@@ -46,6 +46,7 @@ class Preload(QObject):
 
     def _go_on(self) -> None:
         self._timer.setInterval(_PAUSE_MS)
-        self._left.pop(0)()
+        step = self._left.pop(0)
         if not self._left:
             self._timer.stop()
+        step()

@@ -27,6 +27,21 @@ def test_all_that_the_first_tasks_need_is_got_ready_in_order_and_once(qtbot, in_
     assert not loading._timer.isActive()
 
 
+def test_a_step_that_fails_is_tried_once_and_not_for_ever(qtbot, in_no_time):
+    owner, tried = QObject(), []
+
+    def fail():
+        tried.append(1)
+        raise OSError("no such part")
+
+    loading = preload.Preload(owner, (fail,))
+    with qtbot.captureExceptions() as failures:
+        loading.start()
+        qtbot.waitUntil(lambda: bool(failures), timeout=20_000)
+    assert tried == [1]
+    assert not loading._timer.isActive()
+
+
 def test_a_window_takes_no_room_for_tasks_before_somebody_writes(
     qtbot, in_no_time, open_window, project
 ):
