@@ -1,4 +1,4 @@
-"""Gets ready what the first tasks and subagents need while the person writes, bit by bit."""
+"""Gets ready what the first tasks and subagents need while the person thinks, bit by bit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, QTimer
 
 _WAIT_MS = 700
 _PAUSE_MS = 30
-# From the leaves up, so that each step is short: a person is typing.
+# From the leaves up, so that each step is short.
 _MODULES = (
     "task_list_view",
     "task_panel",
@@ -42,6 +42,11 @@ class Preload(QObject):
     def start(self) -> None:
         """Begin, a moment from now."""
         if self._left and not self._timer.isActive():
+            self._timer.start(_WAIT_MS)
+
+    def put_off(self) -> None:
+        """Wait anew: a key was pressed, and the next must not wait for this."""
+        if self._timer.isActive():
             self._timer.start(_WAIT_MS)
 
     def _go_on(self) -> None:

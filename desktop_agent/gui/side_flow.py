@@ -63,9 +63,10 @@ class SideFlow(QObject):
         self._parts: dict[str, Any] = {}
         # What is asked before there is a panel, in whatever session, is not told again.
         self._asks = AskBook()
-        # Made while the person writes, it is there at once for the first task.
+        # Made while the person stops to think, it is there at once for the first task.
         self._preload = Preload(self, (self._make_tasks, self._make_agents, self._make))
         frame.composer.begun.connect(self._preload.start)
+        frame.composer.box.changed.connect(self._preload.put_off)
         frame.set_side(has_content=False, is_wanted=state.has_side)
         frame.side_toggled.connect(state.remember_side)
         pages.page_made.connect(lambda view, _: view.wished.connect(self._on_wished))

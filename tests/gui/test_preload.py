@@ -27,6 +27,19 @@ def test_all_that_the_first_tasks_need_is_got_ready_in_order_and_once(qtbot, in_
     assert not loading._timer.isActive()
 
 
+def test_nothing_is_got_ready_between_two_keys(qtbot, monkeypatch):
+    monkeypatch.setattr(preload, "_WAIT_MS", 20_000)
+    owner, made = QObject(), []
+    loading = preload.Preload(owner, (lambda: made.append(1),))
+    loading.put_off()
+    assert not loading._timer.isActive()
+    loading.start()
+    loading._timer.setInterval(preload._PAUSE_MS)
+    loading.put_off()
+    assert loading._timer.interval() == 20_000
+    assert made == []
+
+
 def test_a_step_that_fails_is_tried_once_and_not_for_ever(qtbot, in_no_time):
     owner, tried = QObject(), []
 
