@@ -9,10 +9,16 @@ from desktop_agent.gui.mirroring import placed
 
 
 class FlowLayout(QLayout):
-    """Left to right (or right to left), then down."""
+    """Left to right (or right to left), then down.
 
-    def __init__(self, parent: QWidget | None = None, spacing: int = 6) -> None:
+    With `is_last_far`, the last widget stands at the far end of its line.
+    """
+
+    def __init__(
+        self, parent: QWidget | None = None, spacing: int = 6, *, is_last_far: bool = False
+    ) -> None:
         super().__init__(parent)
+        self._is_last_far = is_last_far
         self._places: list[QLayoutItem] = []
         self.setContentsMargins(0, 0, 0, 0)
         self.setSpacing(spacing)
@@ -52,7 +58,7 @@ class FlowLayout(QLayout):
 
     def sizeHint(self) -> QSize:
         """One line, if it can be had."""
-        hints = [item.sizeHint() for item in self._places]
+        hints = [item.sizeHint() for item in self._places if not item.isEmpty()]
         width = sum(hint.width() + self.spacing() for hint in hints)
         return QSize(width, max((hint.height() for hint in hints), default=0))
 
@@ -67,9 +73,13 @@ class FlowLayout(QLayout):
         parent = self.parentWidget()
         direction = parent.layoutDirection() if parent else Qt.LayoutDirection.LeftToRight
         for item in self._places:
+            if item.isEmpty():
+                continue
             size = item.sizeHint().boundedTo(QSize(max(rect.width(), 1), 10_000))
             if x > rect.x() and x + size.width() > rect.right() + 1:
                 x, y, line = rect.x(), y + line + self.spacing(), 0
+            if self._is_last_far and item is self._places[-1]:
+                x = max(x, rect.right() + 1 - size.width())
             if not dry:
                 place = QRect(QPoint(x, y), size)
                 item.setGeometry(placed(direction, rect, place))

@@ -19,6 +19,7 @@ from desktop_agent.core.approvals import AllowAlways, AllowOnce, Decision, Deny,
 from desktop_agent.core.events import SessionOpened
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import CommandDisplay, DiffDisplay
+from desktop_agent.gui.flow_layout import FlowLayout
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.transcript.allow_button import AllowButton
 from desktop_agent.gui.transcript.approval_forms import EditForm, RefuseForm
@@ -241,7 +242,7 @@ class ApprovalCard(AskCard):
         _turn(allow)
         allow.setObjectName("allowOnce")
         allow.clicked.connect(lambda: self._decide(AllowOnce()))
-        shown: list[QWidget | None] = [allow]
+        shown: list[QWidget] = [allow]
         if self._request.rules:
             always = TextButton(theme, self.tr("Allow…"), "chevron-down")
             _turn(always)
@@ -263,7 +264,9 @@ class ApprovalCard(AskCard):
         self._all.clicked.connect(self._allow_all)
         self._all.hide()
         strip = QWidget(self)
-        strip.setLayout(row(*shown, self._all, None, refuse))
+        flow = FlowLayout(strip, 8, is_last_far=True)
+        for button in (*shown, self._all, refuse):
+            flow.addWidget(button)
         for button in strip.findChildren(TextButton):
             button.setAutoDefault(False)
         return strip

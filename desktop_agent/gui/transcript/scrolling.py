@@ -15,6 +15,8 @@ from desktop_agent.gui.transcript.rows import EARLIER_KEY
 
 # This close to the end counts as at the end.
 STICKY = 48
+# So much stays free under a row's foot: the way to the newest message floats there.
+_FOOT = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,14 @@ class Scrolling(QObject):
         if box.top() < top or box.bottom() > top + height:
             room = max(16, (height - box.height()) / 2)
             self._bar.setValue(round(box.top() - room))
+        self._note_place()
+
+    def show_foot(self, shown: ShownRow) -> None:
+        """Bring the end of a row into view: what it asks for stands there."""
+        self._settle()
+        foot = self._page.rect(shown).bottom() + _FOOT - self._browser.viewport().height()
+        if foot > self._bar.value():
+            self._bar.setValue(round(foot))
         self._note_place()
 
     # -- inside --------------------------------------------------------------------------

@@ -279,6 +279,7 @@ class TranscriptView(QWidget):
             card = self.cards.cards.get(item.key)
             if isinstance(card, ApprovalCard):
                 card.set_alike(len(alike(waiting, item)))
+                self._placing.start()  # another button may take another line
         if len(waiting) > self._waiting:
             card = self.cards.cards.get(waiting[len(waiting) - 1].key)
             if isinstance(card, ApprovalCard) and self.isVisible():
@@ -354,6 +355,9 @@ class TranscriptView(QWidget):
             shown = self.page.rows[index]
             with self._scrolling.held_at(shown):
                 self.page.resize_card(shown, self.cards.measure(shown.row))
+            card = self.cards.cards.get(key)
+            if isinstance(card, ApprovalCard) and card.has_draft:
+                self._scrolling.show_foot(shown)
             self._place()
 
     def _on_earlier_requested(self) -> None:

@@ -247,6 +247,45 @@ def test_the_form_fits_into_the_card(view, ask, qtbot, clock):
     assert card.height() == card.height_for(card.width())
 
 
+def test_the_editor_opens_in_sight_down_to_its_buttons(view, ask, qtbot, clock):
+    text = "\n".join(f"line {number}" for number in range(60))
+    card = ask(
+        call(1, "write", path="a.md", content=text), display=DiffDisplay("a.md", PATCH, 1, 1)
+    )
+    view.resize(800, 440)
+    view.apply([says(2, "More to read.\n\n" * 30)])
+    view._scrolling.show(view.page.rows[view.page.index_of("rq_1")])
+    QApplication.processEvents()
+    clock.advance(1)
+    qtbot.mouseClick(button(card, "editCall"), LEFT)
+    for _ in range(3):
+        QApplication.processEvents()
+    allow = button(card, "allowEdited")
+    foot = allow.mapTo(view, allow.rect().bottomLeft()).y()
+    assert foot < view.height()
+    pill = view._pill
+    assert pill.isHidden() or foot < pill.y()
+
+
+@pytest.mark.parametrize("width", [300, 340, 400, 800])
+def test_the_buttons_of_a_narrow_card_stand_apart(view, ask, qtbot, width):
+    view.resize(width, 700)
+    card = ask(rules=(Rule("shell", "pytest"),))
+    view._lay_out_again()
+    card.set_alike(3)
+    for _ in range(3):
+        QApplication.processEvents()
+    names = ("allowOnce", "allowAlways", "editCall", "allowAll", "refuse")
+    boxes = [button(card, name).geometry() for name in names]
+    strip = button(card, "refuse").parentWidget()
+    for place, box in enumerate(boxes):
+        assert box.width() >= button(card, names[place]).minimumSizeHint().width()
+        assert strip.rect().contains(box)
+        assert not any(box.intersects(other) for other in boxes[place + 1 :])
+    if width == 800:
+        assert boxes[-1].right() == strip.rect().right()
+
+
 def test_what_was_typed_survives_scrolling_away(view, ask, qtbot, clock):
     card = ask()
     clock.advance(1)
