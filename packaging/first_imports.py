@@ -1,6 +1,6 @@
 """Names the modules that a start imports, by importing them; run by the build's Python.
 
-python packaging/first_imports.py ROOT     prints a JSON list, for the window and the model host
+python packaging/first_imports.py ROOT START FILE     writes them as a JSON list; START is one below
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 from importlib import import_module
 from pathlib import Path
 
@@ -20,12 +21,13 @@ _STARTS = {
 
 
 def first_imports(root: Path) -> set[str]:
-    """Return the names; fewer where something can't be imported here."""
+    """Return the names. Raises CalledProcessError when a start can't be imported."""
     names: set[str] = set()
     for start in _STARTS:
-        command = [sys.executable, __file__, str(root), start]
-        told = subprocess.run(command, capture_output=True, text=True, check=False)
-        names |= set(json.loads(told.stdout)) if told.returncode == 0 else set()
+        with tempfile.NamedTemporaryFile(suffix=".json") as told:
+            command = [sys.executable, __file__, str(root), start, told.name]
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+            names |= set(json.load(told))
     return names
 
 
@@ -41,4 +43,4 @@ def _import(start: str) -> list[str]:
 
 if __name__ == "__main__":
     sys.path.insert(0, sys.argv[1])
-    sys.stdout.write(json.dumps(_import(sys.argv[2])))
+    Path(sys.argv[3]).write_text(json.dumps(_import(sys.argv[2])))

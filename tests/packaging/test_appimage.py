@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import shutil
 import signal
@@ -122,9 +124,10 @@ class Running:
         """The process that answers for the app's files: it holds their folder's lock."""
         own = self.folder.parent
         for entry in Path("/proc").glob("[0-9]*"):
-            if (entry / "comm").read_text().strip() == "appimage-keeper":
-                files = [file.readlink() for file in (entry / "fd").iterdir()]
-                if own in files:
+            # Others end at any moment.
+            with contextlib.suppress(OSError):
+                is_keeper = (entry / "comm").read_text().strip() == "appimage-keeper"
+                if is_keeper and own in [file.readlink() for file in (entry / "fd").iterdir()]:
                     return int(entry.name)
         raise AssertionError("there is no keeper")
 
@@ -216,6 +219,40 @@ def test_where_nothing_can_be_unpacked_it_says_what_to_do(image: Path, temporary
     missing = start(image, temporary / "missing", "unpacked")
     assert missing.returncode == 127
     assert "TMPDIR" in missing.stderr
+
+
+def test_a_full_disk_is_called_by_its_name(image: Path, temporary: Path) -> None:
+    resource = pytest.importorskip("resource")
+
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+
+    full = subprocess.run(
+        [image],
+        env=environment(temporary, "unpacked"),
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+        preexec_fn=limit,
+    )
+    assert full.returncode == 127
+    assert os.strerror(errno.EFBIG) in full.stderr
+
+
+def test_it_starts_without_standard_input_and_output(
+    image: Path, temporary: Path, way: str
+) -> None:
+    closed = subprocess.run(
+        ["sh", "-c", 'exec "$0" <&- >&-', image],
+        env=environment(temporary, way),
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert (closed.returncode, closed.stderr) == (0, "")
 
 
 def test_it_can_be_unpacked_and_looked_into(image: Path, temporary: Path, tmp_path: Path) -> None:

@@ -107,6 +107,18 @@ void detach_mount(const char *folder) {
         waitpid(asked, NULL, 0);
 }
 
+/* Without room a write is cut short, and only the next one says why. */
+static bool write_whole(int file, const char *part, size_t size) {
+    while (size > 0) {
+        ssize_t count = write(file, part, size);
+        if (count < 0 && errno != EINTR)
+            return false;
+        part += count > 0 ? count : 0;
+        size -= count > 0 ? (size_t)count : 0;
+    }
+    return true;
+}
+
 static bool unpack_file(sqfs *files, sqfs_inode *inode, const char *target) {
     static char part[1 << 17];
     int file = open(target, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -115,7 +127,7 @@ static bool unpack_file(sqfs *files, sqfs_inode *inode, const char *target) {
     while (is_well && at < size) {
         sqfs_off_t count = sizeof part;
         is_well = sqfs_read_range(files, inode, (sqfs_off_t)at, &count, part) == SQFS_OK &&
-                  count > 0 && write(file, part, (size_t)count) == count;
+                  count > 0 && write_whole(file, part, (size_t)count);
         at += (uint64_t)count;
     }
     is_well = is_well && fchmod(file, inode->base.mode & 0755) == 0;
@@ -152,6 +164,7 @@ bool unpack_image(const char *folder) {
     sqfs_traverse walk;
     sqfs_err fault = SQFS_OK;
     char target[PATH_MAX];
+    errno = 0; /* what can't be read of the image sets none, and one of before would mislead */
     bool is_well = sqfs_open_image(&files, OWN_FILE, image_offset()) == SQFS_OK &&
                    sqfs_traverse_open(&walk, &files, sqfs_inode_root(&files)) == SQFS_OK;
     while (is_well && sqfs_traverse_next(&walk, &fault)) {

@@ -43,6 +43,16 @@ static void fall_silent(void) {
         dup2(nothing, file);
 }
 
+/* A file of ours must not come to stand where output is expected, if a start closed those. */
+static void fill_standard_files(void) {
+    int file;
+    do
+        file = open("/dev/null", O_RDWR);
+    while (file >= 0 && file < 3);
+    if (file >= 3)
+        close(file);
+}
+
 static void keep(const struct place *place, int app, int ready, bool may_mount) {
     static const int deaf_to[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE};
     struct mounted *mounted = NULL;
@@ -135,6 +145,7 @@ int main(int count, char **words) {
     struct place place;
     char file[PATH_MAX], program[PATH_MAX + sizeof "/AppRun"];
     const char *option = "";
+    fill_standard_files();
     if (count > 1 && strncmp(words[1], OPTION, strlen(OPTION)) == 0) {
         option = words[1] + strlen(OPTION);
         int done = obey(option);
