@@ -122,6 +122,7 @@ class WorkspacePicker(Popover):
         self.search.setObjectName("filterFolders")
         self.search.textChanged.connect(self._show_rows)
         self.search.left.connect(self.close)
+        self.closed.connect(self.search.clear)
         self.search.returnPressed.connect(self._take_first)
         self._model: SnapshotListModel[FolderRow] = SnapshotListModel(
             lambda one: one.path,
@@ -219,12 +220,24 @@ class WorkspacePicker(Popover):
             known.insert(0, self._workspace.root)
         self._model.set_rows(tuple(self._row(path) for path in known if wanted in path.casefold()))
         count = self._model.rowCount()
-        self._title.setText(self.tr("Recent") if count else self.tr("No recent folder"))
+        self._title.setText(self._heading(count))
         self.list.setVisible(bool(count))
         self._frame.setMinimumWidth(min(_WIDTH * self._theme.text_px("ui"), self._widest()))
         height = self._theme.size("row2") * min(count, _MAX_SHOWN) + 6
         self.list.setFixedHeight(height)
         self.place()
+
+    def _heading(self, count: int) -> str:
+        if count:
+            return self.tr("Recent")
+        is_there = bool(self._typed_folder())
+        return self.tr("Enter opens this folder") if is_there else self.tr("No recent folder")
+
+    def _typed_folder(self) -> str:
+        """Return the path in the field, if it is that of a folder."""
+        typed = self.search.text().strip()
+        is_path = typed.startswith("~") or PurePath(typed).is_absolute()
+        return typed if is_path and real_folder(typed) is not None else ""
 
     def _widest(self) -> int:
         return max(0, self.window().width() - 2 * self._MARGIN)
@@ -243,8 +256,8 @@ class WorkspacePicker(Popover):
     def _take_first(self) -> None:
         if self._model.rowCount():
             self.offer(self._model.rows()[0].path)
-        elif real_folder(self.search.text()):
-            self.offer(self.search.text())
+        elif typed := self._typed_folder():
+            self.offer(typed)
 
     def _on_chosen(self, index: QModelIndex) -> None:
         self.offer(index.data(ROW_ROLE).path)

@@ -167,6 +167,20 @@ def test_a_click_beside_the_picker_closes_it(window, picker, qtbot):
     assert not picker.isVisible()
 
 
+def test_a_typed_path_of_a_folder_says_what_enter_does(picker, qtbot, tmp_path):
+    (tmp_path / "deep").mkdir()
+    picker.set_state(None, ("/gone/away",), {})
+    picker.search.setText(str(tmp_path / "dee"))
+    assert picker._title.text() == "No recent folder"
+    picker.search.setText(str(tmp_path / "deep"))
+    assert picker._title.text() == "Enter opens this folder"
+    with qtbot.waitSignal(picker.folder_chosen) as chosen:
+        qtbot.keyClick(picker.search, Qt.Key.Key_Return)
+    assert chosen.args == [real_folder(str(tmp_path / "deep"))]
+    assert picker.search.text() == ""
+    assert picker._title.text() == "Recent"
+
+
 def test_the_rows_have_room_again_when_the_filter_is_cleared(picker, qtbot, tmp_path):
     folders = [tmp_path / name for name in ("trusty", "shop", "garden")]
     for folder in folders:
