@@ -12,6 +12,7 @@ from desktop_agent.gui.mode_menu import ModeButton
 from desktop_agent.gui.model_words import short_count
 from desktop_agent.gui.pick_button import PickButton
 from desktop_agent.gui.plain_tips import plain_tip
+from desktop_agent.gui.plurals import with_plural
 from desktop_agent.gui.round_button import RoundButton
 from desktop_agent.gui.theme import Theme
 from desktop_agent.gui.widgets import IconButton, PrimaryButton, TextButton, TextLabel
@@ -166,6 +167,7 @@ class ComposerBar(QWidget):
         tip = self.tr("Stop (Ctrl+.)")
         if state.others:
             tip = self.tr("Stops it and %n subagent(s) (Ctrl+.)", "", state.others)
+            tip = with_plural(tip, state.others)
         elif state.cuts:
             tip = self.tr("Stop (Ctrl+.) – cuts {what}").format(what=state.cuts)
         self.stop.setToolTip(plain_tip(tip))

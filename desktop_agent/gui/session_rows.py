@@ -11,6 +11,7 @@ from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.gui.plurals import with_plural
 
 State = Literal["running", "needs_you", "paused", "unread", "failed", "interrupted", "idle"]
 
@@ -143,4 +144,4 @@ def _tr(text: str) -> str:
 def _count(text: str, number: int) -> str:
     """Translate with a number; without a translation the English plural is made here."""
     shown = QCoreApplication.translate("SessionRows", text, "", number)
-    return shown.replace("(s)", "" if number == 1 else "s")
+    return with_plural(shown, number)

@@ -53,7 +53,7 @@ def make_application() -> QApplication:
     app = QApplication([*sys.argv[:1], "-style", "fusion"])
     app.setProperty(HAS_STYLE, True)
     app.setApplicationName("desktop-agent")
-    app.setApplicationDisplayName("Desktop Agent")
+    # No display name: Qt would put it behind the title of every dialog, which is then cut.
     app.setDesktopFileName("desktop-agent")
     app.setQuitOnLastWindowClosed(False)
     # What comes before the log begins goes nowhere: a window prints nothing.

@@ -22,6 +22,7 @@ from desktop_agent.gui.agent_commands import agent_commands
 from desktop_agent.gui.agent_rows import plain
 from desktop_agent.gui.asks import AskBook
 from desktop_agent.gui.bridge import Bridge
+from desktop_agent.gui.plurals import with_plural
 from desktop_agent.gui.preload import Preload
 from desktop_agent.gui.queries import Queries
 from desktop_agent.gui.session_flow import SessionFlow
@@ -304,7 +305,7 @@ class SideFlow(QObject):
 
     def _copy(self, text: str) -> None:
         QGuiApplication.clipboard().setText(text)
-        words = self.tr("Copied: %n character(s)", "", len(text))
+        words = with_plural(self.tr("Copied: %n character(s)", "", len(text)), len(text))
         self._frame.notices.hint(words)
 
     def _make_breadcrumb(self) -> None:

@@ -10,6 +10,7 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QResizeEvent, QWheel
 from PySide6.QtWidgets import QApplication, QGraphicsScene, QGraphicsView, QMenu, QWidget
 
 from desktop_agent.core.tasks import Task
+from desktop_agent.gui.plurals import with_plural
 from desktop_agent.gui.task_delegate import owner_name
 from desktop_agent.gui.task_layout import Edge, Layout, lay_out
 from desktop_agent.gui.task_menu import fill_task_menu
@@ -284,7 +285,8 @@ class TaskGraph(QGraphicsView):
     def _described(self) -> str:
         task = next((task for task in self._tasks if task.id == self._current), None)
         if task is None:
-            return self.tr("%n task(s)", "", len(self._tasks))
+            count = len(self._tasks)
+            return with_plural(self.tr("%n task(s)", "", count), count)
         subjects = {one.id: one.subject for one in self._tasks}
         waits = ", ".join(subjects[n] for n in task.blocked_by if n in subjects)
         if not waits:

@@ -112,7 +112,8 @@ def _glob(folder: Path, args: GlobArguments, ctx: ToolContext) -> ToolOutput:
         notes.append(f"[There are more; go on with offset={args.offset + _FILES}.]")
     if walk.was_cut:
         notes.append("[The folder is too large to look through; give a deeper path.]")
-    summary = f"{len(names)}{'+' if len(found) > _FILES else ''} files"
+    more = "+" if len(found) > _FILES else ""
+    summary = f"{len(names)}{more} file{'' if len(names) == 1 else 's'}"
     text = "\n".join([*names, *notes]) or "No file matches."
     return ToolOutput(text, FilesDisplay(tuple(names[:_SHOWN_IN_CARD]), summary))
 

@@ -12,6 +12,7 @@ from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui import session_panel, session_rows
+from desktop_agent.gui.plurals import with_plural
 from desktop_agent.gui.session_panel import SessionPanel
 
 DAY = 86_400.0
@@ -224,3 +225,8 @@ def test_sessions_of_the_same_name_in_two_folders_say_which_is_which(panel):
 
 def rows_spoken(panel):
     return [session_rows.spoken(row) for row in panel._model.rows() if row.session_id]
+
+
+def test_a_number_of_things_is_said_in_plain_words():
+    assert with_plural("Copied: 1 character(s)", 1) == "Copied: 1 character"
+    assert with_plural("Copied: 68 character(s)", 68) == "Copied: 68 characters"

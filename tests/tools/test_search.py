@@ -72,6 +72,13 @@ async def test_text_is_found_where_it_should_be_and_nowhere_else(tree: Bench, en
     assert "src/b.py" in result.display.paths
 
 
+async def test_one_file_found_is_not_called_files(tree: Bench) -> None:
+    for pattern, said in (("src/b.py", "1 file"), ("src/**/*.*", "2 files")):
+        result = await tree.run(glob, pattern=pattern)
+        assert isinstance(result.display, FilesDisplay)
+        assert result.display.summary == said
+
+
 async def test_a_search_can_be_narrowed(tree: Bench, engine: str) -> None:
     assert (await tree.run(grep, pattern="^needle$", glob="*.py", path="src")).text == (
         "src/b.py:1:needle"
