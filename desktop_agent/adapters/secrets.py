@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import re
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,10 +21,6 @@ _log = logging.getLogger(__name__)
 Place = Literal["keyring", "session", "file"]
 
 _KEYRING_NAME = "desktop-agent"
-_SECRET_NAME = re.compile(
-    r"API_?KEY|ACCESS_?KEY|SECRET|TOKEN|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|PRIVATE_KEY|_KEY$",
-    re.IGNORECASE,
-)
 
 
 class _Names(msgspec.Struct):
@@ -120,17 +115,6 @@ class Secrets:
         """
         with self._guard:
             return "session" if self._open_ring() is None else "keyring"
-
-    def scrubbed_environment(self) -> dict[str, str]:
-        """Return the environment for child processes: nothing that is, or looks like, a key."""
-        named = {variable for provider in PROVIDERS for variable in provider.variables}
-        with self._guard:
-            known = {*self._session.values(), *self._file.values(), *self._from_ring.values()}
-        return {
-            name: value
-            for name, value in self._environment.items()
-            if name not in named and not _SECRET_NAME.search(name) and value.strip() not in known
-        }
 
     # Inside, with the guard held
 

@@ -235,11 +235,6 @@ def _pixels(size: QSize) -> str:
     return f"{size.width()} × {size.height()}"
 
 
-def _too_large(size: QSize) -> str:
-    words = translate("Attachments", "This picture is too large: {size}.")
-    return words.format(size=_pixels(size))
-
-
 def _too_big(size: int, limit: int) -> str:
     words = translate("Attachments", "Too big: {size}. The limit is {limit}.")
     return words.format(size=size_text(size), limit=size_text(limit))

@@ -94,11 +94,6 @@ class Theme(QObject):
         """Whether the system asks for more contrast."""
         return self._contrast.contrastPreference() == Qt.ContrastPreference.HighContrast
 
-    @property
-    def reduced_motion(self) -> bool:
-        """Whether nothing may move."""
-        return self._reduced_motion
-
     def color(self, token: str) -> QColor:
         """Return a colour by its token, such as `muted`; unknown tokens raise KeyError."""
         return self._colors[token]

@@ -247,11 +247,6 @@ class Chip(QLabel):
         self.setProperty("tone", tone)
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
 
-    def set_tone(self, tone: str) -> None:
-        """Change the ground's colour."""
-        self.setProperty("tone", tone)
-        restyle(self)
-
 
 class Separator(QFrame):
     """A hairline."""

@@ -55,11 +55,6 @@ class FolderRow:
     is_current: bool = False
 
     @property
-    def is_missing(self) -> bool:
-        """Whether the folder is gone."""
-        return self.icon == "folder-x"
-
-    @property
     def spoken(self) -> str:
         """The row as a screen reader says it."""
         return ", ".join(part for part in (self.title, self.detail, self.tag) if part)

@@ -261,30 +261,6 @@ def test_a_damaged_file_is_kept_aside(tmp_path: Path, name: str) -> None:
 # Where a key is not
 
 
-def test_child_processes_get_no_key(tmp_path: Path, ring: MemoryKeyring) -> None:
-    kept = secrets(
-        tmp_path,
-        PATH="/bin",
-        HOME="/home/me",
-        LANG="C.UTF-8",
-        OPENAI_API_KEY=KEY,
-        HF_TOKEN="hf_" + "x" * 30,
-        MY_SERVICE_SECRET="s",
-        AWS_SECRET_ACCESS_KEY="a",
-        AWS_ACCESS_KEY_ID="b",
-        DB_PASSWORD="p",
-        INNOCENT=OTHER,
-        KEYBOARD="us",
-    )
-    kept.set_key("anthropic", OTHER, "session")
-    assert kept.scrubbed_environment() == {
-        "PATH": "/bin",
-        "HOME": "/home/me",
-        "LANG": "C.UTF-8",
-        "KEYBOARD": "us",
-    }
-
-
 def test_no_key_is_shown_or_logged(
     tmp_path: Path, ring: MemoryKeyring, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -105,9 +105,3 @@ def changed_span(old: list[str], new: list[str]) -> tuple[int, int, int]:
         old_end -= 1
         new_end -= 1
     return start, old_end, new_end
-
-
-def keys_of(rows: Iterable[Row]) -> Iterator[str]:
-    """Yield the rows' keys."""
-    for row in rows:
-        yield row.key
