@@ -211,7 +211,8 @@ class AgentSpawned(Value, frozen=True):
 class AgentEnded(Value, frozen=True):
     """A subagent will do nothing more; `text` is its result, or why there is none.
 
-    `by` is who stopped it, as in a StopReport; empty when nobody did.
+    `by` is who stopped it, as in a StopReport; empty when nobody did. `paused` are the seconds
+    that it was held.
     """
 
     agent_id: AgentId
@@ -222,6 +223,7 @@ class AgentEnded(Value, frozen=True):
     tools_run: int = 0
     steps: int = 0
     by: str = ""
+    paused: float = 0.0
 
 
 class BudgetReached(Value, frozen=True):

@@ -308,10 +308,9 @@ class Agents:
 
     def _close(self, agent: Agent, status: EndStatus, text: str) -> tuple[Note, ...]:
         """Record the end, and give back what was not read."""
-        meter, by = agent.meter, agent.stopped_by
-        agent.end = AgentEnded(
-            agent.id, status, text, time.time(), meter.usage, meter.tools_run, agent.step, by
-        )
+        meter, by, now = agent.meter, agent.stopped_by, time.time()
+        used = (meter.usage, meter.tools_run, agent.step)
+        agent.end = AgentEnded(agent.id, status, text, now, *used, by, meter.held)
         agent.session.emit(agent.end)
         returned = agent.inbox.give_back(why_unread(status), by)
         agent.release()

@@ -24,11 +24,15 @@ class Meter:
         self.budget = record.budget or (record.spec.budget if record.spec else Budget())
         self.tools_run = record.tools_run
         self.started_at = record.spec.started_at if record.spec is not None else 0.0
-        self.active_at = self.started_at
+        # A tool's results may be from after the app's end: those that never came are made up.
+        said = (one.created_at for one in record.history if one.role == "assistant")
+        self.active_at = max((self.started_at, *said))
         self.activities: deque[str] = deque(maxlen=_ACTIVITIES)
         self.was_warned = False
-        self.paused_at = 0.0
-        self.paused = 0.0
+        is_held = record.spec is not None and record.end is None and record.step > 0
+        # One that was at work when the app ended is held since it was last heard of.
+        self.paused_at = self.active_at if is_held else 0.0
+        self.paused = record.end.paused if record.end is not None else 0.0
         self._clock = clock
         self._steps = record.step
         self._seconds = record.seconds
@@ -45,6 +49,11 @@ class Meter:
         tokens = (self.usage.input_tokens or 0) + (self.usage.output_tokens or 0)
         return Spent(self.usage.cost or 0.0, tokens, self._steps, seconds)
 
+    @property
+    def held(self) -> float:
+        """The seconds that it was held so far."""
+        return self.paused + (time.time() - self.paused_at if self.paused_at else 0.0)
+
     def heard(self) -> None:
         """It gave a sign of life."""
         self.active_at = time.time()
@@ -54,6 +63,9 @@ class Meter:
         self._seconds_before = self._seconds
         self._running_since = self._clock()
         self.heard()
+        if self.paused_at:
+            self.paused += self.active_at - self.paused_at
+            self.paused_at = 0.0
         if not self.started_at:
             self.started_at = self.active_at
         return self.active_at

@@ -106,6 +106,7 @@ def info_of_record(record: AgentRecord, session_id: SessionId) -> AgentInfo:
         tools_run=end.tools_run if end is not None else record.tools_run,
         task_id=spec.task_id,
         ended_at=end.at if end is not None else 0.0,
+        paused=end.paused if end is not None else 0.0,
         result=" ".join(end.text.split())[:300] if end is not None else "",
     )
 

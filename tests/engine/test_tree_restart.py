@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from desktop_agent.adapters.sqlite_store import SqliteStore
+from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.approvals import Deny
 from desktop_agent.core.events import (
+    AgentEnded,
     AgentOpened,
+    AgentSpawned,
     ApprovalRequested,
     ApprovalResolved,
     Event,
+    Happening,
     MessageAdded,
     NoteDelivered,
     NoteQueued,
@@ -81,6 +87,53 @@ async def test_after_a_crash_the_main_agent_rests_and_continue_is_meant_for_all(
     # What the person paused stays so.
     assert await rig.status(children[1], "paused")
     await rig.engine.close()
+
+
+async def test_the_time_that_the_app_was_closed_is_nobodys_work(tmp_path: Path) -> None:
+    held = gate()
+    main = [spawns("a"), spawns("b"), WAIT, gate()]
+    first = TreeRig(tmp_path, main, {"a": [says("A is done.")], "b": [calls(("slow", {})), held]})
+    first.send("go")
+    ended = await first.ended(await first.child(1))
+    at_work = await first.child(2)
+    first.gates.open.set()
+    await held.reached.wait()
+    store = killed(first)
+    await first.engine.close()
+    # An hour later.
+    events = store.events[first.session_id]
+    store.events[first.session_id] = [an_hour_earlier(event) for event in events]
+
+    rig = TreeRig(tmp_path, [says("Going on.")] * 3, {"b": [says("B is done.")]}, store=store)
+    rig.engine.open_session(rig.session_id)
+    info = {agent.id: agent for agent in rig.opened.agents}
+    assert seconds(info[ended.agent_id]) < 60
+    assert info[at_work].paused_at - info[at_work].started_at < 60
+    rig.engine.resume(rig.agent_id)
+    end = await rig.ended(at_work)
+    assert end.paused > 3_500
+    assert seconds(rig.info(at_work)) < 60
+    await rig.engine.close()
+
+
+def seconds(info: AgentInfo) -> float:
+    """How long an agent that has ended was at work."""
+    return info.ended_at - info.started_at - info.paused
+
+
+def an_hour_earlier(event: Happening) -> Happening:
+    """The event as it would have been, had it happened an hour ago."""
+    match event:
+        case AgentSpawned():
+            spec = replace(event.spec, started_at=event.spec.started_at - 3_600)
+            return replace(event, spec=spec)
+        case MessageAdded():
+            message = replace(event.message, created_at=event.message.created_at - 3_600)
+            return replace(event, message=message)
+        case AgentEnded():
+            return replace(event, at=event.at - 3_600)
+        case _:
+            return event
 
 
 async def test_a_note_taken_for_a_message_that_was_never_kept_waits_again(tmp_path: Path) -> None:
