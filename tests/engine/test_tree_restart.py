@@ -15,7 +15,6 @@ from desktop_agent.core.events import (
     AgentSpawned,
     ApprovalRequested,
     ApprovalResolved,
-    Event,
     Happening,
     MessageAdded,
     NoteDelivered,
@@ -31,7 +30,7 @@ from tests.engine.tree_rig import WAIT, TreeRig, gate, spawns
 from tests.helpers.scripted import MemoryStore, calls, says
 
 
-def killed(rig: TreeRig, after: Event | None = None) -> MemoryStore:
+def killed(rig: TreeRig, after: Happening | None = None) -> MemoryStore:
     """Return what is on disk when the app is killed now, or right after an event."""
     store = MemoryStore()
     store.infos = dict(rig.store.infos)
