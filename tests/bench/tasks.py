@@ -193,6 +193,10 @@ async def _play(stage: Stage) -> None:
     # The start of the app, with its model host, is measured elsewhere.
     await stage.new_session("demo")
     await pause(_SETTLED_S)
+    # No task comes before somebody has written.
+    stage.window.frame.composer.set_text("Plan the garden.")
+    while not stage.window.side._preload.is_done:
+        await pause(0.1)
     panel = _measure_list(stage)
     _measure_spinner(stage, panel)
     panel.close()
