@@ -262,6 +262,8 @@ class Sessions:
         agent = self._agents.find(agent_id)
         if agent is None or agent.spec is not None or agent.session.info.id not in self._infos:
             return
+        if not is_failed and self._agents.live_children(agent):
+            return  # it goes on with them; what the session is then follows from all its agents
         status: SessionStatus = "failed" if is_failed else "idle"
         agent.session.update(status=status, is_unread=True)
 

@@ -22,6 +22,7 @@ from desktop_agent.core.events import (
     NoteTaken,
     QuestionAnswered,
     QuestionAsked,
+    SessionsChanged,
     ToolEnded,
     TurnEnded,
 )
@@ -232,6 +233,21 @@ async def test_n1_a_note_that_is_queued_is_not_called_unsent_when_work_can_not_b
     assert [event.note_id for event in rig.of(NoteDelivered)] == [note.id]
     assert rig.store.infos[rig.session_id].status == "idle"
     assert rig.store.infos[rig.session_id].title == "go"
+    await rig.engine.close()
+
+
+async def test_a_session_whose_subagents_work_on_is_never_called_idle(tmp_path: Path) -> None:
+    held = gate("A is done.")
+    rig = TreeRig(tmp_path, [spawns("a"), says("On its way."), says("All done.")], {"a": [held]})
+    rig.send("go")
+    child = await rig.child()
+    await rig.until(TurnEnded)
+    await rig.when(lambda: not rig.engine._agent(rig.agent_id).is_running)
+    held.gate.set()
+    await rig.ended(child)
+    await rig.when(lambda: rig.engine._sessions.session(rig.session_id).info.status == "idle")
+    told = [session.status for event in rig.of(SessionsChanged) for session in event.sessions]
+    assert "idle" not in told[told.index("running") : -1]
     await rig.engine.close()
 
 

@@ -111,6 +111,7 @@ def test_a_note_steered_at_a_running_subagent_is_read_once_and_its_receipt_is_tr
     panel.steered.emit(alpha.id, note)
     asked = next(e for e in heard if isinstance(e, QuestionAsked))
     panel.answered.emit(asked.question.id, "euros")
+    qtbot.waitUntil(lambda: any(isinstance(e, AgentEnded) for e in heard), timeout=WAIT)
     wait_shown(qtbot, window, "All done.")
     wait_idle(qtbot, window)
     texts = [t for t in team.requests["alpha"][1].user_texts if "use euros" in t]
