@@ -67,7 +67,7 @@ def _forget_build_paths(program: Path) -> None:
         return
     for path in (program / "_internal").rglob("*.so*"):
         is_pythons = "lib-dynload" in path.parts or path.name.startswith("libpython")
-        if is_pythons and not path.is_symlink():
+        if is_pythons and not path.is_symlink() and path.read_bytes()[:4] == b"\x7fELF":
             run("patchelf", "--remove-rpath", path)
 
 
