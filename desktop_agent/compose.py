@@ -10,21 +10,21 @@ from pathlib import Path
 from typing import Any
 
 from desktop_agent import paths
-from desktop_agent.adapters import settings_file
-from desktop_agent.adapters.hosted_model import HostedModel
-from desktop_agent.adapters.model_catalog import ModelCatalog
-from desktop_agent.adapters.secrets import Secrets
-from desktop_agent.adapters.skill_state import SkillState
-from desktop_agent.adapters.sqlite_store import SqliteStore
-from desktop_agent.adapters.update_check import UpdateCheck, find_source
+from desktop_agent.adapters.config import settings_file
+from desktop_agent.adapters.config.secrets import Secrets
+from desktop_agent.adapters.config.update_check import UpdateCheck, find_source
+from desktop_agent.adapters.models.catalog import ModelCatalog
+from desktop_agent.adapters.models.hosted_model import HostedModel
+from desktop_agent.adapters.skills.state import SkillState
+from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.core.events import EngineFailed, Event
 from desktop_agent.core.faults import ModelError
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tool import Tool
-from desktop_agent.engine.catalog import Places
 from desktop_agent.engine.engine import Engine
-from desktop_agent.engine.skills import Skills
-from desktop_agent.tools.jobs import Jobs
+from desktop_agent.engine.skills.catalog import Places
+from desktop_agent.engine.skills.registry import Skills
+from desktop_agent.tools.shell.jobs import Jobs
 
 _log = logging.getLogger(__name__)
 
@@ -179,7 +179,7 @@ def _skills(data_dir: Path, config_dir: Path) -> Skills:
 
 
 def _library(data_dir: Path, config_dir: Path, changed: Callable[[], None]) -> Any:
-    from desktop_agent.adapters.skill_library import SkillLibrary
+    from desktop_agent.adapters.skills.library import SkillLibrary
 
     return SkillLibrary(
         mine=data_dir / _OWN_SKILLS,

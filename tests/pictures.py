@@ -22,8 +22,8 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.ids import AgentId, RequestId
 from desktop_agent.core.settings import Settings
-from desktop_agent.gui.agent_panel import AgentPanel
-from desktop_agent.gui.steer_input import SteerInput
+from desktop_agent.gui.agents.note_input import SteerInput
+from desktop_agent.gui.agents.panel import AgentPanel
 from desktop_agent.paths import resource
 from tests.bench.stage import Stage, pause, run
 

@@ -14,18 +14,18 @@ import qasync
 from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
-from desktop_agent.adapters import settings_file
+from desktop_agent.adapters.config import settings_file
 from desktop_agent.compose import Backend, compose
 from desktop_agent.core.events import Event, SessionOpened
 from desktop_agent.core.ids import AgentId, SessionId, new_note_id, new_session_id
 from desktop_agent.core.notes import Note
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import Workspace
-from desktop_agent.gui.bridge import Bridge
-from desktop_agent.gui.garbage import GarbageClock
-from desktop_agent.gui.main_window import MainWindow
-from desktop_agent.gui.shell import make_application
-from desktop_agent.gui.theme import Theme
+from desktop_agent.gui.bridge.bridge import Bridge
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.startup.gc_timer import GarbageClock
+from desktop_agent.gui.startup.run import make_application
+from desktop_agent.gui.window.main_window import MainWindow
 
 _TICK_MS = 16
 
@@ -140,7 +140,7 @@ def run(
 ) -> None:
     """Open the window, play, and close it."""
     # The offscreen platform warns of each thing that only a window manager could do.
-    logging.getLogger("desktop_agent.gui.shell").setLevel(logging.ERROR)
+    logging.getLogger("desktop_agent.gui.startup.run").setLevel(logging.ERROR)
     app = make_application()
     loop = qasync.QEventLoop(app)
     asyncio.set_event_loop(loop)

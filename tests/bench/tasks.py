@@ -18,9 +18,9 @@ from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tasks import Task, TaskChanges, TaskEdit, TaskState
 from desktop_agent.core.workspace import Workspace
-from desktop_agent.engine.tasks import TaskList
-from desktop_agent.gui.side_panel import SidePanel
-from desktop_agent.gui.task_graph import TaskGraph
+from desktop_agent.engine.tasks.task_list import TaskList
+from desktop_agent.gui.tasks.graph import TaskGraph
+from desktop_agent.gui.tasks.tabs import SidePanel
 from tests.bench.report import report
 from tests.bench.stage import Stage, pause, run
 

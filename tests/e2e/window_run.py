@@ -29,10 +29,10 @@ from desktop_agent.core.events import (
     SkillsChanged,
 )
 from desktop_agent.core.settings import Settings
-from desktop_agent.gui.bridge import Bridge
-from desktop_agent.gui.main_window import MainWindow
-from desktop_agent.gui.shell import make_application, run_loop, wait_for_paint
-from desktop_agent.gui.theme import Theme
+from desktop_agent.gui.bridge.bridge import Bridge
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.startup.run import make_application, run_loop, wait_for_paint
+from desktop_agent.gui.window.main_window import MainWindow
 
 
 class Person:

@@ -6,7 +6,7 @@ import gc
 import pytest
 import qasync
 
-from desktop_agent.adapters.settings_file import save
+from desktop_agent.adapters.config.settings_file import save
 from desktop_agent.core.settings import Settings
 
 
@@ -48,8 +48,8 @@ def open_window(qtbot, theme, window_loop):
     """Open real windows; closing and reopening one is a restart of the app."""
     from desktop_agent import paths
     from desktop_agent.app import _compose
-    from desktop_agent.gui.bridge import Bridge
-    from desktop_agent.gui.main_window import MainWindow
+    from desktop_agent.gui.bridge.bridge import Bridge
+    from desktop_agent.gui.window.main_window import MainWindow
 
     opened = []
 

@@ -33,7 +33,7 @@ from desktop_agent.core.requests import Accepted, Answer, Delta, ModelRequest, S
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.tasks import TaskState
 from desktop_agent.core.usage import Usage
-from desktop_agent.engine.ports import AgentRecord, Page
+from desktop_agent.engine.base.ports import AgentRecord, Page
 
 
 def says(text: str, **kwargs: Any) -> Answer:

@@ -24,11 +24,11 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.messages import FilesDisplay, OutputDisplay, ThinkingPart
-from desktop_agent.gui.agent_rows import plain_words
-from desktop_agent.gui.transcript.characters import duration_text, elapsed_text
-from desktop_agent.gui.transcript.diff import diff_lines
-from desktop_agent.gui.transcript.diff_view import DiffView
-from desktop_agent.gui.transcript.line_card import LineCard
+from desktop_agent.gui.kit.safe_text import duration_text, elapsed_text
+from desktop_agent.gui.kit.text import plain_words
+from desktop_agent.gui.transcript.cards.diff import diff_lines
+from desktop_agent.gui.transcript.cards.diff_view import DiffView
+from desktop_agent.gui.transcript.cards.line_card import LineCard
 from tests.gui.transcript.story import (
     AGENT,
     PATCH,

@@ -13,9 +13,9 @@ from desktop_agent.core.events import (
     StepStarted,
 )
 from desktop_agent.core.messages import Message, TextPart
-from desktop_agent.gui.transcript.items import BudgetItem, ToldItem, UserItem
-from desktop_agent.gui.transcript.transcript import Transcript
-from desktop_agent.gui.transcript.view import TranscriptView
+from desktop_agent.gui.transcript.state.items import BudgetItem, ToldItem, UserItem
+from desktop_agent.gui.transcript.state.transcript import Transcript
+from desktop_agent.gui.transcript.view.view import TranscriptView
 from tests.gui.transcript.story import AGENT, begins, ends, opened
 
 QUESTION = (
