@@ -41,7 +41,7 @@ from desktop_agent.engine.sessions.registry import UNTITLED, Sessions
 from desktop_agent.engine.skills.commands import SkillCommands
 from desktop_agent.engine.tasks.task_list import TaskError
 from desktop_agent.engine.tree.agents import Agents
-from desktop_agent.engine.tree.budget_guard import Holding
+from desktop_agent.engine.tree.budget_guard import BudgetGuard
 from desktop_agent.engine.tree.messaging import Steering
 from desktop_agent.engine.workspace.path_completion import complete_path
 
@@ -98,7 +98,7 @@ class Engine(SkillCommands):
             changed=self._sessions.on_agents_changed,
         )
         self._sessions.attach(self._agents, self._new_agent)
-        self._holding = Holding(self._agents)
+        self._holding = BudgetGuard(self._agents)
         self._steering = Steering(
             self._agents, self._questions, self._model, lambda: self._settings
         )

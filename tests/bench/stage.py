@@ -23,7 +23,7 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.bridge.bridge import Bridge
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.startup.gc_timer import GarbageClock
+from desktop_agent.gui.startup.gc_timer import GcTimer
 from desktop_agent.gui.startup.run import make_application
 from desktop_agent.gui.window.main_window import MainWindow
 
@@ -90,7 +90,7 @@ class Stage:
         self.window = MainWindow(self.theme, self.bridge, settings, str(self.folder))
         self._arrived = asyncio.Event()
         self.bridge.received.connect(self._on_received)
-        self.bridge.received.connect(GarbageClock(self.bridge).check)
+        self.bridge.received.connect(GcTimer(self.bridge).check)
         self.bridge.started.connect(gc.freeze)
         self.window.show()
         self.bridge.start(self._compose)

@@ -29,7 +29,7 @@ _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
-class Shelf:
+class InstallFolder:
     """A folder of installed skills. What is on its way lies beside it, where nobody looks."""
 
     def __init__(self, place: Path, removed: Path) -> None:

@@ -15,7 +15,7 @@ from desktop_agent.adapters.skills.fetch.fetch import Fetcher, Kept, disk_words,
 from desktop_agent.adapters.skills.fetch.found import CLASH, directory_name, text_of
 from desktop_agent.adapters.skills.fetch.intake import Limits, remove_tree
 from desktop_agent.adapters.skills.install_folder import (
-    Shelf,
+    InstallFolder,
     entry_of,
     folder_shelf,
     installed,
@@ -57,7 +57,7 @@ class _Waiting:
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    shelf: Shelf
+    shelf: InstallFolder
     kept: Path
     directory: Path
     origin: Origin | None
@@ -139,11 +139,11 @@ class SkillLibrary:
             chosen = _one_of_each([_skill_in(kept, folder) for folder in folders])
             if broken := next((skill for skill in chosen if skill.problem), None):
                 raise SkillLibraryError(f"{broken.name} can't be installed. {broken.problem}")
-            shelf = Shelf(self._place(target, root), self._removed)
+            shelf = InstallFolder(self._place(target, root), self._removed)
             return await to_the_end(self._install(shelf, kept, chosen, replace))
 
     async def _install(
-        self, shelf: Shelf, kept: Kept, chosen: list[FoundSkill], replace: bool
+        self, shelf: InstallFolder, kept: Kept, chosen: list[FoundSkill], replace: bool
     ) -> tuple[str, ...]:
         done: dict[Path, FoundSkill] = {}
         try:
@@ -219,7 +219,7 @@ class SkillLibrary:
     async def _put_newer(self, waiting: _Waiting) -> None:
         directory, found = waiting.directory, waiting.found
         await asyncio.to_thread(entry_of, str(directory))
-        shelf = Shelf(shelf_of(directory, self._mine), self._removed)
+        shelf = InstallFolder(shelf_of(directory, self._mine), self._removed)
         source = waiting.kept.files / found.folder
         with _disk_errors():
             await asyncio.to_thread(shelf.put, source, found.files, directory.name, directory)
@@ -232,13 +232,13 @@ class SkillLibrary:
         What is returned brings it back, as long as the app runs.
         """
         path = await asyncio.to_thread(entry_of, directory)
-        shelf = Shelf(shelf_of(path, self._mine), self._removed)
+        shelf = InstallFolder(shelf_of(path, self._mine), self._removed)
         async with self._one_at_a_time:
             kept = await to_the_end(self._remove(shelf, path))
         self._changed()
         return kept
 
-    async def _remove(self, shelf: Shelf, path: Path) -> str:
+    async def _remove(self, shelf: InstallFolder, path: Path) -> str:
         origin = skill_origins.origins(self._config_dir).get(str(path))
         with _disk_errors():
             kept = await asyncio.to_thread(shelf.take, path)
@@ -307,7 +307,7 @@ class SkillLibrary:
 
 
 def _put(
-    shelf: Shelf, kept: Kept, skill: FoundSkill, taken: dict[str, Path], replace: bool
+    shelf: InstallFolder, kept: Kept, skill: FoundSkill, taken: dict[str, Path], replace: bool
 ) -> Path | None:
     """Install one, unless its name is taken; `taken` is kept up to date."""
     old = _clash(skill, taken)
@@ -320,7 +320,9 @@ def _put(
     return directory
 
 
-def _require_replaceable(shelf: Shelf, chosen: list[FoundSkill], taken: dict[str, Path]) -> None:
+def _require_replaceable(
+    shelf: InstallFolder, chosen: list[FoundSkill], taken: dict[str, Path]
+) -> None:
     for skill in chosen:
         old = _clash(skill, taken)
         if old is not None and not shelf.holds(old):

@@ -33,16 +33,16 @@ from desktop_agent.core.tool import Tool
 from desktop_agent.core.usage import Usage
 from desktop_agent.engine.agent.activity import Activity
 from desktop_agent.engine.agent.answer_stream import AnswerStream, is_cut_off, raise_for_finish
-from desktop_agent.engine.agent.background_commands import OwnCommands
+from desktop_agent.engine.agent.background_commands import BackgroundCommands
 from desktop_agent.engine.agent.inbox import Inbox
 from desktop_agent.engine.agent.outcome import StepLimitReached, outcome_of
-from desktop_agent.engine.agent.pause import Pace
+from desktop_agent.engine.agent.pause import PauseControl
 from desktop_agent.engine.agent.read_files import FilesSeen
 from desktop_agent.engine.agent.repeated_calls import RecentCalls
 from desktop_agent.engine.agent.request import request_for
 from desktop_agent.engine.agent.services import AgentSetup
 from desktop_agent.engine.agent.tool_batch import CUT_OFF, NO_TOOLS, ToolBatch, stop_report
-from desktop_agent.engine.agent.usage import Meter
+from desktop_agent.engine.agent.usage import UsageMeter
 from desktop_agent.engine.base.ports import AgentRecord, StoreError
 from desktop_agent.engine.base.session import Session
 from desktop_agent.engine.permissions.scope import Scope, scope_of
@@ -76,13 +76,13 @@ class Agent:
         self.name = record.spec.name if record.spec is not None else "main"
         self.files = FilesSeen()
         self.jobs = jobs
-        self.commands = OwnCommands(jobs)
+        self.commands = BackgroundCommands(jobs)
         self.id: AgentId = record.agent_id
         self.tasks = TaskList(self.id, tasks, session.emit, check=setup.check_thread)
         self.inbox = Inbox(record, session.emit)
         # After a crash a subagent holds until the person says that it goes on.
-        self.pace = Pace(is_paused=record.spec is not None and record.was_running)
-        self.meter = Meter(record)
+        self.pace = PauseControl(is_paused=record.spec is not None and record.was_running)
+        self.meter = UsageMeter(record)
         self.end: AgentEnded | None = record.end
         self.over = asyncio.Event()
         # Stopped, and by whom: reports wait for the next message, they don't wake it.

@@ -28,7 +28,7 @@ class Jobs(Protocol):
         ...
 
 
-class OwnCommands:
+class BackgroundCommands:
     """Ends the commands of one agent. `alive` are the processes that would not go."""
 
     def __init__(self, jobs: Jobs | None) -> None:

@@ -6,7 +6,7 @@ import asyncio
 from typing import Literal
 
 
-class Pace:
+class PauseControl:
     """What the person says of an agent's going on. Nothing is cancelled by it."""
 
     def __init__(self, *, is_paused: bool = False) -> None:

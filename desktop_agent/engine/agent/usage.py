@@ -16,7 +16,7 @@ _FREE_WAITS = frozenset({"waiting_approval", "waiting_answer", "waiting_children
 _ACTIVITIES = 6
 
 
-class Meter:
+class UsageMeter:
     """Counts for one agent, itself alone; the tree adds up what is below it."""
 
     def __init__(self, record: AgentRecord, clock: Callable[[], float] = time.monotonic) -> None:

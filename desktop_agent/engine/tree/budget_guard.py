@@ -15,7 +15,7 @@ from desktop_agent.engine.tree.agents import Agents
 _WARNING = "[Four fifths of your budget are used. Come to an end: finish what matters most.]"
 
 
-class Holding:
+class BudgetGuard:
     """Which agents are held, and by whose budget."""
 
     def __init__(self, agents: Agents) -> None:

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 from desktop_agent.gui.agents.rows import AgentRow
 from desktop_agent.gui.kit.theme import Theme
 
-WISHES = (
+AGENT_COMMANDS = (
     "steer",
     "answer",
     "probe",
@@ -62,7 +62,7 @@ class AgentActions(QObject):
         self._theme = theme
         self._row: AgentRow | None = None
         self._actions: dict[str, QAction] = {}
-        for wish in WISHES:
+        for wish in AGENT_COMMANDS:
             action = QAction(self)
             action.setObjectName(f"agent-{wish}")
             action.setShortcuts([QKeySequence(key) for key in _KEYS.get(wish, ())])
@@ -139,7 +139,7 @@ class AgentActions(QObject):
         menu.setAccessibleName(self.tr("Subagent"))
         menu.setToolTipsVisible(True)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        for wish in WISHES:
+        for wish in AGENT_COMMANDS:
             if wish in _NEW_GROUP:
                 menu.addSeparator()
             menu.addAction(self._actions[wish])

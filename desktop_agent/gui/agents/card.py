@@ -19,7 +19,7 @@ from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.text import plain_words
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import ElidedLabel, GhostButton, IconButton, TextLabel, row
-from desktop_agent.gui.notes.agent_tracker import AgentLedger
+from desktop_agent.gui.notes.agent_tracker import AgentNoteTracker
 from desktop_agent.gui.notes.tracker import NoteRow
 
 # The buttons of the card, each the same wish as in the row and in its menu.
@@ -29,7 +29,7 @@ _ICON_BUTTONS = ("aside", "budget", "copy", "open")
 _HELD_WISHES = ("more", "finish", "stop")
 
 
-class SteerStrip(QFrame):
+class AgentCard(QFrame):
     """Signals, each with the agent's id first:
     sent: mode (`steer`, `answer` or `aside`) and words.
     wished: one of `WISHES`, or `more` (budget), or `stop_all` (the person confirmed it).
@@ -49,7 +49,7 @@ class SteerStrip(QFrame):
         self._theme = theme
         self._actions = actions
         self._agent: AgentRow | None = None
-        self._ledger: AgentLedger | None = None
+        self._ledger: AgentNoteTracker | None = None
         self._question: Question | None = None
         self._doubt = 0
         self._views: dict[NoteId, SteerNoteView] = {}
@@ -69,7 +69,7 @@ class SteerStrip(QFrame):
         return self._agent.key if self._agent is not None else ""
 
     def show_agent(
-        self, agent: AgentRow | None, ledger: AgentLedger | None, question: Question | None
+        self, agent: AgentRow | None, ledger: AgentNoteTracker | None, question: Question | None
     ) -> None:
         """Show this agent as it stands."""
         if agent is None or self._agent is None or agent.key != self._agent.key:

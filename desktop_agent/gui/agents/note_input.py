@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 
 from desktop_agent import paths
 from desktop_agent.gui.agents.actions import AgentActions
-from desktop_agent.gui.kit.text_cache import KeptTexts
+from desktop_agent.gui.kit.text_cache import TextCache
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import IconButton, PrimaryButton, row
 
@@ -32,7 +32,7 @@ class SteerInput(QWidget):
         self._reason = ""
         self._mode: SteerMode = "steer"
         self._drafts: dict[tuple[str, SteerMode], str] = {}
-        self._kept = KeptTexts(paths.data_dir() / "steer_drafts.json", self)
+        self._kept = TextCache(paths.data_dir() / "steer_drafts.json", self)
         self.setObjectName("steerInput")
         self.field = _Field(self)
         self.field.setObjectName("steerField")

@@ -33,12 +33,12 @@ from desktop_agent.core.events import (
 from desktop_agent.core.ids import AgentId, NoteId, SessionId, new_note_id
 from desktop_agent.core.notes import Note
 from desktop_agent.gui.agents.budget_form import BudgetForm
-from desktop_agent.gui.agents.card import SteerStrip
-from desktop_agent.gui.agents.requests_panel import AsksPanel
+from desktop_agent.gui.agents.card import AgentCard
+from desktop_agent.gui.agents.requests_panel import RequestsPanel
 from desktop_agent.gui.agents.tree import AgentTree
 from desktop_agent.gui.kit.lists.columns import CardPlace, ScrolledColumn
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.notes.agent_tracker import AgentLedger
+from desktop_agent.gui.notes.agent_tracker import AgentNoteTracker
 
 # The rest, such as each word of an answer, is no business of the card.
 _OF_NOTES = (
@@ -98,7 +98,7 @@ class AgentPanel(QWidget):
         self._session = SessionId("")
         self._main = AgentId("")
         self._agents: tuple[AgentInfo, ...] = ()
-        self._ledgers: dict[AgentId, AgentLedger] = {}
+        self._ledgers: dict[AgentId, AgentNoteTracker] = {}
         self._held: dict[AgentId, AgentId] = {}
         # What was asked aside, and what a probe said: (question, answer).
         self._probes: dict[str, tuple[str, str]] = {}
@@ -107,9 +107,9 @@ class AgentPanel(QWidget):
         self.setObjectName("agentPanel")
         self.setAccessibleName(self.tr("Subagents"))
         self._area = QScrollArea(self)
-        self.asks = AsksPanel(theme, self)
+        self.asks = RequestsPanel(theme, self)
         self.tree = AgentTree(theme, self)
-        self.strip = SteerStrip(theme, self.tree.view.actions_of_row, self)
+        self.strip = AgentCard(theme, self.tree.view.actions_of_row, self)
         self._lay_out()
         self._connect()
         self._fill()
@@ -206,10 +206,10 @@ class AgentPanel(QWidget):
         self._ledger(agent_id).apply(event)
         return agent_id == self.strip.agent_id
 
-    def _ledger(self, agent_id: AgentId) -> AgentLedger:
+    def _ledger(self, agent_id: AgentId) -> AgentNoteTracker:
         ledger = self._ledgers.get(agent_id)
         if ledger is None:
-            ledger = self._ledgers[agent_id] = AgentLedger(agent_id)
+            ledger = self._ledgers[agent_id] = AgentNoteTracker(agent_id)
             ledger.follow(self._agents)
         return ledger
 

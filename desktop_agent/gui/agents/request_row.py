@@ -25,7 +25,7 @@ from desktop_agent.gui.kit.widgets import (
     TextLabel,
     row,
 )
-from desktop_agent.gui.state.pending_requests import Ask
+from desktop_agent.gui.state.pending_requests import PendingRequest
 from desktop_agent.gui.transcript.cards.approval_text import request_words
 
 # The card in the transcript shows all of it.
@@ -33,7 +33,7 @@ _EFFECT_LINES = 3
 _OPTIONS, _OPTION = 4, 30
 
 
-class AskRow(QFrame):
+class RequestRow(QFrame):
     """Signals: `chosen` (click or Enter), `allowed`, `refused`, `answered(str)`,
     `marked(bool)`, and `walked(int)` for the arrow keys.
     """
@@ -45,7 +45,7 @@ class AskRow(QFrame):
     marked = Signal(bool)
     walked = Signal(int)
 
-    def __init__(self, theme: Theme, ask: Ask, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, ask: PendingRequest, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self.ask = ask

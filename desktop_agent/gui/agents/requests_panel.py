@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 from desktop_agent.core.approvals import AllowOnce, Deny
 from desktop_agent.core.events import Event
 from desktop_agent.core.ids import AgentId
-from desktop_agent.gui.agents.request_row import AskRow
+from desktop_agent.gui.agents.request_row import RequestRow
 from desktop_agent.gui.kit.fitted_area import FittedArea
 from desktop_agent.gui.kit.text import plain
 from desktop_agent.gui.kit.theme import Theme
@@ -26,7 +26,7 @@ from desktop_agent.gui.kit.widgets import (
     row,
 )
 from desktop_agent.gui.state.agent_tree import path_of
-from desktop_agent.gui.state.pending_requests import Ask, AskBook
+from desktop_agent.gui.state.pending_requests import PendingRequest, PendingRequests
 
 # After the list has moved, a click may have been meant for another row.
 ARM_S = 0.4
@@ -35,7 +35,7 @@ _MAX_HEIGHT = 360
 _LEAST_HEIGHT = 150
 
 
-class AsksPanel(QWidget):
+class RequestsPanel(QWidget):
     """Signals:
     decided: a request's id and a Decision.
     answered: a question's id and the words.
@@ -53,9 +53,9 @@ class AsksPanel(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self.book = AskBook()
-        self._shown: tuple[Ask, ...] = ()
-        self._views: dict[str, AskRow] = {}
+        self.book = PendingRequests()
+        self._shown: tuple[PendingRequest, ...] = ()
+        self._views: dict[str, RequestRow] = {}
         self._moved_at = 0.0
         self._now = time.monotonic
         self.setObjectName("asksPanel")
@@ -72,7 +72,7 @@ class AsksPanel(QWidget):
         if self.book.apply(event):
             self._refresh()
 
-    def take_over(self, book: AskBook) -> None:
+    def take_over(self, book: PendingRequests) -> None:
         """Go on with what was heard before there was a panel."""
         self.book = book
         self._refresh()
@@ -152,7 +152,7 @@ class AsksPanel(QWidget):
         else:
             self.left.emit()
 
-    def _announce(self, waiting: tuple[Ask, ...]) -> None:
+    def _announce(self, waiting: tuple[PendingRequest, ...]) -> None:
         """Say what came from a subagent; the transcript speaks for the main agent."""
         if not QAccessible.isActive():
             return
@@ -171,8 +171,8 @@ class AsksPanel(QWidget):
     def _who(self, agent_id: AgentId) -> str:
         return " ▸ ".join(plain(info.name) for info in path_of(self.book.agents, agent_id))
 
-    def _make(self, ask: Ask) -> AskRow:
-        view = AskRow(self._theme, ask, self._content)
+    def _make(self, ask: PendingRequest) -> RequestRow:
+        view = RequestRow(self._theme, ask, self._content)
         view.chosen.connect(partial(self._choose, ask))
         view.allowed.connect(partial(self._decide, ask, AllowOnce()))
         view.refused.connect(partial(self._decide, ask, Deny()))
@@ -182,7 +182,7 @@ class AsksPanel(QWidget):
         self._views[ask.key] = view
         return view
 
-    def _marked(self) -> list[Ask]:
+    def _marked(self) -> list[PendingRequest]:
         return [view.ask for view in self._views.values() if view.mark.isChecked()]
 
     def _show_bar(self) -> None:
@@ -199,14 +199,14 @@ class AsksPanel(QWidget):
 
     # -- acting ----------------------------------------------------------------------------
 
-    def _choose(self, ask: Ask) -> None:
+    def _choose(self, ask: PendingRequest) -> None:
         self.ask_chosen.emit(ask.agent_id, ask.key)
 
-    def _decide(self, ask: Ask, decision: AllowOnce | Deny) -> None:
+    def _decide(self, ask: PendingRequest, decision: AllowOnce | Deny) -> None:
         if self.is_armed:
             self.decided.emit(ask.key, decision)
 
-    def _answer(self, ask: Ask, text: str) -> None:
+    def _answer(self, ask: PendingRequest, text: str) -> None:
         if self.is_armed:
             self.answered.emit(ask.key, text)
 

@@ -34,7 +34,7 @@ class _Made:
     stale_at: float = field(default=float("inf"))
 
 
-class AgentRowMaker:
+class AgentRowBuilder:
     """Makes rows, keeping the very row of an agent for which nothing changed: views compare."""
 
     def __init__(self, words: AgentWords) -> None:

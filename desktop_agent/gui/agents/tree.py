@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.ids import AgentId
-from desktop_agent.gui.agents.row_builder import AgentRowMaker, Outline, outline, same_states
+from desktop_agent.gui.agents.row_builder import AgentRowBuilder, Outline, outline, same_states
 from desktop_agent.gui.agents.rows import AgentRow, matching
 from desktop_agent.gui.agents.text import agent_words
 from desktop_agent.gui.agents.tree_view import AgentTreeView, changed_roles
@@ -61,7 +61,7 @@ class AgentTree(QWidget):
         self._is_showing = False
         self._marked = AgentId("")
         self._newest = AgentId("")
-        self._maker = AgentRowMaker(agent_words())
+        self._maker = AgentRowBuilder(agent_words())
         self.setObjectName("agentSection")
         self.setAccessibleName(self.tr("Subagents"))
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)

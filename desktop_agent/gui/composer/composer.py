@@ -38,7 +38,7 @@ from desktop_agent.gui.composer.toolbar import ComposerBar, SendState
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.language_models.text import own_name
 from desktop_agent.gui.notes.strip import NoteStrip
-from desktop_agent.gui.notes.tracker import NoteLedger, NoteRow
+from desktop_agent.gui.notes.tracker import NoteRow, NoteTracker
 
 # Whom it was for, the draft it came from, the note, and its attachments as chips.
 _Unconfirmed = tuple[AgentId | None, Draft, Note, tuple[Attachment, ...]]
@@ -72,7 +72,7 @@ class Composer(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._ledger = NoteLedger()
+        self._ledger = NoteTracker()
         self._settings = Settings()
         self._info: SessionInfo | None = None
         self._dollars: float | None = None

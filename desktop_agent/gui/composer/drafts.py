@@ -7,14 +7,14 @@ from PySide6.QtCore import QObject
 from desktop_agent import paths
 from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.gui.composer.draft import Draft
-from desktop_agent.gui.kit.text_cache import KeptTexts
+from desktop_agent.gui.kit.text_cache import TextCache
 
 
 class Drafts:
     """One draft for each agent that was written to, and one for before there is a session."""
 
     def __init__(self, owner: QObject) -> None:
-        self._kept = KeptTexts(paths.data_dir() / "drafts.json", owner)
+        self._kept = TextCache(paths.data_dir() / "drafts.json", owner)
         self._key = ""
         self._drafts: dict[str, Draft] = {"": Draft()}
         self._carried = ""

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QFrame, QWidget
 
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import TextButton, TextLabel, row
-from desktop_agent.gui.notes.tracker import NoteLedger
+from desktop_agent.gui.notes.tracker import NoteTracker
 
 
 class EndedBar(QFrame):
@@ -33,7 +33,7 @@ class EndedBar(QFrame):
         self.setLayout(line)
         self.hide()
 
-    def stand_for(self, box: QWidget, ledger: NoteLedger) -> None:
+    def stand_for(self, box: QWidget, ledger: NoteTracker) -> None:
         """Take the place of the message box while the agent can't be written to."""
         box.setHidden(ledger.is_ended)
         self.setVisible(ledger.is_ended)

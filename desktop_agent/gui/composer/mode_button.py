@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QLabel, QMenu, QMessageBox, QWidget
 
 from desktop_agent import paths
 from desktop_agent.core.approvals import Mode
-from desktop_agent.gui.kit.menu_button import PickButton
-from desktop_agent.gui.kit.text_cache import KeptTexts
+from desktop_agent.gui.kit.menu_button import MenuButton
+from desktop_agent.gui.kit.text_cache import TextCache
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import restyle
 
@@ -22,7 +22,7 @@ _ICONS: dict[Mode, tuple[str, str]] = {
 }
 
 
-class ModeButton(PickButton):
+class ModeButton(MenuButton):
     """`mode_chosen(str)` after the person picked another mode, and confirmed a free one."""
 
     mode_chosen = Signal(str)
@@ -32,7 +32,7 @@ class ModeButton(PickButton):
         self.setObjectName("modeButton")
         self._mode: Mode = "ask"
         self._folder = ""
-        self._confirmed = KeptTexts(paths.config_dir() / "confirmed.json", self)
+        self._confirmed = TextCache(paths.config_dir() / "confirmed.json", self)
         self._is_narrow = False
         self._menu = QMenu(self)
         self._menu.setObjectName("modeMenu")

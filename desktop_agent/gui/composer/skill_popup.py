@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QListWidgetItem, QWidget
 from desktop_agent.core.skills import Skill
 from desktop_agent.gui.composer.file_popup import FilePopup
 from desktop_agent.gui.kit.fuzzy import ranked
-from desktop_agent.gui.kit.lists.filter_delegate import PickDelegate, PickRow
+from desktop_agent.gui.kit.lists.filter_delegate import FilterDelegate, PickRow
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.skills.text import origin_word, state_icon
@@ -25,7 +25,7 @@ class SkillPopup(FilePopup):
         super().__init__(theme, anchor)
         self.setObjectName("skillPopup")
         self.name_list(self.tr("Skills that match"), self.tr("No skill matches"))
-        self.list.setItemDelegate(PickDelegate(theme, self.list))
+        self.list.setItemDelegate(FilterDelegate(theme, self.list))
 
     def show_skills(self, text: str, skills: Sequence[Skill]) -> None:
         """Show what matches, best first."""

@@ -9,7 +9,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QWidget
 
 from desktop_agent.gui.composer.mode_button import ModeButton
-from desktop_agent.gui.kit.menu_button import PickButton
+from desktop_agent.gui.kit.menu_button import MenuButton
 from desktop_agent.gui.kit.plurals import with_plural
 from desktop_agent.gui.kit.round_button import RoundButton
 from desktop_agent.gui.kit.theme import Theme
@@ -78,7 +78,7 @@ class ComposerBar(QWidget):
         self.mention = IconButton(theme, "at-sign", self.tr("Mention a file"))
         self.mention.setObjectName("mentionButton")
         self.mention.clicked.connect(self.mention_pressed)
-        self.model = PickButton(theme, "sparkles")
+        self.model = MenuButton(theme, "sparkles")
         self.model.setObjectName("modelButton")
         self.model.clicked.connect(self.model_pressed)
         self.mode = ModeButton(theme)

@@ -15,13 +15,13 @@ from desktop_agent.core.models import ModelInfo
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.settings import Settings
 from desktop_agent.gui.bridge.requests import Queries
-from desktop_agent.gui.controllers.session import SessionFlow
-from desktop_agent.gui.controllers.settings import SettingsWindow
+from desktop_agent.gui.controllers.session import SessionController
+from desktop_agent.gui.controllers.settings import SettingsController
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.language_models.text import model_title, own_name
 
 
-class Popups(QObject):
+class PopupController(QObject):
     """Owns folder picker, model picker and command palette; each is loaded when first opened.
 
     `folder_found` gives what came out of a dialog; `folder_chosen` one that is settled;
@@ -42,8 +42,8 @@ class Popups(QObject):
         theme: Theme,
         window: QWidget,
         queries: Queries,
-        flow: SessionFlow,
-        settings_window: SettingsWindow,
+        flow: SessionController,
+        settings_window: SettingsController,
     ) -> None:
         super().__init__(window)
         self._theme = theme

@@ -8,14 +8,14 @@ from desktop_agent.core.events import Event, NoteDelivered, RetryScheduled, Step
 from desktop_agent.core.models import DEMO_MODEL
 from desktop_agent.core.providers import provider_title
 from desktop_agent.core.settings import Settings
-from desktop_agent.gui.controllers.session import SessionFlow
+from desktop_agent.gui.controllers.session import SessionController
 from desktop_agent.gui.frame.sidebar import Sidebar
 
 
-class Connection(QObject):
+class ProviderStatus(QObject):
     """Follows the session that is shown."""
 
-    def __init__(self, sidebar: Sidebar, flow: SessionFlow) -> None:
+    def __init__(self, sidebar: Sidebar, flow: SessionController) -> None:
         super().__init__(sidebar)
         self._sidebar = sidebar
         self._provider = ""

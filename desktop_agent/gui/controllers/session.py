@@ -24,7 +24,7 @@ _MAX_RECENT = 12
 _TEXT_SCALES = (80, 90, 100, 110, 125, 150, 175, 200)
 
 
-class SessionFlow(QObject):
+class SessionController(QObject):
     """Turns wishes into the engine's commands.
 
     `shown` gives a session that is on screen now, `agent_shown` any agent's transcript that

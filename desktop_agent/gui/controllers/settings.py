@@ -12,16 +12,18 @@ from desktop_agent.core.faults import Fault
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.updates import UpdateAnswer
 from desktop_agent.gui.bridge.requests import Queries
-from desktop_agent.gui.controllers.session import SessionFlow
+from desktop_agent.gui.controllers.session import SessionController
 from desktop_agent.gui.kit.theme import Theme
 
 
-class SettingsWindow(QObject):
+class SettingsController(QObject):
     """One dialog at a time; it works on the settings as they are when it opens."""
 
     rule_deleted = Signal(object)
 
-    def __init__(self, theme: Theme, window: QWidget, queries: Queries, flow: SessionFlow) -> None:
+    def __init__(
+        self, theme: Theme, window: QWidget, queries: Queries, flow: SessionController
+    ) -> None:
         super().__init__(window)
         self._theme = theme
         self._window = window

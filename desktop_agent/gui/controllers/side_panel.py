@@ -22,17 +22,17 @@ from desktop_agent.gui.agents.palette_actions import agent_commands
 from desktop_agent.gui.bridge.bridge import Bridge
 from desktop_agent.gui.bridge.requests import Queries
 from desktop_agent.gui.controllers.preload import Preload
-from desktop_agent.gui.controllers.session import SessionFlow
+from desktop_agent.gui.controllers.session import SessionController
 from desktop_agent.gui.controllers.transcript_pages import SessionPages
 from desktop_agent.gui.frame.layout import WindowFrame
 from desktop_agent.gui.frame.window_state import WindowState
 from desktop_agent.gui.kit.plurals import with_plural
 from desktop_agent.gui.kit.text import plain
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.state.pending_requests import AskBook
+from desktop_agent.gui.state.pending_requests import PendingRequests
 
 
-class SideFlow(QObject):
+class SidePanelController(QObject):
     """Feeds the panel with the session that is shown, and turns its wishes into commands."""
 
     def __init__(
@@ -41,7 +41,7 @@ class SideFlow(QObject):
         frame: WindowFrame,
         bridge: Bridge,
         pages: SessionPages,
-        flow: SessionFlow,
+        flow: SessionController,
         queries: Queries,
         state: WindowState,
     ) -> None:
@@ -63,7 +63,7 @@ class SideFlow(QObject):
         self._lists: dict[AgentId, ListChanged] = {}
         self._parts: dict[str, Any] = {}
         # What is asked before there is a panel, in whatever session, is not told again.
-        self._asks = AskBook()
+        self._asks = PendingRequests()
         # Made while the person stops to think, it is there at once for the first task.
         self._preload = Preload(self, (self._make_tasks, self._make_agents, self._make))
         frame.composer.begun.connect(self._preload.start)

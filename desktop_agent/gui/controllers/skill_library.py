@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 UNDO = "undo_removal"
 
 
-class SkillShop(QObject):
+class SkillLibraryController(QObject):
     """`installed(names)`. `say(words, tone, action)` tells the person; empty words take back what
     was told. What was removed last can be brought back.
     """

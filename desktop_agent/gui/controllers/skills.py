@@ -16,10 +16,10 @@ from desktop_agent.core.events import Event, SkillsChanged
 from desktop_agent.core.skills import FolderTrust, Skill
 from desktop_agent.gui.bridge.bridge import Bridge
 from desktop_agent.gui.bridge.requests import Queries
-from desktop_agent.gui.controllers.popups import Popups
-from desktop_agent.gui.controllers.session import SessionFlow
-from desktop_agent.gui.controllers.skill_library import UNDO, SkillShop
-from desktop_agent.gui.controllers.trust import TrustFlow
+from desktop_agent.gui.controllers.popups import PopupController
+from desktop_agent.gui.controllers.session import SessionController
+from desktop_agent.gui.controllers.skill_library import UNDO, SkillLibraryController
+from desktop_agent.gui.controllers.trust import TrustController
 from desktop_agent.gui.frame.layout import WindowFrame
 from desktop_agent.gui.frame.notice_bar import Notice
 from desktop_agent.gui.kit.links import open_link
@@ -31,7 +31,7 @@ _NEWS_MS = 12_000
 _MOST_USED = 3
 
 
-class SkillsFlow(QObject):
+class SkillsController(QObject):
     """What belongs to skills is made when there is first something of it to show."""
 
     def __init__(
@@ -39,8 +39,8 @@ class SkillsFlow(QObject):
         theme: Theme,
         frame: WindowFrame,
         bridge: Bridge,
-        popups: Popups,
-        flow: SessionFlow,
+        popups: PopupController,
+        flow: SessionController,
         queries: Queries,
     ) -> None:
         super().__init__(frame)
@@ -63,8 +63,8 @@ class SkillsFlow(QObject):
         self._news.setSingleShot(True)
         self._news.setInterval(_NEWS_MS)
         self._news.timeout.connect(lambda: self._frame.notices.remove("skills"))
-        self.shop = SkillShop(theme, frame, queries, self._say, lambda: self.root)
-        self.trust = TrustFlow(theme, frame, bridge, queries)
+        self.shop = SkillLibraryController(theme, frame, queries, self._say, lambda: self.root)
+        self.trust = TrustController(theme, frame, bridge, queries)
         self._connect()
 
     def _connect(self) -> None:

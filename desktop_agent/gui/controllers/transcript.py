@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QTextBrowser, QWidget
 
 from desktop_agent.core.ids import AgentId
 from desktop_agent.gui.bridge.requests import Queries
-from desktop_agent.gui.controllers.session import SessionFlow
+from desktop_agent.gui.controllers.session import SessionController
 from desktop_agent.gui.controllers.transcript_pages import SessionPages
 from desktop_agent.gui.frame.layout import WindowFrame
 
@@ -15,11 +15,11 @@ _EARLIER = 200
 _LOOK_MS = 60
 
 
-class PageTools(QObject):
+class TranscriptController(QObject):
     """Find, copy, earlier messages, file names for `@`, and the strip of waiting approvals."""
 
     def __init__(
-        self, frame: WindowFrame, pages: SessionPages, flow: SessionFlow, queries: Queries
+        self, frame: WindowFrame, pages: SessionPages, flow: SessionController, queries: Queries
     ) -> None:
         super().__init__(frame)
         self._frame = frame

@@ -21,7 +21,7 @@ _TOLD = "trust"
 _TOLD_MS = 10_000
 
 
-class TrustFlow(QObject):
+class TrustController(QObject):
     """`changed(FolderTrust)`: how the present folder stands."""
 
     changed = Signal(object)

@@ -12,17 +12,17 @@ from PySide6.QtWidgets import QStackedWidget
 from desktop_agent.core.models import DEMO_MODEL, KeyInfo
 from desktop_agent.core.settings import CustomServer
 from desktop_agent.gui.bridge.requests import Queries
-from desktop_agent.gui.controllers.session import SessionFlow
+from desktop_agent.gui.controllers.session import SessionController
 from desktop_agent.gui.kit.theme import Theme
 
 
-class FirstRun(QObject):
+class WelcomeController(QObject):
     """Shows the page for what is missing. `browse_requested` asks for a folder dialog."""
 
     browse_requested = Signal()
 
     def __init__(
-        self, theme: Theme, stack: QStackedWidget, queries: Queries, flow: SessionFlow
+        self, theme: Theme, stack: QStackedWidget, queries: Queries, flow: SessionController
     ) -> None:
         super().__init__(stack)
         self._theme = theme

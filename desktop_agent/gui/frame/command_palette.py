@@ -12,7 +12,7 @@ from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.gui.frame.shortcut_names import key_names
 from desktop_agent.gui.kit.fuzzy import ranked
 from desktop_agent.gui.kit.lists.filter_delegate import PickRow
-from desktop_agent.gui.kit.lists.filter_list import PickField, PickList
+from desktop_agent.gui.kit.lists.filter_list import FilterList, PickField
 from desktop_agent.gui.kit.popover import Popover
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import TextLabel
@@ -35,7 +35,7 @@ class CommandPalette(Popover):
         self.setObjectName("commandPalette")
         self._actions: tuple[QAction, ...] = ()
         self._sessions: tuple[SessionInfo, ...] = ()
-        self.list = PickList(theme, self.tr("Commands and sessions"), self)
+        self.list = FilterList(theme, self.tr("Commands and sessions"), self)
         self.list.setObjectName("commandList")
         self.list.picked.connect(self._on_picked)
         name = self.tr("Find a command or a session")

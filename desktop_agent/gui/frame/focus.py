@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication, QStackedWidget, QWidget
 from desktop_agent.gui.composer.composer import Composer
 
 
-class FocusNet(QObject):
+class FocusGuard(QObject):
     """Without it, what hides in the middle hands its focus to the sidebar's first button.
 
     There a key that was meant for something else would open or begin something.

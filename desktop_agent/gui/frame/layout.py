@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_agent.gui.composer.composer import Composer
-from desktop_agent.gui.frame.focus import FocusNet
+from desktop_agent.gui.frame.focus import FocusGuard
 from desktop_agent.gui.frame.header import FindBar, Header
 from desktop_agent.gui.frame.notice_bar import ApprovalStrip, NoticeBar
 from desktop_agent.gui.frame.sidebar import Sidebar
@@ -57,7 +57,7 @@ class WindowFrame(QWidget):
         self.stack.setObjectName("pages")
         self.approvals = ApprovalStrip(theme, self.center)
         self.composer = Composer(theme, self.center)
-        self._net = FocusNet(self.center, self.stack, self.composer)
+        self._net = FocusGuard(self.center, self.stack, self.composer)
         self._bottom = self._make_bottom()
         self._column = column = QVBoxLayout(self.center)
         column.setContentsMargins(0, 0, 0, 0)

@@ -15,7 +15,7 @@ _CHEVRON = 12
 _ROOM = "\u2003"
 
 
-class PickButton(TextButton):
+class MenuButton(TextButton):
     """Draws the chevron itself: a button menu's own arrow can't be placed by a style sheet."""
 
     def __init__(

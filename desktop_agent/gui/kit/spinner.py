@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QPainter, QPen
 
 
-class Pulse(QObject):
+class SpinnerClock(QObject):
     """Ticks while somebody holds it; `frame` is the spinners' position, the same for all."""
 
     ticked = Signal()
@@ -65,7 +65,7 @@ class Pulse(QObject):
 
 
 def paint_spinner(
-    painter: QPainter, box: QRectF, pulse: Pulse, color: QColor, track: QColor
+    painter: QPainter, box: QRectF, pulse: SpinnerClock, color: QColor, track: QColor
 ) -> None:
     """Draw a spinner; with motion off it is a half circle that stands still."""
     painter.save()

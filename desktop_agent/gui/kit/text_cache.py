@@ -13,7 +13,7 @@ _SAVE_MS = 600
 _MOST = 200
 
 
-class KeptTexts(QObject):
+class TextCache(QObject):
     """One file, read when first asked and written a moment after a change.
 
     A damaged or unwritable file costs the texts in it, nothing else.

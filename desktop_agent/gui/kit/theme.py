@@ -13,7 +13,7 @@ from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication
 
 from desktop_agent import paths
-from desktop_agent.gui.kit.spinner import Pulse
+from desktop_agent.gui.kit.spinner import SpinnerClock
 from desktop_agent.gui.kit.stylesheet import build_stylesheet
 
 _WEIGHTS = {"regular": 400, "medium": 500, "semibold": 600, "bold": 700}
@@ -52,7 +52,7 @@ class Theme(QObject):
         self._images = QTemporaryDir()
         # Python ends without the destructors of what is still in use.
         atexit.register(self._images.remove)
-        self.pulse = Pulse(self, self._tokens["motion"])
+        self.pulse = SpinnerClock(self, self._tokens["motion"])
         self._later_fonts = _LATER_FONTS
         _load(_FIRST_FONTS)
         if not is_hurried:

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent.core.models import DEMO_MODEL, ModelInfo
 from desktop_agent.gui.kit.fuzzy import ranked
 from desktop_agent.gui.kit.lists.filter_delegate import PickRow
-from desktop_agent.gui.kit.lists.filter_list import PickField, PickList
+from desktop_agent.gui.kit.lists.filter_list import FilterList, PickField
 from desktop_agent.gui.kit.popover import Popover
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import GhostButton, IconButton, Separator, TextLabel, row
@@ -73,7 +73,7 @@ class ModelPicker(Popover):
 
     def _build(self) -> None:
         theme = self._theme
-        self.list = PickList(theme, self.tr("Models"), self)
+        self.list = FilterList(theme, self.tr("Models"), self)
         self.list.setObjectName("modelList")
         self.list.picked.connect(self._on_picked)
         self.search = PickField(theme, self.tr("Find a model"), self.list, self)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from desktop_agent.core.agents import ENDED, AgentInfo
 from desktop_agent.core.events import AgentOpened, AgentsChanged, Event, SessionOpened
 from desktop_agent.core.ids import AgentId
-from desktop_agent.gui.notes.tracker import NoteLedger, NoteRow
+from desktop_agent.gui.notes.tracker import NoteRow, NoteTracker
 
 # So many settled notes are kept in sight; older ones stand in the transcript.
 SETTLED_SHOWN = 3
 
 
-class AgentLedger(NoteLedger):
+class AgentNoteTracker(NoteTracker):
     """A ledger that stays with one subagent, whatever session is opened."""
 
     def __init__(self, agent_id: AgentId) -> None:

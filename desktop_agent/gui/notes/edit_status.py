@@ -20,7 +20,7 @@ from desktop_agent.core.ids import AgentId, NoteId
 
 
 @dataclass(slots=True)
-class EditReceipt:
+class EditStatus:
     """Follows the newest note of edits of one agent.
 
     `state` is empty, `queued` (nobody runs), `waiting` (behind `behind`), `sending`,

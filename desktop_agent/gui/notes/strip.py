@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QVBoxLayout, QWi
 from desktop_agent.core.ids import NoteId
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.notes.row import NoteRowView
-from desktop_agent.gui.notes.tracker import NoteLedger, NoteRow
+from desktop_agent.gui.notes.tracker import NoteRow, NoteTracker
 
 _MAX_HEIGHT = 188
 DELIVERED_MS = 6_000
@@ -32,7 +32,7 @@ class NoteStrip(QFrame):
     retried = Signal(object)
     edit_missed = Signal(str)
 
-    def __init__(self, theme: Theme, ledger: NoteLedger, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, ledger: NoteTracker, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self._ledger = ledger

@@ -67,7 +67,7 @@ class RunningTool:
     at: float
 
 
-class NoteLedger:
+class NoteTracker:
     """The state of one agent that the composer speaks of: its notes, its turn, its tools."""
 
     def __init__(self) -> None:

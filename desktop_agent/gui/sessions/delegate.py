@@ -55,11 +55,11 @@ class SessionDelegate(RenamingDelegate):
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         """Draw icon, title and age; a heading is only its words."""
         from desktop_agent.gui.kit.lists.row_painter import (
-            RowPen,  # brings QStyle: not before there is a row
+            RowPainter,  # brings QStyle: not before there is a row
         )
 
         row: SessionRow = index.data(ROW_ROLE)
-        with RowPen(self._theme, painter, option) as pen:
+        with RowPainter(self._theme, painter, option) as pen:
             inner = pen.rect.adjusted(14, 0, -12, 0)
             if row.is_heading:
                 font = self._theme.font("caption", "semibold")

@@ -20,7 +20,7 @@ from desktop_agent.core.models import KeyInfo, ModelInfo
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.updates import UpdateAnswer
 from desktop_agent.gui.kit.lists.filter_delegate import PickRow
-from desktop_agent.gui.kit.lists.filter_list import PickList
+from desktop_agent.gui.kit.lists.filter_list import FilterList
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.settings.about_page import AboutPage
 from desktop_agent.gui.settings.models_page import ModelsPage
@@ -100,7 +100,7 @@ class SettingsDialog(QDialog):
         self._rules.rule_deleted.connect(self.rule_deleted)
         self._about.update_check_requested.connect(self.update_check_requested)
 
-    def _make_names(self) -> PickList:
+    def _make_names(self) -> FilterList:
         titles = (
             self.tr("Appearance"),
             self.tr("Models and keys"),
@@ -108,7 +108,7 @@ class SettingsDialog(QDialog):
             self.tr("Rules"),
             self.tr("About"),
         )
-        names = PickList(self._theme, self.tr("Pages"))
+        names = FilterList(self._theme, self.tr("Pages"))
         names.setObjectName("settingsPages")
         rows = [
             PickRow(name, title, icon=icon)

@@ -10,7 +10,7 @@ from desktop_agent.core.faults import Fault
 from desktop_agent.core.models import KeyInfo, ModelInfo
 from desktop_agent.core.providers import provider_title
 from desktop_agent.core.settings import CustomServer, Settings
-from desktop_agent.gui.kit.menu_button import PickButton
+from desktop_agent.gui.kit.menu_button import MenuButton
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import ElidedLabel, IconButton, IconLabel, TextLabel
 from desktop_agent.gui.language_models.key_form import KeyForm
@@ -37,7 +37,7 @@ class ModelsPage(SettingsPage):
         self._models: tuple[ModelInfo, ...] = ()
         self._has_keyring = True
         self._picker: ModelPicker | None = None
-        self._default = PickButton(theme, "sparkles")
+        self._default = MenuButton(theme, "sparkles")
         self._default.setObjectName("defaultModel")
         self._default.clicked.connect(self._open_picker)
         model = SettingGroup(theme)

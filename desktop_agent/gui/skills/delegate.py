@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from desktop_agent.core.skills import Skill
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE
-from desktop_agent.gui.kit.lists.row_painter import RowPen
+from desktop_agent.gui.kit.lists.row_painter import RowPainter
 from desktop_agent.gui.kit.rtl import placed
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.skills.list_model import SkillRow, can_switch, heading_text
@@ -78,7 +78,7 @@ class SkillDelegate(QStyledItemDelegate):
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         """Draw the row, mirrored where the window is."""
         row: SkillRow = index.data(ROW_ROLE)
-        pen = _SkillPen(self._theme, painter, option)
+        pen = _SkillPainter(self._theme, painter, option)
         with pen:
             if row.skill is None:
                 box = pen.rect.adjusted(_EDGE, 8, -_EDGE, 0)
@@ -87,7 +87,7 @@ class SkillDelegate(QStyledItemDelegate):
             else:
                 self._paint_skill(pen, row.skill)
 
-    def _paint_skill(self, pen: _SkillPen, skill: Skill) -> None:
+    def _paint_skill(self, pen: _SkillPainter, skill: Skill) -> None:
         theme = self._theme
         pen.ground()
         inner = pen.rect.adjusted(_EDGE, 0, -_EDGE, 0)
@@ -129,7 +129,7 @@ class SkillDelegate(QStyledItemDelegate):
         return QRect(self._box_left(inner), inner.center().y() - size // 2, size, size)
 
 
-class _SkillPen(RowPen):
+class _SkillPainter(RowPainter):
     """What only a skill's row has."""
 
     def __init__(self, theme: Theme, painter: QPainter, option: QStyleOptionViewItem) -> None:

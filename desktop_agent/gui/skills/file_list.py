@@ -30,7 +30,7 @@ from PySide6.QtWidgets import (
 from desktop_agent.core.skills import SkillFile
 from desktop_agent.gui.kit.code_font import mono_font
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel
-from desktop_agent.gui.kit.lists.row_painter import RowPen
+from desktop_agent.gui.kit.lists.row_painter import RowPainter
 from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.text import size_text
 from desktop_agent.gui.kit.theme import Theme
@@ -118,7 +118,7 @@ class _FileDelegate(QStyledItemDelegate):
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         """Draw the row."""
         theme, one = self._theme, index.data(ROW_ROLE)
-        with RowPen(theme, painter, option) as pen:
+        with RowPainter(theme, painter, option) as pen:
             pen.ground(1)
             inner = pen.rect.adjusted(8, 0, -8, 0)
             size = theme.icon_px(14)

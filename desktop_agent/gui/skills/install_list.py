@@ -29,7 +29,7 @@ from PySide6.QtWidgets import (
 
 from desktop_agent.core.skill_install import FoundSkill
 from desktop_agent.gui.kit.fitted_area import FittedArea
-from desktop_agent.gui.kit.lists.row_painter import RowPen
+from desktop_agent.gui.kit.lists.row_painter import RowPainter
 from desktop_agent.gui.kit.rtl import placed
 from desktop_agent.gui.kit.safe_text import terminal_text, with_marks
 from desktop_agent.gui.kit.theme import Theme
@@ -301,7 +301,7 @@ class _FoundDelegate(QStyledItemDelegate):
         is_free = bool(index.flags() & Qt.ItemFlag.ItemIsUserCheckable)
         about, inside, in_the_way = _lines(skill, is_free=is_free)
         small = theme.font("small")
-        with RowPen(theme, painter, option) as pen:
+        with RowPainter(theme, painter, option) as pen:
             pen.ground(1)
             holds = bool(skill.scripts or skill.allowed_tools)
             lines = [

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.transcript.document.answer import SHOW_ALL
-from desktop_agent.gui.transcript.document.document import Page
+from desktop_agent.gui.transcript.document.document import TranscriptDocument
 from desktop_agent.gui.transcript.document.highlighter import color_frame
 from desktop_agent.gui.transcript.document.styles import Styles
 from desktop_agent.gui.transcript.state.items import AnswerItem
@@ -30,7 +30,7 @@ class MarkdownText(TranscriptBrowser):
         self.setObjectName("markdownText")
         self.setAccessibleName(name)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        self._shown = Page(self.document(), Styles(theme), lambda _: 0, lambda _: "")
+        self._shown = TranscriptDocument(self.document(), Styles(theme), lambda _: 0, lambda _: "")
         self.set_page(self._shown)
         self._shown.clear()
         self._colors = QTimer(self)
@@ -66,7 +66,9 @@ class MarkdownText(TranscriptBrowser):
             event.ignore()
 
     def _write_again(self) -> None:
-        self._shown = Page(self.document(), Styles(self._theme), lambda _: 0, lambda _: "")
+        self._shown = TranscriptDocument(
+            self.document(), Styles(self._theme), lambda _: 0, lambda _: ""
+        )
         self.set_page(self._shown)
         self._write()
 

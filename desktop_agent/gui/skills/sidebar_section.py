@@ -26,7 +26,7 @@ from PySide6.QtWidgets import (
 
 from desktop_agent.core.skills import Skill
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel
-from desktop_agent.gui.kit.lists.row_painter import RowPen
+from desktop_agent.gui.kit.lists.row_painter import RowPainter
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.tooltips import plain_tip
 from desktop_agent.gui.kit.widgets import IconButton, TextLabel, row
@@ -183,7 +183,7 @@ class _ShortDelegate(QStyledItemDelegate):
         """Draw the row, mirrored where the window is."""
         theme = self._theme
         one: Skill = index.data(ROW_ROLE)
-        with RowPen(theme, painter, option) as pen:
+        with RowPainter(theme, painter, option) as pen:
             pen.ground(1)
             inner = pen.rect.adjusted(6, 0, -8, 0)
             size = theme.icon_px(14)

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_agent.core.skills import FolderTrust, Skill, SkillFile
 from desktop_agent.gui.kit.lists.filter_delegate import PickRow
-from desktop_agent.gui.kit.lists.filter_list import PickList
+from desktop_agent.gui.kit.lists.filter_list import FilterList
 from desktop_agent.gui.kit.safe_text import terminal_text, with_marks
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
@@ -160,7 +160,7 @@ class TrustSheet(QDialog):
     def _make_middle(self) -> QHBoxLayout:
         theme = self._theme
         self._items: dict[str, BroughtItem] = {}
-        self._list = PickList(theme, self.tr("What would be read"), self)
+        self._list = FilterList(theme, self.tr("What would be read"), self)
         self._list.setObjectName("broughtList")
         self._list.selectionModel().currentChanged.connect(lambda *_: self._on_item())
         self._about = TextLabel("", "muted", self)

@@ -20,7 +20,7 @@ _OLD = 10
 _BURSTS = 3
 
 
-class GarbageClock(QObject):
+class GcTimer(QObject):
     """Replaces automatic collection; `check` after each batch of events, and now and then."""
 
     def __init__(self, parent: QObject | None = None) -> None:

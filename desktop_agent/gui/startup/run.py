@@ -33,7 +33,7 @@ from desktop_agent.gui.bridge.backend import Compose
 from desktop_agent.gui.bridge.bridge import Bridge
 from desktop_agent.gui.frame.notice_bar import Notice
 from desktop_agent.gui.kit.theme import HAS_STYLE, Theme
-from desktop_agent.gui.startup.gc_timer import GarbageClock
+from desktop_agent.gui.startup.gc_timer import GcTimer
 from desktop_agent.gui.startup.single_instance import SecondStarts, hand_over
 from desktop_agent.gui.startup.update_notice import UpdateNotice
 from desktop_agent.gui.window.main_window import MainWindow
@@ -121,7 +121,7 @@ def run_loop(app: QApplication, window: MainWindow, bridge: Bridge, compose: Com
 
     loop = qasync.QEventLoop(app)
     asyncio.set_event_loop(loop)
-    clock = GarbageClock(app)
+    clock = GcTimer(app)
     bridge.received.connect(clock.check)
     bridge.started.connect(gc.freeze)
     ender = SignalEnder(app)

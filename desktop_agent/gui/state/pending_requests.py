@@ -23,7 +23,7 @@ from desktop_agent.core.questions import Question
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class PendingRequest:
     """A request or a question that waits; `asked` is the thing itself."""
 
     agent_id: AgentId
@@ -45,7 +45,7 @@ class Ask:
         return self.asked.call.name if isinstance(self.asked, ApprovalRequest) else ""
 
 
-class AskBook:
+class PendingRequests:
     """Keeps the asks of every session it hears of; only the shown one's are given out.
 
     A session that is opened tells of its main agent's happenings alone: what its subagents
@@ -55,9 +55,9 @@ class AskBook:
     def __init__(self) -> None:
         self.agents: tuple[AgentInfo, ...] = ()
         self._session = ""
-        self._asks: dict[str, Ask] = {}
+        self._asks: dict[str, PendingRequest] = {}
 
-    def waiting(self) -> tuple[Ask, ...]:
+    def waiting(self) -> tuple[PendingRequest, ...]:
         """Return what waits in the shown session, oldest first."""
         shown = {agent.id for agent in self.agents}
         asks = [ask for ask in self._asks.values() if ask.agent_id in shown]
@@ -95,9 +95,9 @@ class AskBook:
     def _fold(self, event: Event) -> bool:
         match event:
             case ApprovalRequested():
-                self._asks[event.request.id] = Ask(event.agent_id, event.request)
+                self._asks[event.request.id] = PendingRequest(event.agent_id, event.request)
             case QuestionAsked():
-                self._asks[event.question.id] = Ask(event.agent_id, event.question)
+                self._asks[event.question.id] = PendingRequest(event.agent_id, event.question)
             case ApprovalResolved():
                 self._asks.pop(event.request_id, None)
             case QuestionAnswered():

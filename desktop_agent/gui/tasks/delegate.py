@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QStyleOptionViewItem, QWidget
 
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE
 from desktop_agent.gui.kit.lists.rename_delegate import RenamingDelegate
-from desktop_agent.gui.kit.lists.row_painter import RowPen
+from desktop_agent.gui.kit.lists.row_painter import RowPainter
 from desktop_agent.gui.kit.rtl import placed
 from desktop_agent.gui.kit.spinner import paint_spinner
 from desktop_agent.gui.kit.theme import Theme
@@ -75,20 +75,20 @@ class TaskDelegate(RenamingDelegate):
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         """Draw the row, mirrored where the window is."""
         row: TaskRow = index.data(ROW_ROLE)
-        with RowPen(self._theme, painter, option) as pen:
+        with RowPainter(self._theme, painter, option) as pen:
             pen.ground(4)
             if row.task is None:
                 self._paint_fold(pen, row)
             else:
                 self._paint_task(pen, row, row.task.subject, owner_name(row.task.owner))
 
-    def _paint_fold(self, pen: RowPen, row: TaskRow) -> None:
+    def _paint_fold(self, pen: RowPainter, row: TaskRow) -> None:
         icon = "chevron-down" if row.is_open else "chevron-right"
         pen.icon(self._square(pen, pen.rect.center().y()), icon, "muted")
         text = self.tr("%n completed", "", row.folded)
         pen.text(self._words(pen), text, "muted", self._theme.font("ui"))
 
-    def _paint_task(self, pen: RowPen, row: TaskRow, subject: str, owner: str) -> None:
+    def _paint_task(self, pen: RowPainter, row: TaskRow, subject: str, owner: str) -> None:
         theme = self._theme
         is_done = row.state in {"done", "skipped"}
         font = theme.font("ui", "medium" if row.state in {"running", "stalled"} else "regular")
@@ -103,7 +103,7 @@ class TaskDelegate(RenamingDelegate):
             token = _DETAIL_TOKENS.get(row.state, pen.faint)
             pen.text(lower, " ".join(row.detail.split()), token, theme.font("small"))
 
-    def _words(self, pen: RowPen) -> QRect:
+    def _words(self, pen: RowPainter) -> QRect:
         return pen.rect.adjusted(_EDGE + self._icon + 10, 0, -_EDGE, 0)
 
     def _lines(self, words: QRect, *, has_detail: bool) -> tuple[QRect, QRect]:
@@ -114,11 +114,11 @@ class TaskDelegate(RenamingDelegate):
         lower = QRect(words.left(), words.top() + height - 1, words.width(), height - 5)
         return upper, lower
 
-    def _square(self, pen: RowPen, middle: int) -> QRect:
+    def _square(self, pen: RowPainter, middle: int) -> QRect:
         size = self._icon
         return QRect(pen.rect.left() + _EDGE, middle - size // 2, size, size)
 
-    def _paint_state(self, pen: RowPen, box: QRect, row: TaskRow) -> None:
+    def _paint_state(self, pen: RowPainter, box: QRect, row: TaskRow) -> None:
         theme = self._theme
         if row.state == "running":
             ring = QRectF(pen.mirrored(box))

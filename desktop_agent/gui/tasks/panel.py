@@ -24,11 +24,11 @@ from desktop_agent.gui.kit.widgets import (
     row,
     undo_by_key,
 )
-from desktop_agent.gui.notes.edit_status import EditReceipt
+from desktop_agent.gui.notes.edit_status import EditStatus
 from desktop_agent.gui.tasks.delegate import UNIFORM_ABOVE, owner_name
 from desktop_agent.gui.tasks.list_view import TaskListView, row_flags
 from desktop_agent.gui.tasks.menu import fill_task_menu
-from desktop_agent.gui.tasks.rows import RowMaker, RowWords, TaskRow
+from desktop_agent.gui.tasks.rows import RowBuilder, RowWords, TaskRow
 
 UNDO_MS = 8000
 
@@ -53,13 +53,13 @@ class TaskPanel(QWidget):
         self._tasks: tuple[Task, ...] = ()
         self._is_live = False
         self._is_unfolded = False
-        self._receipt = EditReceipt()
+        self._receipt = EditStatus()
         self._deleted: tuple[Task, int] | None = None
         self._undo_timer = QTimer(self)
         self._undo_timer.setSingleShot(True)
         self._undo_timer.setInterval(UNDO_MS)
         self._undo_timer.timeout.connect(self._forget_deleted)
-        self._maker = RowMaker(
+        self._maker = RowBuilder(
             RowWords(
                 blocked_by=self.tr("Blocked by {name}"),
                 stalled=self.tr("Stalled: the agent is not running"),

@@ -44,7 +44,7 @@ class RowWords:
     skipped: str
 
 
-class RowMaker:
+class RowBuilder:
     """Makes rows, keeping the very row of a task for which nothing changed: views compare.
 
     What it knows of a long list it changes along with the few tasks that changed.

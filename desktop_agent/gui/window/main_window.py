@@ -23,15 +23,15 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.bridge.bridge import Bridge
 from desktop_agent.gui.bridge.requests import Queries
-from desktop_agent.gui.controllers.popups import Popups
-from desktop_agent.gui.controllers.provider_status import Connection
-from desktop_agent.gui.controllers.session import SessionFlow
-from desktop_agent.gui.controllers.settings import SettingsWindow
-from desktop_agent.gui.controllers.side_panel import SideFlow
-from desktop_agent.gui.controllers.skills import SkillsFlow
-from desktop_agent.gui.controllers.transcript import PageTools
+from desktop_agent.gui.controllers.popups import PopupController
+from desktop_agent.gui.controllers.provider_status import ProviderStatus
+from desktop_agent.gui.controllers.session import SessionController
+from desktop_agent.gui.controllers.settings import SettingsController
+from desktop_agent.gui.controllers.side_panel import SidePanelController
+from desktop_agent.gui.controllers.skills import SkillsController
+from desktop_agent.gui.controllers.transcript import TranscriptController
 from desktop_agent.gui.controllers.transcript_pages import SessionPages, is_untouched
-from desktop_agent.gui.controllers.welcome import FirstRun
+from desktop_agent.gui.controllers.welcome import WelcomeController
 from desktop_agent.gui.frame.layout import WindowFrame
 from desktop_agent.gui.frame.notice_bar import Notice
 from desktop_agent.gui.frame.window_state import WindowState
@@ -72,19 +72,21 @@ class MainWindow(QMainWindow):
         self.setCentralWidget(frame)
         self.pages = SessionPages(frame.stack, self._make_page)
         self._state = WindowState(self)
-        self.flow = SessionFlow(bridge, self.pages, self._state, settings, folder)
+        self.flow = SessionController(bridge, self.pages, self._state, settings, folder)
         self.commands = WindowActions(theme, self)
         self.queries = Queries(bridge, self)
-        self.settings_window = SettingsWindow(theme, self, self.queries, self.flow)
-        self.popups = Popups(theme, self, self.queries, self.flow, self.settings_window)
-        self.first_run = FirstRun(theme, frame.stack, self.queries, self.flow)
+        self.settings_window = SettingsController(theme, self, self.queries, self.flow)
+        self.popups = PopupController(theme, self, self.queries, self.flow, self.settings_window)
+        self.first_run = WelcomeController(theme, frame.stack, self.queries, self.flow)
         self._empty = EmptySession(theme, frame.stack, settings.model)
         frame.stack.addWidget(self._empty)
-        self.tools = PageTools(frame, self.pages, self.flow, self.queries)
-        self.side = SideFlow(theme, frame, bridge, self.pages, self.flow, self.queries, self._state)
-        self.skills = SkillsFlow(theme, frame, bridge, self.popups, self.flow, self.queries)
+        self.tools = TranscriptController(frame, self.pages, self.flow, self.queries)
+        self.side = SidePanelController(
+            theme, frame, bridge, self.pages, self.flow, self.queries, self._state
+        )
+        self.skills = SkillsController(theme, frame, bridge, self.popups, self.flow, self.queries)
         self.attention = Attention(theme, self)
-        self._connection = Connection(frame.sidebar, self.flow)
+        self._connection = ProviderStatus(frame.sidebar, self.flow)
         self.menuBar().setVisible(self.menuBar().isNativeMenuBar())
         self._begin(settings)
         self._connect()

@@ -27,7 +27,7 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.core.tool import Preview
 from desktop_agent.core.usage import Usage
 from desktop_agent.core.workspace import Workspace
-from desktop_agent.engine.agent.usage import Meter
+from desktop_agent.engine.agent.usage import UsageMeter
 from desktop_agent.engine.base.ports import AgentRecord
 from tests.engine.rig import tool
 from tests.engine.tree.tree_rig import WAIT, TreeRig, gate, spawns
@@ -392,7 +392,7 @@ class Clock:
 def test_waiting_for_the_person_or_for_subagents_runs_no_time_down(status, charged) -> None:
     clock = Clock()
     spec = AgentSpec(AgentId("ag"), "a", "p", 1, Workspace("/w"))
-    meter = Meter(AgentRecord(AgentId("sa"), spec=spec), clock)
+    meter = UsageMeter(AgentRecord(AgentId("sa"), spec=spec), clock)
     meter.start_turn()
     meter.begin(status, "x")
     clock.now += 10
@@ -404,7 +404,7 @@ def test_waiting_for_the_person_or_for_subagents_runs_no_time_down(status, charg
 
 def test_being_held_runs_no_time_down() -> None:
     clock = Clock()
-    meter = Meter(AgentRecord(AgentId("ag")), clock)
+    meter = UsageMeter(AgentRecord(AgentId("ag")), clock)
     meter.start_turn()
     with meter.resting():
         clock.now += 10

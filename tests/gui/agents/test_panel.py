@@ -36,7 +36,7 @@ from desktop_agent.core.usage import Usage
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.agents.breadcrumb import Breadcrumb
 from desktop_agent.gui.agents.panel import AgentPanel
-from desktop_agent.gui.agents.row_builder import AgentRowMaker
+from desktop_agent.gui.agents.row_builder import AgentRowBuilder
 from desktop_agent.gui.agents.rows import matching
 from desktop_agent.gui.agents.text import agent_words
 from desktop_agent.gui.agents.tree_view import AgentTreeView
@@ -597,7 +597,7 @@ def test_a_running_agent_keeps_its_ledger_when_it_ends(panel) -> None:
 
 
 def test_the_time_of_a_paused_agent_stands_still_and_the_pause_is_never_counted() -> None:
-    maker = AgentRowMaker(agent_words())
+    maker = AgentRowBuilder(agent_words())
     begun = agent(ONE, "a", "paused", started_at=1_000.0, paused_at=1_020.0)
     assert maker.rows((begun,), (), 1_500.0)[0].elapsed == "20 s"
     going = agent(ONE, "a", "running", started_at=1_000.0, active_at=1_505.0, paused=480.0)

@@ -26,8 +26,8 @@ from desktop_agent.core.messages import CommandDisplay, DiffDisplay, ToolCall
 from desktop_agent.core.questions import Question
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.workspace import Workspace
-from desktop_agent.gui.agents.request_row import AskRow
-from desktop_agent.gui.agents.requests_panel import ARM_S, AsksPanel
+from desktop_agent.gui.agents.request_row import RequestRow
+from desktop_agent.gui.agents.requests_panel import ARM_S, RequestsPanel
 from desktop_agent.gui.kit.theme import Theme
 
 SESSION, MAIN, ONE, DEEP = SessionId("se"), AgentId("ag"), AgentId("sa_1"), AgentId("sa_2")
@@ -72,8 +72,8 @@ def clock():
 
 
 @pytest.fixture
-def panel(qtbot, theme: Theme, clock) -> AsksPanel:
-    panel = AsksPanel(theme)
+def panel(qtbot, theme: Theme, clock) -> RequestsPanel:
+    panel = RequestsPanel(theme)
     panel._now = lambda: clock[0]
     qtbot.addWidget(panel)
     panel.resize(348, 400)
@@ -81,15 +81,15 @@ def panel(qtbot, theme: Theme, clock) -> AsksPanel:
     return panel
 
 
-def rows(panel: AsksPanel) -> list[AskRow]:
+def rows(panel: RequestsPanel) -> list[RequestRow]:
     return list(panel._views.values())
 
 
-def keys(panel: AsksPanel) -> list[str]:
+def keys(panel: RequestsPanel) -> list[str]:
     return [one.ask.key for one in rows(panel)]
 
 
-def press(row: AskRow, name: str) -> None:
+def press(row: RequestRow, name: str) -> None:
     row.findChild(QPushButton, name).click()
 
 

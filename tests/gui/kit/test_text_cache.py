@@ -12,7 +12,7 @@ from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.agents.panel import AgentPanel
 from desktop_agent.gui.composer.composer import Composer
 from desktop_agent.gui.composer.mode_button import ModeButton
-from desktop_agent.gui.kit.text_cache import KeptTexts
+from desktop_agent.gui.kit.text_cache import TextCache
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_an_unsent_steer_is_there_after_a_restart(start, qtbot):
     with qtbot.waitSignal(panel.steered):
         qtbot.keyClick(panel.strip.input.field, Qt.Key.Key_Return)
     panel.hide()
-    assert KeptTexts(paths.data_dir() / "steer_drafts.json").text("sa_1") == ""
+    assert TextCache(paths.data_dir() / "steer_drafts.json").text("sa_1") == ""
 
 
 def test_the_free_mode_is_confirmed_once_a_folder_also_after_a_restart(start, qtbot):
@@ -102,17 +102,17 @@ def test_the_free_mode_is_confirmed_once_a_folder_also_after_a_restart(start, qt
 def test_a_damaged_file_of_drafts_costs_the_drafts_alone(tmp_path, qtbot, damage):
     path = tmp_path / "drafts.json"
     path.write_bytes(damage)
-    kept = KeptTexts(path)
+    kept = TextCache(path)
     assert kept.text("a") == ""
     kept.keep("a", "new")
     kept.save()
-    assert KeptTexts(path).text("a") == "new"
+    assert TextCache(path).text("a") == "new"
 
 
 def test_old_drafts_make_room_for_new_ones(tmp_path):
-    kept = KeptTexts(tmp_path / "drafts.json")
+    kept = TextCache(tmp_path / "drafts.json")
     for number in range(300):
         kept.keep(str(number), "text")
     kept.save()
-    again = KeptTexts(tmp_path / "drafts.json")
+    again = TextCache(tmp_path / "drafts.json")
     assert (again.text("299"), again.text("0")) == ("text", "")

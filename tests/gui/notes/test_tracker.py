@@ -23,7 +23,7 @@ from desktop_agent.core.messages import ToolCall, ToolResult
 from desktop_agent.core.notes import Note
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.workspace import Workspace
-from desktop_agent.gui.notes.tracker import NoteLedger
+from desktop_agent.gui.notes.tracker import NoteTracker
 
 AGENT = "ag_1"
 
@@ -34,7 +34,7 @@ def opened(*events, status="idle"):
 
 
 def ledger(*events, status="idle"):
-    one = NoteLedger()
+    one = NoteTracker()
     one.apply(opened(*events, status=status))
     return one
 

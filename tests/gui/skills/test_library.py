@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QWidget
 from desktop_agent.adapters.skills.library import SkillLibrary
 from desktop_agent.gui.bridge.bridge import Bridge
 from desktop_agent.gui.bridge.requests import Queries
-from desktop_agent.gui.controllers.skill_library import SkillShop
+from desktop_agent.gui.controllers.skill_library import SkillLibraryController
 from desktop_agent.gui.skills.add_dialog import AddSkillSheet
 from tests.gui.skills.samples import skill
 
@@ -72,7 +72,9 @@ class Shop:
         self.window.resize(1100, 800)
         qtbot.addWidget(self.window)
         self.window.show()
-        self.shop = SkillShop(theme, self.window, self.queries, self._say, lambda: self.root)
+        self.shop = SkillLibraryController(
+            theme, self.window, self.queries, self._say, lambda: self.root
+        )
         self.shop.installed.connect(self.installed.append)
         self.bridge.start(self._compose)
 

@@ -6,7 +6,7 @@ import weakref
 import pytest
 from PySide6.QtCore import QObject
 
-from desktop_agent.gui.startup.gc_timer import GarbageClock
+from desktop_agent.gui.startup.gc_timer import GcTimer
 
 
 class Cycle:
@@ -19,7 +19,7 @@ class Cycle:
 @pytest.fixture
 def clock(qapp):
     parent = QObject()
-    clock = GarbageClock(parent)
+    clock = GcTimer(parent)
     yield clock
     gc.enable()
 

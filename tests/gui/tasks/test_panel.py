@@ -36,7 +36,7 @@ from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.tasks.graph_layout import lay_out
 from desktop_agent.gui.tasks.graph_plan import GraphPlan
 from desktop_agent.gui.tasks.panel import TaskPanel
-from desktop_agent.gui.tasks.rows import RowMaker, RowWords
+from desktop_agent.gui.tasks.rows import RowBuilder, RowWords
 from desktop_agent.gui.tasks.tabs import SidePanel
 
 SESSION, AGENT = SessionId("se"), AgentId("ag")
@@ -280,7 +280,7 @@ def snapshots(draw: st.DrawFn) -> tuple[Task, ...]:
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_any_history_keeps_the_model_whole(qapp, history) -> None:
-    maker = RowMaker(WORDS)
+    maker = RowBuilder(WORDS)
     model: SnapshotListModel = SnapshotListModel(lambda row: row.key, {})
     tester = QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal)
     assert tester.model() is model
@@ -291,7 +291,7 @@ def test_any_history_keeps_the_model_whole(qapp, history) -> None:
 
 
 def test_an_unchanged_task_keeps_its_row() -> None:
-    maker = RowMaker(WORDS)
+    maker = RowBuilder(WORDS)
     tasks = tuple(task(n) for n in range(1, 100))
     first = maker.rows(tasks, is_live=True, is_unfolded=False)
     changed = (*tasks[:50], task(51, subject="x"), *tasks[51:])

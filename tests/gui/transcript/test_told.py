@@ -13,7 +13,7 @@ from desktop_agent.core.events import (
     StepStarted,
 )
 from desktop_agent.core.messages import Message, TextPart
-from desktop_agent.gui.transcript.state.items import BudgetItem, ToldItem, UserItem
+from desktop_agent.gui.transcript.state.items import AgentMessageItem, BudgetItem, UserItem
 from desktop_agent.gui.transcript.state.transcript import Transcript
 from desktop_agent.gui.transcript.view.view import TranscriptView
 from tests.gui.transcript.story import AGENT, begins, ends, opened
@@ -43,7 +43,12 @@ def transcript(*events, question=""):
 
 def test_each_thing_told_is_an_item_and_the_persons_words_stand_apart():
     items = transcript(told(REPORT, NOTICE, QUESTION, "And me: go on")).items
-    assert [type(item) for item in items] == [ToldItem, ToldItem, ToldItem, UserItem]
+    assert [type(item) for item in items] == [
+        AgentMessageItem,
+        AgentMessageItem,
+        AgentMessageItem,
+        UserItem,
+    ]
     assert [item.kind for item in items[:3]] == ["report", "notice", "question"]
     assert (items[0].name, items[0].state) == ("grep (callers)", "completed")
     assert items[0].text == "Nine callers.\nAll fine."

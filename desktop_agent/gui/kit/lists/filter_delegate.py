@@ -10,7 +10,7 @@ from PySide6.QtGui import QFontMetrics, QPainter
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE
-from desktop_agent.gui.kit.lists.row_painter import RowPen
+from desktop_agent.gui.kit.lists.row_painter import RowPainter
 from desktop_agent.gui.kit.theme import Theme
 
 _Index = QModelIndex | QPersistentModelIndex
@@ -41,7 +41,7 @@ class PickRow:
         return ", ".join(part for part in (self.title, self.detail, self.tag) if part)
 
 
-class PickDelegate(QStyledItemDelegate):
+class FilterDelegate(QStyledItemDelegate):
     """Reads a row's `title`, `detail`, `icon`, `tag`, `tone` and its `is_…` marks."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
@@ -57,14 +57,14 @@ class PickDelegate(QStyledItemDelegate):
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         """Draw the row, mirrored where the window is."""
         row = index.data(ROW_ROLE)
-        with _PickPen(self._theme, painter, option) as pen:
+        with _FilterPainter(self._theme, painter, option) as pen:
             if row.is_heading:
                 box = pen.rect.adjusted(_PAD, 6, -_PAD, 0)
                 pen.text(box, row.title, "subtle", self._theme.font("caption", "semibold"))
             else:
                 self._paint_row(pen, row)
 
-    def _paint_row(self, pen: _PickPen, row: PickRow) -> None:
+    def _paint_row(self, pen: _FilterPainter, row: PickRow) -> None:
         theme = self._theme
         pen.ground()
         inner = pen.rect.adjusted(_PAD, 0, -_PAD, 0)
@@ -85,7 +85,7 @@ class PickDelegate(QStyledItemDelegate):
         pen.text(upper, row.title, "fg", font)
         pen.text(lower, row.detail, pen.faint, theme.font("caption"))
 
-    def _paint_far(self, pen: _PickPen, row: PickRow, right: int) -> int:
+    def _paint_far(self, pen: _FilterPainter, row: PickRow, right: int) -> int:
         """Draw what stands at the far end; return where the words must stop."""
         if row.is_current:
             pen.mark(right - pen.icon_px, "check", "accent")
@@ -98,7 +98,7 @@ class PickDelegate(QStyledItemDelegate):
         return right
 
 
-class _PickPen(RowPen):
+class _FilterPainter(RowPainter):
     """What only a picked row has."""
 
     def __init__(self, theme: Theme, painter: QPainter, option: QStyleOptionViewItem) -> None:

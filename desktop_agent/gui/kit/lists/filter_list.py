@@ -6,7 +6,7 @@ from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QListView, QWidget
 
-from desktop_agent.gui.kit.lists.filter_delegate import PickDelegate, PickRow
+from desktop_agent.gui.kit.lists.filter_delegate import FilterDelegate, PickRow
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel
 from desktop_agent.gui.kit.search_field import SearchField
 from desktop_agent.gui.kit.theme import Theme
@@ -15,7 +15,7 @@ from desktop_agent.gui.kit.tooltips import plain_tip
 _KEYS = {Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown}
 
 
-class PickList(QListView):
+class FilterList(QListView):
     """`picked(PickRow)` on a click or Enter."""
 
     picked = Signal(object)
@@ -39,7 +39,7 @@ class PickList(QListView):
             flags=_flags,
         )
         self.setModel(self._rows)
-        self.setItemDelegate(PickDelegate(theme, self))
+        self.setItemDelegate(FilterDelegate(theme, self))
         self.clicked.connect(self._on_clicked)
         # The rows' height follows the text size.
         theme.changed.connect(self.scheduleDelayedItemsLayout)
@@ -119,7 +119,7 @@ class PickList(QListView):
 class PickField(SearchField):
     """The search field of a list; it passes the list its keys."""
 
-    def __init__(self, theme: Theme, name: str, pick_list: PickList, parent: QWidget) -> None:
+    def __init__(self, theme: Theme, name: str, pick_list: FilterList, parent: QWidget) -> None:
         super().__init__(theme, name, parent)
         self._list = pick_list
 

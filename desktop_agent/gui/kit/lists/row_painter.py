@@ -15,7 +15,7 @@ from desktop_agent.gui.kit.theme import Theme
 _Align = Qt.AlignmentFlag
 
 
-class RowPen:
+class RowPainter:
     """Boxes are given as in a window that reads from left to right.
 
     Used in a `with`: the painter is afterwards as it was before.

@@ -9,7 +9,7 @@ from PySide6.QtGui import QFontMetrics, QPainter
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE
-from desktop_agent.gui.kit.lists.row_painter import RowPen
+from desktop_agent.gui.kit.lists.row_painter import RowPainter
 from desktop_agent.gui.kit.theme import Theme
 
 _Index = QModelIndex | QPersistentModelIndex
@@ -34,7 +34,7 @@ class TwoLineDelegate(QStyledItemDelegate):
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         """Draw the row, mirrored where the window is."""
         one = index.data(ROW_ROLE)
-        with RowPen(self._theme, painter, option) as pen:
+        with RowPainter(self._theme, painter, option) as pen:
             pen.ground()
             inner = pen.rect.adjusted(10, 0, -10, 0)
             token = "accent" if one.is_current else "muted"
@@ -42,7 +42,7 @@ class TwoLineDelegate(QStyledItemDelegate):
             far = self._paint_far(pen, inner, one)
             self._paint_words(pen, inner.adjusted(self._icon_px + 10, 0, -far - 8, 0), one)
 
-    def _paint_words(self, pen: RowPen, words: QRect, one: Any) -> None:
+    def _paint_words(self, pen: RowPainter, words: QRect, one: Any) -> None:
         theme, middle, rect = self._theme, words.center().y(), pen.rect
         upper = QRect(words.left(), rect.top() + 6, words.width(), middle - rect.top() - 5)
         lower = QRect(words.left(), middle + 1, words.width(), rect.bottom() - middle - 6)
@@ -57,7 +57,7 @@ class TwoLineDelegate(QStyledItemDelegate):
         size = self._icon_px
         return QRect(left, inner.center().y() - size // 2, size, size)
 
-    def _paint_far(self, pen: RowPen, inner: QRect, one: Any) -> int:
+    def _paint_far(self, pen: RowPainter, inner: QRect, one: Any) -> int:
         """Draw the tag or the tick at the far end; return the room it took."""
         tag: str = getattr(one, "tag", "")
         if not tag:

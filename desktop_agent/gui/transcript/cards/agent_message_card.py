@@ -14,7 +14,7 @@ from desktop_agent.gui.transcript.cards.card import Card, CardHeader, header_hei
 from desktop_agent.gui.transcript.cards.line_card import LineCard
 from desktop_agent.gui.transcript.cards.output_view import OutputView
 from desktop_agent.gui.transcript.cards.question_card import QuestionCard
-from desktop_agent.gui.transcript.state.items import QuestionItem, ToldItem
+from desktop_agent.gui.transcript.state.items import AgentMessageItem, QuestionItem
 
 translate = QCoreApplication.translate
 
@@ -29,7 +29,12 @@ class ReportCard(Card):
     wished = Signal(str, str)
 
     def __init__(
-        self, theme: Theme, item: ToldItem, parent: QWidget | None = None, *, is_unfolded: bool
+        self,
+        theme: Theme,
+        item: AgentMessageItem,
+        parent: QWidget | None = None,
+        *,
+        is_unfolded: bool,
     ) -> None:
         super().__init__(theme, parent)
         self._item = item
@@ -95,7 +100,7 @@ class ReportCard(Card):
         self._view = self._foot = None
 
 
-def told_card(theme: Theme, item: ToldItem, parent: QWidget) -> QuestionCard | LineCard:
+def told_card(theme: Theme, item: AgentMessageItem, parent: QWidget) -> QuestionCard | LineCard:
     """Return the card of a question, or the line that is left of it or of a note."""
     if item.kind == "question" and item.state == "open":
         # Only its words are needed: the answer goes to the agent, whatever the question's id.
@@ -108,7 +113,7 @@ def told_card(theme: Theme, item: ToldItem, parent: QWidget) -> QuestionCard | L
     return line
 
 
-def told_words(item: ToldItem) -> str:
+def told_words(item: AgentMessageItem) -> str:
     """Return what was told, for copying, finding and screen readers."""
     if item.kind == "report":
         head = f"{with_marks(plain(item.name))}: {ended_words(item.state)}."
@@ -126,7 +131,7 @@ def ended_words(status: str) -> str:
     }.get(status, status)
 
 
-def _head(item: ToldItem) -> str:
+def _head(item: AgentMessageItem) -> str:
     words = translate("Transcript", "{name} asked:")
     if item.kind == "notice":
         words = translate("Transcript", "You told {name}:")

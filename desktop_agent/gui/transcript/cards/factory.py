@@ -46,13 +46,13 @@ from desktop_agent.gui.transcript.cards.tool_card import (
 )
 from desktop_agent.gui.transcript.cards.tool_text import group_words, summary
 from desktop_agent.gui.transcript.state.items import (
+    AgentMessageItem,
     ApprovalItem,
     BudgetItem,
     FailureItem,
     QuestionItem,
     RetryItem,
     ThinkingItem,
-    ToldItem,
     ToolItem,
     TurnItem,
 )
@@ -110,7 +110,7 @@ class CardFactory(QObject):
                 return line_height(self._theme)
             case QuestionItem() if row.answer is not None:
                 return line_height(self._theme)
-            case ToldItem() | BudgetItem():
+            case AgentMessageItem() | BudgetItem():
                 return self._told_height(row)
             case _:
                 return None
@@ -131,7 +131,7 @@ class CardFactory(QObject):
                 return self._turn_words(row)
             case RetryItem():
                 return with_marks(row.fault.message)
-            case ToldItem():
+            case AgentMessageItem():
                 return told_words(row)
             case _:
                 return self._plain_words(row)
@@ -162,7 +162,7 @@ class CardFactory(QObject):
                 line.line.is_prose = True
                 line.tell_whole()
                 return line
-            case ToldItem() | BudgetItem():
+            case AgentMessageItem() | BudgetItem():
                 return self._told_card(row, parent)
             case _:
                 return self._other_card(row, parent)
@@ -210,7 +210,7 @@ class CardFactory(QObject):
         for item in items:
             self.decided.emit(item.request.id, AllowOnce())
 
-    def _told_card(self, item: ToldItem | BudgetItem, parent: QWidget) -> Card:
+    def _told_card(self, item: AgentMessageItem | BudgetItem, parent: QWidget) -> Card:
         who = item.agent_id
         if isinstance(item, BudgetItem):
             if not item.is_current:
@@ -236,7 +236,7 @@ class CardFactory(QObject):
             # The button that was pressed goes away.
             self.compose_requested.emit()
 
-    def _told_height(self, item: ToldItem | BudgetItem) -> int | None:
+    def _told_height(self, item: AgentMessageItem | BudgetItem) -> int | None:
         if isinstance(item, BudgetItem):
             return None if item.is_current else line_height(self._theme)
         if item.kind == "report":

@@ -29,7 +29,7 @@ class ShownRow:
     answer: AnswerText | None = field(default=None)
 
 
-class Page:
+class TranscriptDocument:
     """Puts rows into a document. `height_of` and `words_of` tell a card's room and its text."""
 
     def __init__(

@@ -11,11 +11,11 @@ import msgspec
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import Message, Part, TextPart
-from desktop_agent.gui.transcript.state.items import Item, ToldItem, ToldKind
+from desktop_agent.gui.transcript.state.items import AgentMessageItem, AgentMessageKind, Item
 from desktop_agent.gui.transcript.state.message_items import user_item
 
 _WHO = r"(?P<name>.+?) \((?P<id>sa_[0-9a-f]+)\)"
-_FORMS: tuple[tuple[ToldKind, re.Pattern[str]], ...] = (
+_FORMS: tuple[tuple[AgentMessageKind, re.Pattern[str]], ...] = (
     (
         "question",
         re.compile(rf"\s*\[Question from {_WHO}\] (?P<text>.*)\nIt waits for answer_child", re.S),
@@ -48,13 +48,15 @@ def asked_now(items: Iterable[Item], agents: Sequence[AgentInfo]) -> list[Item]:
     return [waiting.get(item.key, item) for item in fresh]
 
 
-def followed(items: Iterable[Item], agents: Sequence[AgentInfo]) -> list[ToldItem]:
+def followed(items: Iterable[Item], agents: Sequence[AgentInfo]) -> list[AgentMessageItem]:
     """Return the questions that wait now and did not, or the other way round."""
-    asked = [item for item in items if isinstance(item, ToldItem) and item.kind == "question"]
+    asked = [
+        item for item in items if isinstance(item, AgentMessageItem) and item.kind == "question"
+    ]
     if not asked:
         return []
     asking = {info.id: " ".join(info.question.split()) for info in agents if info.question}
-    changed: list[ToldItem] = []
+    changed: list[AgentMessageItem] = []
     for item in asked:
         waits = asking.get(item.agent_id, "") == " ".join(item.text.split())
         state = "open" if waits else "closed"
@@ -63,7 +65,7 @@ def followed(items: Iterable[Item], agents: Sequence[AgentInfo]) -> list[ToldIte
     return changed
 
 
-def _told(part: Part, key: str) -> ToldItem | None:
+def _told(part: Part, key: str) -> AgentMessageItem | None:
     if not isinstance(part, TextPart):
         return None
     for kind, form in _FORMS:
@@ -71,5 +73,5 @@ def _told(part: Part, key: str) -> ToldItem | None:
         if found is not None:
             state = found["state"] if kind == "report" else "new" if kind == "question" else ""
             who = AgentId(found["id"])
-            return ToldItem(key, kind, who, found["name"], found["text"].strip(), state)
+            return AgentMessageItem(key, kind, who, found["name"], found["text"].strip(), state)
     return None

@@ -16,7 +16,7 @@ from desktop_agent.core.questions import Question
 from desktop_agent.core.usage import Usage
 
 DeliveryState = Literal["", "sending", "delivered", "failed"]
-ToldKind = Literal["question", "report", "notice"]
+AgentMessageKind = Literal["question", "report", "notice"]
 ToolState = Literal["queued", "waiting", "running", "ok", "failed", "denied", "stopped", "unknown"]
 SETTLED: frozenset[str] = frozenset({"ok", "failed", "denied", "stopped", "unknown"})
 
@@ -140,7 +140,7 @@ class FailureItem:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldItem:
+class AgentMessageItem:
     """What a subagent told its parent, or the app of it: a question, its report, a note to it.
 
     `state` of a question: `new` until it is known whether it waits, `open`, then `closed`; of a
@@ -148,7 +148,7 @@ class ToldItem:
     """
 
     key: str
-    kind: ToldKind
+    kind: AgentMessageKind
     agent_id: AgentId
     name: str
     text: str
@@ -177,7 +177,7 @@ Item = (
     | TurnItem
     | RetryItem
     | FailureItem
-    | ToldItem
+    | AgentMessageItem
     | BudgetItem
 )
 
@@ -206,7 +206,7 @@ def is_open(item: Item) -> bool:
             return state not in SETTLED
         case TurnItem(is_current=is_current) | BudgetItem(is_current=is_current):
             return is_current
-        case ToldItem(kind=kind, state=state):
+        case AgentMessageItem(kind=kind, state=state):
             return kind == "question" and state != "closed"
         case FailureItem():
             return False
@@ -225,7 +225,7 @@ def _is_asking(item: Item) -> bool:
             return decision is None
         case QuestionItem(answer=answer):
             return answer is None
-        case ToldItem(kind=kind, state=state):
+        case AgentMessageItem(kind=kind, state=state):
             return kind == "question" and state == "open"
         case BudgetItem(is_current=is_current):
             return is_current

@@ -31,7 +31,7 @@ from PySide6.QtWidgets import (
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.tooltips import plain_tip
 from desktop_agent.gui.transcript.document.copy_selection import selection_text
-from desktop_agent.gui.transcript.document.document import Page, ShownRow
+from desktop_agent.gui.transcript.document.document import ShownRow, TranscriptDocument
 from desktop_agent.gui.transcript.document.styles import (
     FRAME_KIND,
     FRAME_LANGUAGE,
@@ -69,7 +69,7 @@ class TranscriptBrowser(QTextBrowser):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._page: Page | None = None
+        self._page: TranscriptDocument | None = None
         self._copy_boxes: list[tuple[QRectF, QTextFrame]] = []
         self._hovered_frame: int = -1
         self.ground = "canvas"
@@ -101,7 +101,7 @@ class TranscriptBrowser(QTextBrowser):
         self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.highlighted.connect(self._on_link_pointed)
 
-    def set_page(self, page: Page) -> None:
+    def set_page(self, page: TranscriptDocument) -> None:
         """Paint the frames of this page."""
         self._page = page
 

@@ -12,7 +12,7 @@ from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
 from desktop_agent.gui.transcript.cards.card import Card
 from desktop_agent.gui.transcript.cards.factory import CardFactory
 from desktop_agent.gui.transcript.cards.question_card import QuestionCard
-from desktop_agent.gui.transcript.document.document import Page, ShownRow
+from desktop_agent.gui.transcript.document.document import ShownRow, TranscriptDocument
 from desktop_agent.gui.transcript.state.rows import Row, is_text
 from desktop_agent.gui.transcript.view.browser import TranscriptBrowser
 
@@ -86,7 +86,7 @@ class CardLayer(QObject):
         if card is not None and not self._factory.update(card, row):
             self.drop(row.key)
 
-    def place(self, page: Page) -> list[ShownRow]:
+    def place(self, page: TranscriptDocument) -> list[ShownRow]:
         """Put the cards where they belong; return rows whose card needs another height."""
         top = self._browser.verticalScrollBar().value()
         height = self._browser.viewport().height()
@@ -160,7 +160,9 @@ def _is_in_use(card: Card) -> bool:
     return isinstance(card, ApprovalCard | QuestionCard) and card.has_draft
 
 
-def _cards_between(page: Page, top: float, bottom: float) -> Iterator[tuple[ShownRow, int]]:
+def _cards_between(
+    page: TranscriptDocument, top: float, bottom: float
+) -> Iterator[tuple[ShownRow, int]]:
     """Yield the rows that have a card, and where they begin."""
     for index in range(page.first_below(top), len(page.rows)):
         shown = page.rows[index]

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import IconButton, row
-from desktop_agent.gui.transcript.document.document import Page
+from desktop_agent.gui.transcript.document.document import TranscriptDocument
 from desktop_agent.gui.transcript.state.items import UserItem
 from desktop_agent.gui.transcript.view.browser import TranscriptBrowser
 
@@ -19,7 +19,7 @@ class HoverBar(QWidget):
     copy_requested = Signal(str)
 
     def __init__(
-        self, theme: Theme, browser: TranscriptBrowser, page: Page, parent: QWidget
+        self, theme: Theme, browser: TranscriptBrowser, page: TranscriptDocument, parent: QWidget
     ) -> None:
         super().__init__(parent)
         self._browser = browser

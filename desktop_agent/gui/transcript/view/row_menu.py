@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject, QPoint, QPointF, Signal
 from PySide6.QtGui import QGuiApplication, QTextCursor, QTextFrame
 from PySide6.QtWidgets import QMenu, QWidget
 
-from desktop_agent.gui.transcript.document.document import Page, ShownRow
+from desktop_agent.gui.transcript.document.document import ShownRow, TranscriptDocument
 from desktop_agent.gui.transcript.document.styles import FRAME_KIND
 from desktop_agent.gui.transcript.state.items import AnswerItem, UserItem
 from desktop_agent.gui.transcript.view.browser import TranscriptBrowser
@@ -17,7 +17,9 @@ class RowMenu(QObject):
 
     edit_requested = Signal(str, object)
 
-    def __init__(self, browser: TranscriptBrowser, page: Page, parent: QWidget) -> None:
+    def __init__(
+        self, browser: TranscriptBrowser, page: TranscriptDocument, parent: QWidget
+    ) -> None:
         super().__init__(parent)
         self._browser = browser
         self._page = page

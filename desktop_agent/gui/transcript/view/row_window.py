@@ -7,7 +7,7 @@ from time import perf_counter
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from desktop_agent.gui.transcript.document.answer import STEP
-from desktop_agent.gui.transcript.document.document import Page
+from desktop_agent.gui.transcript.document.document import TranscriptDocument
 from desktop_agent.gui.transcript.document.highlighter import Coloring
 from desktop_agent.gui.transcript.state.items import AnswerItem, UserItem
 from desktop_agent.gui.transcript.state.rows import (
@@ -41,12 +41,12 @@ _FIRST_DELAY_MS = 30
 _UNSEEN = 2_000
 
 
-class RowWindow(QObject):
+class VisibleRows(QObject):
     """Brings the document to the state of the transcript. `filled`: rows came in on top."""
 
     filled = Signal()
 
-    def __init__(self, page: Page, cards: CardLayer, scrolling: Scrolling) -> None:
+    def __init__(self, page: TranscriptDocument, cards: CardLayer, scrolling: Scrolling) -> None:
         super().__init__(scrolling)
         self._page = page
         self._cards = cards

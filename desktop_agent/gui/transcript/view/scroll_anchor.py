@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QTextBlock, QTextCursor, QTextDocument
 
-from desktop_agent.gui.transcript.document.document import Page, ShownRow
+from desktop_agent.gui.transcript.document.document import ShownRow, TranscriptDocument
 from desktop_agent.gui.transcript.state.rows import EARLIER_KEY
 from desktop_agent.gui.transcript.view.browser import TranscriptBrowser
 
@@ -33,7 +33,7 @@ class Scrolling(QObject):
 
     moved = Signal()
 
-    def __init__(self, browser: TranscriptBrowser, page: Page) -> None:
+    def __init__(self, browser: TranscriptBrowser, page: TranscriptDocument) -> None:
         super().__init__(browser)
         self._browser = browser
         self._page = page

@@ -12,7 +12,7 @@ from desktop_agent.gui.transcript.view.card_layer import CardLayer
 _SECOND_MS = 1000
 
 
-class Heartbeat(QObject):
+class TranscriptTimers(QObject):
     """Drives the cards that show time. `second` is emitted before they are ticked."""
 
     second = Signal()

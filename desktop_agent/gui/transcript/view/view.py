@@ -12,7 +12,7 @@ from desktop_agent.core.events import Event, Happening, SessionOpened
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard, Asker, asker_of
 from desktop_agent.gui.transcript.cards.factory import CardFactory, Clocks
-from desktop_agent.gui.transcript.document.document import Page
+from desktop_agent.gui.transcript.document.document import TranscriptDocument
 from desktop_agent.gui.transcript.document.styles import Styles
 from desktop_agent.gui.transcript.state.items import (
     AnswerItem,
@@ -33,10 +33,10 @@ from desktop_agent.gui.transcript.view.find import Finder
 from desktop_agent.gui.transcript.view.hover_bar import HoverBar
 from desktop_agent.gui.transcript.view.jump_button import JumpPill
 from desktop_agent.gui.transcript.view.row_menu import RowMenu
-from desktop_agent.gui.transcript.view.row_window import RowWindow
+from desktop_agent.gui.transcript.view.row_window import VisibleRows
 from desktop_agent.gui.transcript.view.scroll_anchor import Scrolling
 from desktop_agent.gui.transcript.view.text_dialogs import ask_to_open, show_text
-from desktop_agent.gui.transcript.view.timers import Heartbeat, single_timer
+from desktop_agent.gui.transcript.view.timers import TranscriptTimers, single_timer
 
 _SILENT_S = 3.0
 _HOLD_MS = 150
@@ -82,12 +82,12 @@ class TranscriptView(QWidget):
         self._factory.asker = self._asker_of
         self._factory.alike = lambda item: alike(self._asked, item)
         self.cards = CardLayer(self.browser, self._factory, self.column)
-        self.page = Page(
+        self.page = TranscriptDocument(
             self.browser.document(), Styles(theme), self.cards.measure, self._factory.words
         )
         self.browser.set_page(self.page)
         self._scrolling = Scrolling(self.browser, self.page)
-        self._window = RowWindow(self.page, self.cards, self._scrolling)
+        self._window = VisibleRows(self.page, self.cards, self._scrolling)
         self._finder = Finder(self.browser, theme)
         self._pill = JumpPill(theme, self)
         self._hover = HoverBar(theme, self.browser, self.page, self)
@@ -95,7 +95,7 @@ class TranscriptView(QWidget):
         self._hold = single_timer(self, _HOLD_MS, self._show_held)
         self._placing = single_timer(self, 0, self._place)
         self._resize = single_timer(self, _RESIZE_MS, self._lay_out_again)
-        self._heartbeat = Heartbeat(theme, self.cards, self._clocks.wall)
+        self._heartbeat = TranscriptTimers(theme, self.cards, self._clocks.wall)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.browser)
