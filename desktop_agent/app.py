@@ -7,11 +7,14 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from desktop_agent import __version__, paths
 from desktop_agent.core.events import Event
 from desktop_agent.core.settings import Settings
+
+if TYPE_CHECKING:
+    from desktop_agent.compose import Backend
 
 USAGE = """usage: desktop-agent [FOLDER]
        desktop-agent run "PROMPT" --workspace DIR [options]   (see desktop-agent run --help)
@@ -146,7 +149,7 @@ def _self_check(_: list[str]) -> int:
     return run(_compose, _say)
 
 
-async def _compose(emit: Callable[[Event], None]) -> Any:
+async def _compose(emit: Callable[[Event], None]) -> Backend:
     # Runs on the engine thread, behind the first paint.
     from desktop_agent.compose import compose
 

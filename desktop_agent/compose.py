@@ -7,11 +7,11 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from desktop_agent import paths
 from desktop_agent.adapters.config import settings_file
-from desktop_agent.adapters.config.secrets import Secrets
+from desktop_agent.adapters.config.secrets import KeyStore, Secrets
 from desktop_agent.adapters.config.update_check import UpdateCheck, find_source
 from desktop_agent.adapters.models.catalog import ModelCatalog
 from desktop_agent.adapters.models.hosted_model import HostedModel
@@ -25,6 +25,9 @@ from desktop_agent.engine.engine import Engine
 from desktop_agent.engine.skills.catalog import Places
 from desktop_agent.engine.skills.registry import Skills
 from desktop_agent.tools.shell.jobs import Jobs
+
+if TYPE_CHECKING:
+    from desktop_agent.adapters.skills.library import SkillLibrary
 
 _log = logging.getLogger(__name__)
 
@@ -56,12 +59,12 @@ class SettingsFile:
 class LazyLibrary:
     """The skill library, made when it is first asked for: it brings all of https and archives."""
 
-    def __init__(self, make: Callable[[], Any]) -> None:
+    def __init__(self, make: Callable[[], SkillLibrary]) -> None:
         self._make = make
-        self._made: Any = None
+        self._made: SkillLibrary | None = None
 
-    def get(self) -> Any:
-        """Return the SkillLibrary."""
+    def get(self) -> SkillLibrary:
+        """Return the library."""
         if self._made is None:
             self._made = self._make()
         return self._made
@@ -80,13 +83,14 @@ class Backend:
     model: HostedModel
     store: SqliteStore
     secrets: Secrets
+    keys: KeyStore
     catalog: ModelCatalog
     settings: SettingsFile
     library: LazyLibrary
     warming: asyncio.Task[None] | None = None
 
     @property
-    def skills(self) -> Any:
+    def skills(self) -> SkillLibrary:
         """What installs, updates and removes skills."""
         return self.library.get()
 
@@ -149,7 +153,9 @@ async def compose(
     catalog = ModelCatalog(secrets, model)
     library = LazyLibrary(lambda: _library(data_dir, config_dir, engine.rescan_skills))
     warming = asyncio.create_task(_warm(model)) if is_warmed else None
-    return Backend(engine, model, store, secrets, catalog, file, library, warming)
+    return Backend(
+        engine, model, store, secrets, KeyStore(secrets), catalog, file, library, warming
+    )
 
 
 async def _warm(model: HostedModel) -> None:
@@ -178,7 +184,7 @@ def _skills(data_dir: Path, config_dir: Path) -> Skills:
     return Skills(places, SkillState(config_dir))
 
 
-def _library(data_dir: Path, config_dir: Path, changed: Callable[[], None]) -> Any:
+def _library(data_dir: Path, config_dir: Path, changed: Callable[[], None]) -> SkillLibrary:
     from desktop_agent.adapters.skills.library import SkillLibrary
 
     return SkillLibrary(

@@ -118,7 +118,7 @@ async def _play(stage: Stage, camera: _Camera) -> None:
     await _in_both_looks(stage, camera, "main")
     await stage.until(lambda: bool(story.requests))
     await _in_both_looks(stage, camera, "approval")
-    stage.bridge.post("decide", story.requests[0], AllowOnce())
+    stage.bridge.engine.decide(story.requests[0], AllowOnce())
     await stage.until(lambda: agent in story.over)
     window.commands.settings.trigger()
     await pause(_SETTLE_S)

@@ -12,6 +12,7 @@ from typing import Any
 
 from desktop_agent.core.agents import Budget
 from desktop_agent.core.approvals import Decision, Mode, Rule
+from desktop_agent.core.commands import EventPage
 from desktop_agent.core.events import EngineFailed, Event, NoteQueued, NoteReturned
 from desktop_agent.core.ids import (
     AgentId,
@@ -34,7 +35,7 @@ from desktop_agent.engine.agent.prompt import Prompt
 from desktop_agent.engine.agent.questions import Questions
 from desktop_agent.engine.agent.services import AgentSetup
 from desktop_agent.engine.agent.toolbox import Toolbox
-from desktop_agent.engine.base.ports import AgentRecord, Model, Page, Store, StoreError
+from desktop_agent.engine.base.ports import AgentRecord, Model, Store, StoreError
 from desktop_agent.engine.base.session import Session
 from desktop_agent.engine.permissions.approvals import Approvals
 from desktop_agent.engine.sessions.registry import UNTITLED, Sessions
@@ -331,7 +332,7 @@ class Engine(SkillCommands):
 
     async def earlier(
         self, session_id: SessionId, before_seq: int, count: int, agent_id: AgentId | None = None
-    ) -> Page:
+    ) -> EventPage:
         """Return an agent's happenings before a number (without an id: the main agent's)."""
         agent_id = agent_id or self._sessions.session(session_id).info.main_agent
         return self._store.page(session_id, before_seq, count, agent_id)

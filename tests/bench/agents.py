@@ -273,7 +273,7 @@ async def _measure_streams(stage: Stage, provider: ProviderProcess) -> None:
     stage.send(main, "Tell me.")
     await stage.until(lambda: len(team.lengths) == _LIVE)
     # One of them is on screen, in the midst of its words; the tree stands beside.
-    stage.bridge.post("open_agent", next(iter(team.lengths)))
+    stage.bridge.engine.open_agent(next(iter(team.lengths)))
     await pause(1)
     assert team.live == _LIVE, team.infos
     stage.meter.start()
@@ -284,7 +284,7 @@ async def _measure_streams(stage: Stage, provider: ProviderProcess) -> None:
     report("agents_gap_p99", stage.meter.percentile(0.99), floor=rest[0])
     report("agents_gap_max", max(stage.meter.gaps_ms), floor=rest[1])
     report("agents_chunks_per_s", chunks / seconds)
-    stage.bridge.post("stop", main)
+    stage.bridge.engine.stop(main)
     await stage.until(lambda: team.live == 0)
 
 

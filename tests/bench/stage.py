@@ -103,7 +103,7 @@ class Stage:
         """Begin a session in the stage's folder, bring it on screen, return its agent."""
         session = new_session_id()
         where = Workspace(str(self.folder.resolve()))
-        self.bridge.post("new_session", session, where, model=model, api_base=api_base)
+        self.bridge.engine.new_session(session, where, model=model, api_base=api_base)
         await self.until(lambda: session in self.agents)
         self.window.flow.show_session(session)
         await self.until(lambda: self.window.flow.current == session)
@@ -111,7 +111,7 @@ class Stage:
 
     def send(self, agent: AgentId, text: str) -> None:
         """Say something to an agent."""
-        self.bridge.post("send", agent, Note(new_note_id(), text))
+        self.bridge.engine.send(agent, Note(new_note_id(), text))
 
     def wake(self) -> None:
         """Let `until` look again."""

@@ -177,7 +177,7 @@ async def _measure_rapid(stage: Stage) -> None:
     stage.meter.start()
     start = time.perf_counter()
     for number in range(_EDITS):
-        stage.bridge.post("edit_tasks", agent, TaskEdit("add", text=f"Task {number}"))
+        stage.bridge.engine.edit_tasks(agent, TaskEdit("add", text=f"Task {number}"))
     # Of the changes of one batch the window gets the newest.
     await stage.until(lambda: bool(changed) and changed[-1].revision == _EDITS)
     report("tasks_rapid_seconds", time.perf_counter() - start)

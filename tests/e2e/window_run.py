@@ -54,9 +54,9 @@ class Person:
                 case ApprovalRequested(request=request):
                     self._answers += 1
                     answer = AllowOnce() if self._answers % 2 else Deny("Not now.")
-                    self._bridge.post("decide", request.id, answer)
+                    self._bridge.engine.decide(request.id, answer)
                 case QuestionAsked(question=question):
-                    self._bridge.post("answer", question.id, "The first one.")
+                    self._bridge.engine.answer(question.id, "The first one.")
                 case _:
                     pass
 

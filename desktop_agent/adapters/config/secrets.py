@@ -13,12 +13,12 @@ from typing import Any, Literal
 import msgspec
 
 from desktop_agent.adapters.files.private_file import damaged_name, write_private
+from desktop_agent.core.commands import KeyPlace
 from desktop_agent.core.models import KeyInfo
 from desktop_agent.core.providers import PROVIDERS, find_provider, key_owner
 
 _log = logging.getLogger(__name__)
 
-Place = Literal["keyring", "session", "file"]
 
 _KEYRING_NAME = "desktop-agent"
 
@@ -76,7 +76,7 @@ class Secrets:
             found = (self._where(owner) for owner in owners)
             return tuple(info for info in found if info is not None)
 
-    def set_key(self, provider: str, key: str, where: Place) -> Place:
+    def set_key(self, provider: str, key: str, where: KeyPlace) -> KeyPlace:
         """Keep a key and return where it is kept: `session` when the keyring refused it.
 
         Raises ValueError for what can't be a key, OSError when the file can't be written.
@@ -135,7 +135,7 @@ class Secrets:
         names = provider.variables if provider else ()
         return next((name for name in names if self._environment.get(name, "").strip()), "")
 
-    def _forget(self, owner: str, *, but: Place | None) -> None:
+    def _forget(self, owner: str, *, but: KeyPlace | None) -> None:
         if but != "session":
             self._session.pop(owner, None)
         if but != "file" and self._file.pop(owner, None) is not None:
@@ -192,6 +192,29 @@ class Secrets:
             self._is_ring_known = True
             self._ring = _real_ring()
         return self._ring
+
+
+class KeyStore:
+    """The same keys for the window, off the loop: a keyring may wait for the person's password."""
+
+    def __init__(self, secrets: Secrets) -> None:
+        self._secrets = secrets
+
+    async def keys(self) -> tuple[KeyInfo, ...]:
+        """Return whose keys are known and where each was found."""
+        return await asyncio.to_thread(self._secrets.keys)
+
+    async def has_keyring(self) -> bool:
+        """Whether this system has a keyring that keeps keys."""
+        return await asyncio.to_thread(self._secrets.backend) == "keyring"
+
+    async def set_key(self, provider: str, key: str, where: KeyPlace) -> KeyPlace:
+        """Keep a key, and return where it is kept. Raises as Secrets.set_key does."""
+        return await asyncio.to_thread(self._secrets.set_key, provider, key, where)
+
+    async def delete_key(self, provider: str) -> None:
+        """Forget a key everywhere but in the environment."""
+        await asyncio.to_thread(self._secrets.delete_key, provider)
 
 
 def _real_ring() -> Any:

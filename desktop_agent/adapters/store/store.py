@@ -22,6 +22,7 @@ from desktop_agent.adapters.store.rows import decode, decode_all, encode, search
 from desktop_agent.adapters.store.schema import open_database
 from desktop_agent.adapters.store.streaming import Fragment, Pending, item_of, joined, remains
 from desktop_agent.core.approvals import Rule
+from desktop_agent.core.commands import EventPage
 from desktop_agent.core.events import (
     Happening,
     ListChanged,
@@ -34,7 +35,7 @@ from desktop_agent.core.events import (
 from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.tasks import TaskState
-from desktop_agent.engine.base.ports import AgentRecord, Page, StoreError
+from desktop_agent.engine.base.ports import AgentRecord, StoreError
 
 _log = logging.getLogger(__name__)
 
@@ -149,7 +150,7 @@ class SqliteStore:
         before_seq: int | None,
         count: int,
         agent_id: AgentId | None = None,
-    ) -> Page:
+    ) -> EventPage:
         """Return the `count` happenings before `before_seq` (None: the newest).
 
         With `agent_id` only that agent's. The newest page ends with the text that is streaming
@@ -171,7 +172,7 @@ class SqliteStore:
             if before_seq is None:
                 streaming = self._streaming_events(key)
                 events += tuple(e for e in streaming if agent_id in {None, e.agent_id})
-        return Page(events, rows[0][0] if len(rows) == count else 1)
+        return EventPage(events, rows[0][0] if len(rows) == count else 1)
 
     def load_agents(self, session_id: SessionId) -> tuple[AgentRecord, ...]:
         """Return every agent of the session, with its whole history."""

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from desktop_agent.core.agents import AgentSpec, Budget
 from desktop_agent.core.approvals import Rule
+from desktop_agent.core.commands import EventPage
 from desktop_agent.core.events import AgentEnded, Happening
 from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.messages import Message
@@ -53,14 +54,6 @@ class AgentRecord:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A run of happenings, oldest first; `first_seq` numbers the oldest (1 is the very first)."""
-
-    events: tuple[Happening, ...]
-    first_seq: int
-
-
 class StoreError(Exception):
     """The store could not write or read; the text says why, in words for a person."""
 
@@ -97,7 +90,7 @@ class Store(Protocol):
         before_seq: int | None,
         count: int,
         agent_id: AgentId | None = None,
-    ) -> Page:
+    ) -> EventPage:
         """Return the `count` happenings before `before_seq` (None: the newest).
 
         With `agent_id` only that agent's.

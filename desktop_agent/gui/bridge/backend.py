@@ -3,20 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
+from typing import Protocol
 
+from desktop_agent.core.commands import (
+    EngineSide,
+    KeyStore,
+    ModelCatalog,
+    SettingsStore,
+    SkillLibrary,
+    UpdateCheck,
+)
 from desktop_agent.core.events import Event
 
 Emit = Callable[[Event], None]
 
 
 class Backend(Protocol):
-    """What runs on the engine thread; commands go to `engine`, queries to any of the parts."""
+    """What runs on the engine thread."""
 
     @property
-    def engine(self) -> Any:
-        """The engine."""
-        ...
+    def engine(self) -> EngineSide: ...
+    @property
+    def skills(self) -> SkillLibrary: ...
+    @property
+    def keys(self) -> KeyStore: ...
+    @property
+    def catalog(self) -> ModelCatalog: ...
+    @property
+    def updates(self) -> UpdateCheck: ...
+    @property
+    def settings(self) -> SettingsStore: ...
 
     async def close(self) -> None:
         """Stop everything and let go of it."""
@@ -24,6 +40,7 @@ class Backend(Protocol):
 
 
 Compose = Callable[[Emit], Awaitable[Backend]]
+Part = Callable[[Backend], object]
 
 
 class BridgeClosed(Exception):

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, cast
 
 from PySide6.QtCore import QObject, Qt, Signal
 
+from desktop_agent.core.commands import (
+    EngineCommands,
+    EngineQueries,
+    KeyStore,
+    ModelCatalog,
+    SettingsStore,
+    SkillLibrary,
+    UpdateCheck,
+)
 from desktop_agent.core.events import Event
-from desktop_agent.gui.bridge.backend import BridgeClosed, Compose
+from desktop_agent.gui.bridge.backend import BridgeClosed, Compose, Part
+from desktop_agent.gui.bridge.remote import Asked, Posted
 
 _CLOSE_S = 6.0
 
@@ -16,9 +26,10 @@ _CLOSE_S = 6.0
 class Bridge(QObject):
     """Owns the engine thread and its loop.
 
-    `received` gives batches of events, in order, on the window's thread. `started` comes once
-    the backend is there. The two loops share no future, lock or queue: an answer crosses as a
-    Qt signal that carries its number.
+    `engine` and `settings` take commands: they are run in order, also those posted before the
+    backend is there. The rest is awaited on the window's loop. `received` gives batches of
+    events, in order, on the window's thread. `started` comes once the backend is there. The two
+    loops share no future, lock or queue: an answer crosses as a Qt signal that carries its number.
     """
 
     received = Signal(object)
@@ -28,12 +39,19 @@ class Bridge(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._thread: Any = None
+        self._thread: Any = None  # an EngineThread, imported when it starts
         self._numbers = itertools.count(1)
         self._asked: dict[int, Any] = {}
         queued = Qt.ConnectionType.QueuedConnection
         self._crossed.connect(self._on_crossed, queued)
         self._answered.connect(self._on_answered, queued)
+        self.engine = cast(EngineCommands, Posted(self._post, lambda backend: backend.engine))
+        self.settings = cast(SettingsStore, Posted(self._post, lambda backend: backend.settings))
+        self.queries = cast(EngineQueries, Asked(self._ask, lambda backend: backend.engine))
+        self.skills = cast(SkillLibrary, Asked(self._ask, lambda backend: backend.skills))
+        self.keys = cast(KeyStore, Asked(self._ask, lambda backend: backend.keys))
+        self.catalog = cast(ModelCatalog, Asked(self._ask, lambda backend: backend.catalog))
+        self.updates = cast(UpdateCheck, Asked(self._ask, lambda backend: backend.updates))
 
     def start(self, compose: Compose) -> None:
         """Start the engine thread; commands posted before the backend is there wait for it."""
@@ -47,16 +65,23 @@ class Bridge(QObject):
         )
         self._thread.start()
 
-    def post(self, name: str, *args: Any, target: str = "engine", **kwargs: Any) -> None:
-        """Run a command of the engine, or of another part of the backend, and wait for nothing.
+    def close(self, timeout_s: float = _CLOSE_S) -> bool:
+        """Close the backend and end the thread; tells whether it ended in time.
 
-        A failure comes back as an EngineFailed event. What was posted before `close` is run.
+        What was posted before is run.
         """
-        if self._thread is not None:
-            self._thread.call(target, name, args, kwargs)
+        for answer in self._asked.values():
+            answer.cancel()
+        self._asked.clear()
+        return self._thread.stop(timeout_s) if self._thread is not None else True
 
-    async def ask(self, target: str, name: str, /, *args: Any, **kwargs: Any) -> Any:
-        """Await a query of `engine`, `catalog`, `secrets` or `settings` on the window's loop."""
+    def _post(self, part: Part, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if self._thread is not None:
+            self._thread.call(part, name, args, kwargs)
+
+    async def _ask(
+        self, part: Part, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         if self._thread is None or not self._thread.is_alive():
             raise BridgeClosed(name)
         import asyncio  # loaded by the engine's thread already
@@ -64,19 +89,12 @@ class Bridge(QObject):
         number = next(self._numbers)
         answer = asyncio.get_running_loop().create_future()
         self._asked[number] = answer
-        self._thread.ask(number, target, name, args, kwargs)
+        self._thread.ask(number, part, name, args, kwargs)
         try:
             return await answer
         finally:
             if self._asked.pop(number, None) is not None and answer.cancelled():
                 self._thread.withdraw(number)
-
-    def close(self, timeout_s: float = _CLOSE_S) -> bool:
-        """Close the backend and end the thread; tells whether it ended in time."""
-        for answer in self._asked.values():
-            answer.cancel()
-        self._asked.clear()
-        return self._thread.stop(timeout_s) if self._thread is not None else True
 
     def _on_crossed(self, batch: tuple[Event, ...]) -> None:
         assert self.thread().isCurrentThread(), "events must arrive on the window's thread"

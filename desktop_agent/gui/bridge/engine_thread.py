@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import logging
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +19,7 @@ from desktop_agent.core.events import (
     SessionsChanged,
     SkillsChanged,
 )
-from desktop_agent.gui.bridge.backend import Backend, BridgeClosed, Compose
+from desktop_agent.gui.bridge.backend import Backend, BridgeClosed, Compose, Part
 
 _FLUSH_S = 1 / 30
 # So long may this thread keep the window's from running, where Python's own choice is 5 ms.
@@ -29,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class _Wish:
+class _Command:
     """A command or, with a number, a question that is waited for."""
 
     run: Callable[[Backend], None]
@@ -54,7 +53,7 @@ class EngineThread:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping: asyncio.Event | None = None
         self._backend: Backend | None = None
-        self._early: list[_Wish] | None = []
+        self._early: list[_Command] | None = []
         self._jobs: dict[int, asyncio.Task[None]] = {}
         self._pending: list[Event] = []
         self._armed: asyncio.TimerHandle | None = None
@@ -82,27 +81,27 @@ class EngineThread:
             _log.error("the engine did not end within %s s", timeout_s)
         return not self._thread.is_alive()
 
-    def call(self, target: str, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def call(self, part: Part, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Run a command of a part of the backend when it is there."""
 
-        def command(backend: Backend) -> None:
-            getattr(getattr(backend, target), name)(*args, **kwargs)
+        def run(backend: Backend) -> None:
+            getattr(part(backend), name)(*args, **kwargs)
 
-        self._cross(self._on_wish, _Wish(command, name))
+        self._cross(self._on_command, _Command(run, name))
 
     def ask(
-        self, number: int, target: str, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, number: int, part: Part, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> None:
         """Find the answer to a question and give it, with its number, to `answer`."""
 
         def begin(backend: Backend) -> None:
             job = asyncio.ensure_future(
-                self._find_answer(backend, number, target, name, args, kwargs)
+                self._find_answer(number, lambda: getattr(part(backend), name)(*args, **kwargs))
             )
             self._jobs[number] = job
             job.add_done_callback(lambda _: self._jobs.pop(number, None))
 
-        self._cross(self._on_wish, _Wish(begin, name, number))
+        self._cross(self._on_command, _Command(begin, name, number))
 
     def withdraw(self, number: int) -> None:
         """Give up a question."""
@@ -147,18 +146,18 @@ class EngineThread:
 
     def _run_early(self, backend: Backend) -> None:
         early, self._early = self._early, None
-        for wish in early or ():
-            self._try(wish, backend)
+        for command in early or ():
+            self._try(command, backend)
 
     def _refuse_early(self) -> None:
         early, self._early = self._early, None
-        for wish in early or ():
-            self._refuse(wish)
+        for command in early or ():
+            self._refuse(command)
 
-    def _refuse(self, wish: _Wish) -> None:
+    def _refuse(self, command: _Command) -> None:
         """Without a backend nobody will ever answer: say so, instead of letting them wait."""
-        if wish.number:
-            self._answer(wish.number, None, BridgeClosed(wish.name))
+        if command.number:
+            self._answer(command.number, None, BridgeClosed(command.name))
 
     async def _shut(self) -> None:
         if self._backend is not None:
@@ -172,38 +171,23 @@ class EngineThread:
         assert self._stopping is not None
         self._stopping.set()
 
-    def _on_wish(self, wish: _Wish) -> None:
+    def _on_command(self, command: _Command) -> None:
         if self._early is not None:
-            self._early.append(wish)
+            self._early.append(command)
         elif self._backend is not None:
-            self._try(wish, self._backend)
+            self._try(command, self._backend)
         else:
-            self._refuse(wish)
+            self._refuse(command)
 
-    def _try(self, wish: _Wish, backend: Backend) -> None:
+    def _try(self, command: _Command, backend: Backend) -> None:
         try:
-            wish.run(backend)
+            command.run(backend)
         except Exception as error:  # noqa: BLE001 - a failed command must not end the engine
-            self._fail(wish.name, error)
+            self._fail(command.name, error)
 
-    async def _find_answer(
-        self,
-        backend: Backend,
-        number: int,
-        target: str,
-        name: str,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-    ) -> None:
+    async def _find_answer(self, number: int, query: Callable[[], Awaitable[Any]]) -> None:
         try:
-            query = getattr(getattr(backend, target), name)
-            if target == "secrets":
-                # A keyring may wait for the person's password.
-                result = await asyncio.to_thread(query, *args, **kwargs)
-            else:
-                result = query(*args, **kwargs)
-            if inspect.isawaitable(result):
-                result = await result
+            result = await query()
         except Exception as error:  # noqa: BLE001 - it is raised again where it was asked
             self._answer(number, None, error)
         else:

@@ -4,40 +4,43 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, TypeVar
 
 from PySide6.QtCore import QObject, Signal
 
 from desktop_agent.gui.bridge.backend import BridgeClosed
 from desktop_agent.gui.bridge.bridge import Bridge
 
+T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
 class Queries(QObject):
     """Runs queries on the window's loop and keeps them alive until they are answered.
 
-    `failed` gives a sentence for the person.
+    `engine`, `skills`, `keys`, `catalog` and `updates` are what can be awaited. `failed` gives a
+    sentence for the person.
     """
 
     failed = Signal(str)
 
     def __init__(self, bridge: Bridge, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._bridge = bridge
+        self.engine = bridge.queries
+        self.skills = bridge.skills
+        self.keys = bridge.keys
+        self.catalog = bridge.catalog
+        self.updates = bridge.updates
         self._jobs: set[Any] = set()
 
-    def ask(self, then: Callable[[Any], None], target: str, name: str, *args: object) -> None:
-        """Ask, and pass the answer to `then`."""
+    def ask(self, then: Callable[[T], object], query: Coroutine[Any, Any, T]) -> None:
+        """Await a query, and pass its answer to `then`."""
 
         async def run() -> None:
-            then(await self._bridge.ask(target, name, *args))
+            then(await query)
 
-        self.run(run(), name)
-
-    async def answer(self, target: str, name: str, /, *args: object, **kwargs: object) -> Any:
-        """Ask within some work that is run."""
-        return await self._bridge.ask(target, name, *args, **kwargs)
+        # What is cancelled before its turn comes never begins.
+        self.run(run(), "a query").add_done_callback(lambda _: query.close())
 
     def run(self, work: Coroutine[Any, Any, None], name: str) -> Any:
         """Run some work on the window's loop; its failure is logged and told.

@@ -126,7 +126,7 @@ class PopupController(QObject):
         picker.set_current(name, base)
         picker.set_loading()
         picker.open_at(anchor)
-        self._queries.ask(self._take_models, "catalog", "models", settings)
+        self._queries.ask(self._take_models, self._queries.catalog.models(settings))
 
     def name_model(self, name: str, api_base: str) -> None:
         """Tell the composer what the model is called, and whether it takes pictures."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Concatenate, ParamSpec
 
 from msgspec.structs import replace
 from PySide6.QtCore import QObject, Signal
@@ -20,6 +21,7 @@ from desktop_agent.gui.controllers.transcript_pages import STREAMED, SessionPage
 from desktop_agent.gui.frame.window_state import WindowState
 from desktop_agent.gui.kit.folders import real_folder
 
+P = ParamSpec("P")
 _MAX_RECENT = 12
 _TEXT_SCALES = (80, 90, 100, 110, 125, 150, 175, 200)
 
@@ -183,7 +185,7 @@ class SessionController(QObject):
                 self.show_session(info.id)
                 return
         self._wanted = new_session_id()
-        self._bridge.post("new_session", self._wanted, workspace)
+        self._bridge.engine.new_session(self._wanted, workspace)
 
     def show_session(self, session_id: str) -> None:
         """Show a session."""
@@ -191,7 +193,7 @@ class SessionController(QObject):
         self._wanted = self._wanted_agent = None
         if session_id != self.current:
             self._wanted = SessionId(session_id)
-            self._bridge.post("open_session", self._wanted)
+            self._bridge.engine.open_session(self._wanted)
 
     def show_agent(self, agent_id: str) -> None:
         """Show the transcript of an agent of this session; the composer then talks to it."""
@@ -199,11 +201,11 @@ class SessionController(QObject):
         if self.info is None or agent_id == self.agent:
             return
         if agent_id == self.info.main_agent:
-            self._wanted = self.current
-            self._bridge.post("open_session", self._wanted)
+            self._wanted = self.info.id
+            self._bridge.engine.open_session(self._wanted)
         else:
             self._wanted_agent = AgentId(agent_id)
-            self._bridge.post("open_agent", self._wanted_agent)
+            self._bridge.engine.open_agent(self._wanted_agent)
 
     def turn_to_main(self, note: Note | None = None) -> None:
         """Send the session's main agent a note, or else show it to be written to."""
@@ -212,7 +214,7 @@ class SessionController(QObject):
         if note is None:
             self.show_agent(self.info.main_agent)
         else:
-            self._bridge.post("send", self.info.main_agent, note)
+            self._bridge.engine.send(self.info.main_agent, note)
 
     def leave(self, session_id: str) -> None:
         """Show something else than a session that is about to be deleted."""
@@ -247,7 +249,7 @@ class SessionController(QObject):
         if info is not None and info.workspace.root == real:
             return
         if info is not None and is_untouched(info):
-            self.set("set_workspace", Workspace(real))
+            self.set(self._bridge.engine.set_workspace, Workspace(real))
             return
         self.current, self._folder = None, real
         self._subagent = self._told_workspace = None
@@ -263,7 +265,7 @@ class SessionController(QObject):
         """Use this model here and for new sessions."""
         self.apply_settings(replace(self.settings, model=name, api_base=api_base))
         if self.current is not None:
-            self.set("set_model", name, api_base)
+            self.set(self._bridge.engine.set_model, name, api_base)
         elif self.workspace is not None:
             self.begin_session()
 
@@ -271,7 +273,7 @@ class SessionController(QObject):
         """Use these settings from now on."""
         if settings != self.settings:
             self.settings = settings
-            self._bridge.post("apply_settings", settings)
+            self._bridge.engine.apply_settings(settings)
             self.settings_changed.emit(settings)
 
     def scale_text(self, step: int) -> None:
@@ -285,11 +287,11 @@ class SessionController(QObject):
     def mark_read(self) -> None:
         """The person sees the session's end."""
         if self.info is not None and self.info.is_unread:
-            self.set("mark_read")
+            self.set(self._bridge.engine.mark_read)
 
     def get_ready(self) -> None:
         """Load what a message and its answer need, while the person writes."""
-        self._bridge.post("get_ready")
+        self._bridge.engine.get_ready()
         threading.Thread(target=_load_transcript, name="transcript", daemon=True).start()
 
     def send(self, note: Note) -> None:
@@ -297,17 +299,21 @@ class SessionController(QObject):
         if self.agent is None:
             self._early.append(note)
         else:
-            self.tell("send", note)
+            self.tell(self._bridge.engine.send, note)
 
-    def tell(self, command: str, *args: object) -> None:
+    def tell(
+        self, command: Callable[Concatenate[AgentId, P], None], *args: P.args, **kwargs: P.kwargs
+    ) -> None:
         """Give the agent that is shown a command."""
         if self.agent is not None:
-            self._bridge.post(command, self.agent, *args)
+            command(self.agent, *args, **kwargs)
 
-    def set(self, command: str, *args: object) -> None:
+    def set(
+        self, command: Callable[Concatenate[SessionId, P], None], *args: P.args, **kwargs: P.kwargs
+    ) -> None:
         """Give a command about the session that is shown."""
         if self.current is not None:
-            self._bridge.post(command, self.current, *args)
+            command(self.current, *args, **kwargs)
 
 
 def _first_folder(*paths: str | None) -> str | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.approvals import Rule
+from desktop_agent.core.commands import KeyPlace
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.updates import UpdateAnswer
@@ -61,29 +63,29 @@ class SettingsController(QObject):
         return dialog
 
     async def _feed(self) -> None:
-        ask, settings = self._queries.answer, self._flow.settings
-        rules = await ask("engine", "rules")
-        keys = await ask("secrets", "keys")
-        can_update = await ask("updates", "can_ask")
+        queries, settings = self._queries, self._flow.settings
+        rules = await queries.engine.rules()
+        keys = await queries.keys.keys()
+        can_update = await queries.updates.can_ask()
         if self._dialog is not None:
             self._dialog.set_rules(rules)
             self._dialog.set_keys(keys)
             self._dialog.set_can_update(can_update)
-        has_keyring = await ask("secrets", "backend") == "keyring"
-        models = await ask("catalog", "models", settings)
+        has_keyring = await queries.keys.has_keyring()
+        models = await queries.catalog.models(settings)
         if self._dialog is not None:
             self._dialog.set_has_keyring(has_keyring)
             self._dialog.set_models(models)
 
     def _check(self, provider: str, api_base: str, key: str) -> None:
-        self._queries.ask(self._tell_check, "catalog", "check", provider, api_base, key)
+        self._queries.ask(self._tell_check, self._queries.catalog.check(provider, api_base, key))
 
     def _tell_check(self, fault: Fault | None) -> None:
         if self._dialog is not None:
             self._dialog.set_check_result(fault)
 
     def _check_updates(self) -> None:
-        self._queries.ask(self._tell_update, "updates", "check")
+        self._queries.ask(self._tell_update, self._queries.updates.check())
 
     def _tell_update(self, answer: UpdateAnswer) -> None:
         if self._dialog is not None:
@@ -92,14 +94,16 @@ class SettingsController(QObject):
     def _ask_models(self) -> None:
         self._queries.run(self._feed(), "settings")
 
-    def _keep_key(self, provider: str, key: str, where: str) -> None:
-        self._queries.run(self._change_keys("set_key", provider, key, where), "keeping the key")
+    def _keep_key(self, provider: str, key: str, where: KeyPlace) -> None:
+        change = self._queries.keys.set_key(provider, key, where)
+        self._queries.run(self._change_keys(change), "keeping the key")
 
     def _delete_key(self, provider: str) -> None:
-        self._queries.run(self._change_keys("delete_key", provider), "deleting the key")
+        change = self._queries.keys.delete_key(provider)
+        self._queries.run(self._change_keys(change), "deleting the key")
 
-    async def _change_keys(self, name: str, *args: object) -> None:
-        await self._queries.answer("secrets", name, *args)
+    async def _change_keys(self, change: Awaitable[object]) -> None:
+        await change
         await self._feed()
 
     def _delete_rule(self, rule: Rule) -> None:

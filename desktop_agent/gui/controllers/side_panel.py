@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
 from typing import Any
 
 from msgspec.structs import replace
@@ -153,8 +154,8 @@ class SidePanelController(QObject):
         is_held = main.status == "paused" or main.pace == "pausing"
         words = self.tr("Resume this session") if is_held else self.tr("Pause this session")
         action = QAction(words, self)
-        name = "resume" if is_held else "pause"
-        action.triggered.connect(lambda: self._bridge.post(name, main.id))
+        command = self._bridge.engine.resume if is_held else self._bridge.engine.pause
+        action.triggered.connect(lambda: command(main.id))
         return action
 
     def _reveal(self) -> None:
@@ -184,7 +185,9 @@ class SidePanelController(QObject):
         self._frame.add_side(panel)
         panel.filled.connect(lambda _: self._show())
         panel.left.connect(self._frame.composer.focus_text)
-        panel.tasks.edited.connect(lambda edit: self._flow.tell("edit_tasks", edit))
+        panel.tasks.edited.connect(
+            lambda edit: self._flow.tell(self._bridge.engine.edit_tasks, edit)
+        )
         panel.tasks.jump_requested.connect(self._jump)
         panel.tasks.owner_chosen.connect(self._show_owner)
         self._connect_agents(panel.agents)
@@ -194,22 +197,26 @@ class SidePanelController(QObject):
 
     def _on_wished(self, agent_id: str, wish: str, words: str) -> None:
         """Do what a card of a transcript offers about an agent."""
-        post = self._bridge.post
+        engine, agent = self._bridge.engine, AgentId(agent_id)
         match wish:
             case "answer":
                 question = self._panel.agents.asks.book.question_of(agent_id)
                 if question is not None:
-                    post("answer", question.id, words)
+                    engine.answer(question.id, words)
             case "open":
                 self._flow.show_agent(agent_id)
             case "more":
-                post("extend_budget", agent_id)
+                engine.extend_budget(agent)
             case "stop_call":
-                self._flow.tell("stop_call", words)
+                self._flow.tell(engine.stop_call, words)
             case "budget":
                 self.edit_budget(agent_id)
+            case "finish":
+                engine.finish(agent)
+            case "stop":
+                engine.stop(agent)
             case _:
-                post(wish, agent_id)
+                raise ValueError(f"no card offers {wish!r}")
 
     def edit_budget(self, agent_id: str = "") -> None:
         """Let the person set what an agent may use up; the session's main one without a name."""
@@ -222,41 +229,38 @@ class SidePanelController(QObject):
             from desktop_agent.gui.agents.budget_form import BudgetForm  # rarely wanted
 
             self._budget = BudgetForm(self._theme, self._frame)
-            self._budget.budget_chosen.connect(
-                lambda who, budget: self._bridge.post("set_budget", who, budget)
-            )
+            self._budget.budget_chosen.connect(self._bridge.engine.set_budget)
         is_main = info.parent_id is None
         name = self.tr("this session") if is_main else plain(info.name)
         self._budget.open_for(info.id, name, info.budget, self._frame.composer)
 
     def _connect_agents(self, agents: Any) -> None:
-        post = self._bridge.post
+        engine = self._bridge.engine
         agents.opened.connect(self._flow.show_agent)
         agents.ask_chosen.connect(self._go_to_ask)
         agents.asks_changed.connect(self._count_asks)
-        agents.steered.connect(lambda agent_id, note: post("send", agent_id, note))
-        agents.note_edited.connect(lambda a, note_id, text: post("edit_note", a, note_id, text))
-        agents.note_withdrawn.connect(lambda a, note_id: post("withdraw_note", a, note_id))
+        agents.steered.connect(engine.send)
+        agents.note_edited.connect(engine.edit_note)
+        agents.note_withdrawn.connect(engine.withdraw_note)
         # The list over the message box is to know that it is settled.
         for settled in (agents.strip.note_resent, agents.strip.note_discarded):
             settled.connect(
                 lambda a, note_id: self._frame.composer.apply(NoteReturned(a, note_id, "withdrawn"))
             )
         self._frame.composer.note_withdrawn.connect(self._settle_note)
-        agents.answered.connect(lambda question_id, text: post("answer", question_id, text))
-        agents.decided.connect(lambda request_id, decision: post("decide", request_id, decision))
-        agents.paused.connect(lambda agent_id: post("pause", agent_id))
-        agents.resumed.connect(lambda agent_id: post("resume", agent_id))
-        agents.stepped.connect(lambda agent_id: post("step", agent_id))
-        agents.stopped.connect(lambda agent_id: post("stop", agent_id))
-        agents.finish_requested.connect(lambda agent_id: post("finish", agent_id))
-        agents.budget_extended.connect(lambda agent_id: post("extend_budget", agent_id))
-        agents.budget_set.connect(lambda agent_id, budget: post("set_budget", agent_id, budget))
-        agents.probe_requested.connect(lambda agent_id: self._probe(agent_id, "probe"))
-        agents.aside_requested.connect(lambda a, question: self._probe(a, "ask_aside", question))
-        agents.result_requested.connect(
-            lambda agent_id: self._queries.ask(self._copy, "engine", "result_of", agent_id)
-        )
+        agents.answered.connect(engine.answer)
+        agents.decided.connect(engine.decide)
+        agents.paused.connect(engine.pause)
+        agents.resumed.connect(engine.resume)
+        agents.stepped.connect(engine.step)
+        agents.stopped.connect(engine.stop)
+        agents.finish_requested.connect(engine.finish)
+        agents.budget_extended.connect(engine.extend_budget)
+        agents.budget_set.connect(engine.set_budget)
+        queries, asked = self._queries, self._queries.engine
+        agents.probe_requested.connect(lambda a: self._show_probe(a, asked.probe(a)))
+        agents.aside_requested.connect(lambda a, q: self._show_probe(a, asked.ask_aside(a, q)))
+        agents.result_requested.connect(lambda a: queries.ask(self._copy, asked.result_of(a)))
 
     def _settle_note(self, note_id: NoteId) -> None:
         """What an ended agent gave back and is done with over the message box, is on its card."""
@@ -296,12 +300,10 @@ class SidePanelController(QObject):
         button.setAccessibleName(words)
         button.setToolTip(words)
 
-    def _probe(self, agent_id: str, query: str, *args: str) -> None:
+    def _show_probe(self, agent_id: str, answer: Coroutine[Any, Any, str]) -> None:
         """Show what an agent's record, or its model aside, says."""
-        agents = self._panel.agents
-        self._queries.ask(
-            lambda text: agents.set_probe_result(agent_id, text), "engine", query, agent_id, *args
-        )
+        show = self._panel.agents.set_probe_result
+        self._queries.ask(lambda text: show(agent_id, text), answer)
 
     def _copy(self, text: str) -> None:
         QGuiApplication.clipboard().setText(text)

@@ -10,7 +10,7 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.core.skill_install import Fetched, SkillLibraryError, SkillUpdate
+from desktop_agent.core.skill_install import Fetched, InstallTarget, SkillLibraryError, SkillUpdate
 from desktop_agent.core.skills import Skill
 from desktop_agent.gui.bridge.requests import Queries
 from desktop_agent.gui.kit.theme import Theme
@@ -91,7 +91,7 @@ class SkillLibraryController(QObject):
         )
 
     async def _fetch_all(self, address: str, number: int) -> None:
-        fetched: Fetched = await self._queries.answer("skills", "fetch", address)
+        fetched = await self._queries.skills.fetch(address)
         if not self._waits_for(number):
             self._discard(fetched)
         elif not fetched.skills:
@@ -119,7 +119,7 @@ class SkillLibraryController(QObject):
             self._discard(fetched)
 
     def _discard(self, fetched: Fetched) -> None:
-        self._queries.ask(lambda _: None, "skills", "discard", fetched.id)
+        self._queries.ask(lambda _: None, self._queries.skills.discard(fetched.id))
 
     def _preview(self, folder: str, path: str) -> None:
         fetched = self._fetched
@@ -131,11 +131,11 @@ class SkillLibraryController(QObject):
                 self._sheet.checklist.show_preview(folder, path, text)
 
         async def work() -> None:
-            show(await self._queries.answer("skills", "preview", fetched.id, folder, path))
+            show(await self._queries.skills.preview(fetched.id, folder, path))
 
         self._run(work(), "reading a skill's file", show)
 
-    def _look_for_clashes(self, target: str) -> None:
+    def _look_for_clashes(self, target: InstallTarget) -> None:
         fetched, root = self._fetched, self._sheet_root
         if fetched is None:
             return
@@ -144,7 +144,7 @@ class SkillLibraryController(QObject):
             return self._shows(fetched) and self._sheet.target == target
 
         async def work() -> None:
-            found = await self._queries.answer("skills", "clashes", fetched.id, target, root)
+            found = await self._queries.skills.clashes(fetched.id, target, root)
             if is_wanted():
                 self._sheet.show_clashes(found)
 
@@ -154,7 +154,7 @@ class SkillLibraryController(QObject):
 
         self._run(work(), "looking for what is there", tell)
 
-    def _install(self, folders: Sequence[str], target: str, replaces: bool) -> None:
+    def _install(self, folders: Sequence[str], target: InstallTarget, replaces: bool) -> None:
         fetched = self._fetched
         if fetched is not None:
             work = self._install_all(fetched, folders, target, replaces)
@@ -167,11 +167,9 @@ class SkillLibraryController(QObject):
             )
 
     async def _install_all(
-        self, fetched: Fetched, folders: Sequence[str], target: str, replaces: bool
+        self, fetched: Fetched, folders: Sequence[str], target: InstallTarget, replaces: bool
     ) -> None:
-        names: tuple[str, ...] = await self._queries.answer(
-            "skills",
-            "install",
+        names = await self._queries.skills.install(
             fetched.id,
             tuple(folders),
             target=target,
@@ -190,7 +188,7 @@ class SkillLibraryController(QObject):
         self._run(self._look_for_update(skill), "looking for an update")
 
     async def _look_for_update(self, skill: Skill) -> None:
-        found = await self._queries.answer("skills", "check_update", skill.directory)
+        found = await self._queries.skills.check_update(skill.directory)
         if found is None:
             self._say(self.tr("{name} is up to date.").format(name=in_words(skill.name)))
             return
@@ -200,12 +198,12 @@ class SkillLibraryController(QObject):
         sheet = UpdateSheet(self._theme, skill, found, self._window.window())
         sheet.agreed.connect(lambda update: self._run(self._take(update), "updating a skill"))
         sheet.rejected.connect(
-            lambda: self._queries.ask(lambda _: None, "skills", "discard", found.id)
+            lambda: self._queries.ask(lambda _: None, self._queries.skills.discard(found.id))
         )
         sheet.open()
 
     async def _take(self, update: SkillUpdate) -> None:
-        await self._queries.answer("skills", "update", update.id)
+        await self._queries.skills.update(update.id)
         self._say(self.tr("{name} was updated.").format(name=in_words(update.name)))
 
     def ask_remove(self, skill: Skill) -> None:
@@ -217,7 +215,7 @@ class SkillLibraryController(QObject):
         box.open()
 
     async def _remove(self, skill: Skill) -> None:
-        kept: str = await self._queries.answer("skills", "remove", skill.directory)
+        kept = await self._queries.skills.remove(skill.directory)
         self._removed = kept, skill.name
         self._say(self.tr("{name} was removed.").format(name=in_words(skill.name)), action=UNDO)
 
@@ -226,7 +224,7 @@ class SkillLibraryController(QObject):
         self._run(self._bring_back(*self._removed), "bringing a skill back")
 
     async def _bring_back(self, kept: str, name: str) -> None:
-        await self._queries.answer("skills", "bring_back", kept)
+        await self._queries.skills.bring_back(kept)
         self._say(self.tr("{name} is back.").format(name=in_words(name)))
 
     # -- inside ------------------------------------------------------------------------------

@@ -118,7 +118,7 @@ class SkillsController(QObject):
         self._show_folder()
 
     def _watch_without_session(self) -> None:
-        self._bridge.post("watch_skills", self.root)
+        self._bridge.engine.watch_skills(self.root)
         self._show_folder()
 
     def _show_folder(self) -> None:
@@ -236,16 +236,13 @@ class SkillsController(QObject):
     # -- wishes ------------------------------------------------------------------------------
 
     def _switch(self, skill: Skill, is_on: bool, only_here: bool) -> None:
-        self._bridge.post("switch_skill", self.root, skill.name, is_on, only_here=only_here)
+        self._bridge.engine.switch_skill(self.root, skill.name, is_on, only_here=only_here)
 
     def _ask_detail(self, skill: Skill) -> None:
         show: Callable[[Any], None] = self._page.detail.show_detail
         self._queries.ask(
             lambda detail: show(detail) if detail is not None else None,
-            "engine",
-            "skill_detail",
-            self.root,
-            skill.directory,
+            self._queries.engine.skill_detail(self.root, skill.directory),
         )
 
     def _show_file(self, skill: Skill, path: str) -> None:

@@ -57,28 +57,24 @@ class TranscriptController(QObject):
     def search_sessions(self, text: str) -> None:
         """Look for words in all sessions."""
         matched = self._frame.sidebar.sessions.set_matches
-        self._queries.ask(lambda ids: matched(text, ids), "engine", "search_sessions", text)
+        found = self._queries.engine.search_sessions(text)
+        self._queries.ask(lambda ids: matched(text, ids), found)
 
     def complete_path(self, prefix: str) -> None:
         """Find the files for what stands behind an `@`."""
         session_id, show = self._flow.current, self._frame.composer.set_completions
         if session_id is not None:
-            self._queries.ask(
-                lambda names: show(prefix, names), "engine", "complete_path", session_id, prefix
-            )
+            names = self._queries.engine.complete_path(session_id, prefix)
+            self._queries.ask(lambda names: show(prefix, names), names)
 
     def load_earlier(self, agent_id: AgentId) -> None:
         """Show more of what was said before."""
         first, session_id = self._pages.first_seq(agent_id), self._flow.current
-        self._queries.ask(
-            lambda page: self._pages.prepend(agent_id, page.events, page.first_seq),
-            "engine",
-            "earlier",
-            session_id,
-            first,
-            _EARLIER,
-            agent_id,
-        )
+        if session_id is not None:
+            self._queries.ask(
+                lambda page: self._pages.prepend(agent_id, page.events, page.first_seq),
+                self._queries.engine.earlier(session_id, first, _EARLIER, agent_id),
+            )
 
     def _count_waiting(self) -> None:
         page = self._pages.page(self._flow.agent)

@@ -8,7 +8,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from desktop_agent.core.skills import FolderTrust, Skill, SkillDetail, SkillFile
+from desktop_agent.core.skills import FolderTrust, Skill, SkillDetail, SkillFile, TrustDecision
 from desktop_agent.gui.bridge.bridge import Bridge
 from desktop_agent.gui.bridge.requests import Queries
 from desktop_agent.gui.frame.layout import WindowFrame
@@ -67,13 +67,13 @@ class TrustController(QObject):
         self._tell(trust)
         self.changed.emit(trust)
 
-    def decide(self, decision: str, digest: str = "") -> None:
+    def decide(self, decision: TrustDecision, digest: str = "") -> None:
         """Trust the folder, ignore what it brings, or forget what was said.
 
         `digest` is what the person saw: only that is trusted.
         """
         self._awaited = self._root if decision == "trust" else ""
-        self._bridge.post("trust_folder", self._root, decision, digest=digest)
+        self._bridge.engine.trust_folder(self._root, decision, digest=digest)
         self.forget_told()
 
     def forget_told(self) -> None:
@@ -138,7 +138,7 @@ class TrustController(QObject):
     def _feed(self) -> None:
         self._sheet.show_trust(self.trust)
         root = self._root
-        self._queries.ask(lambda files: self._list(root, files), "engine", "brought", root)
+        self._queries.ask(lambda files: self._list(root, files), self._queries.engine.brought(root))
 
     def _list(self, root: str, files: Sequence[SkillFile]) -> None:
         if self._sheet is None or root != self._root:
@@ -185,4 +185,4 @@ class TrustController(QObject):
             if self._sheet is not None and detail is not None:
                 self._sheet.show_files(skill, detail.files)
 
-        self._queries.ask(show, "engine", "skill_detail", self._root, skill.directory)
+        self._queries.ask(show, self._queries.engine.skill_detail(self._root, skill.directory))

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QStackedWidget
 
-from desktop_agent.core.models import DEMO_MODEL, KeyInfo
+from desktop_agent.core.commands import KeyPlace
+from desktop_agent.core.models import DEMO_MODEL
 from desktop_agent.core.settings import CustomServer
 from desktop_agent.gui.bridge.requests import Queries
 from desktop_agent.gui.controllers.session import SessionController
@@ -65,28 +66,30 @@ class WelcomeController(QObject):
         self._queries.run(self._look_around(), "first run")
 
     async def _look_around(self) -> None:
-        ask = self._queries.answer
-        self._page.set_servers(await ask("catalog", "find_servers"))
-        self._page.set_keys(await ask("secrets", "keys"))
-        has_keyring = await ask("secrets", "backend") == "keyring"
+        queries = self._queries
+        self._page.set_servers(await queries.catalog.find_servers())
+        self._page.set_keys(await queries.keys.keys())
+        has_keyring = await queries.keys.has_keyring()
         self._page.set_places(has_keyring, self._flow.settings.keep_keys_in_file)
-        self._page.set_models(await ask("catalog", "models", self._flow.settings))
+        self._page.set_models(await queries.catalog.models(self._flow.settings))
 
     def _ask_models(self) -> None:
-        self._queries.ask(self._page.set_models, "catalog", "models", self._flow.settings)
+        models = self._queries.catalog.models(self._flow.settings)
+        self._queries.ask(self._page.set_models, models)
 
     def _check(self, provider: str, api_base: str, key: str) -> None:
-        self._queries.ask(self._page.set_check_result, "catalog", "check", provider, api_base, key)
+        check = self._queries.catalog.check(provider, api_base, key)
+        self._queries.ask(self._page.set_check_result, check)
 
-    def _keep_key(self, provider: str, key: str, where: str) -> None:
+    def _keep_key(self, provider: str, key: str, where: KeyPlace) -> None:
         self._queries.run(self._keep(provider, key, where), "keeping the key")
 
-    async def _keep(self, provider: str, key: str, where: str) -> None:
-        ask = self._queries.answer
-        await ask("secrets", "set_key", provider, key, where)
-        keys: tuple[KeyInfo, ...] = await ask("secrets", "keys")
+    async def _keep(self, provider: str, key: str, where: KeyPlace) -> None:
+        queries = self._queries
+        await queries.keys.set_key(provider, key, where)
+        keys = await queries.keys.keys()
         self._page.set_keys(keys)
-        self._page.set_models(await ask("catalog", "models", self._flow.settings))
+        self._page.set_models(await queries.catalog.models(self._flow.settings))
 
     def _add_server(self, server: CustomServer) -> None:
         known = tuple(one for one in self._flow.settings.servers if one != server)

@@ -20,7 +20,8 @@ class UpdateNotice(QObject):
 
     def _ask(self) -> None:
         if self._window.flow.settings.check_updates_weekly:
-            self._window.queries.ask(self._tell, "updates", "check_if_due")
+            queries = self._window.queries
+            queries.ask(self._tell, queries.updates.check_if_due())
 
     def _tell(self, answer: UpdateAnswer) -> None:
         if answer.newest:

@@ -124,35 +124,35 @@ class MainWindow(QMainWindow):
         connect_keys(self)
 
     def _connect_sidebar(self) -> None:
-        post, sidebar = self._bridge.post, self.frame.sidebar
+        engine, sidebar = self._bridge.engine, self.frame.sidebar
         sidebar.new_session.clicked.connect(self.begin_session)
         sidebar.workspace.clicked.connect(self.open_picker)
         sidebar.settings.clicked.connect(self.settings_window.open)
         sidebar.sessions.session_chosen.connect(self._show_session)
-        sidebar.sessions.renamed.connect(lambda i, title: post("rename_session", i, title))
+        sidebar.sessions.renamed.connect(engine.rename_session)
         sidebar.sessions.leaving.connect(self.flow.leave)
         sidebar.sessions.returned.connect(self.flow.take_back)
-        sidebar.sessions.deleted.connect(lambda i: post("delete_session", i))
+        sidebar.sessions.deleted.connect(engine.delete_session)
         sidebar.sessions.searched.connect(self.tools.search_sessions)
         self.frame.sidebar_toggled.connect(self._state.remember_sidebar)
 
     def _connect_composer(self) -> None:
-        composer, tell = self.frame.composer, self.flow.tell
+        composer, tell, engine = self.frame.composer, self.flow.tell, self._bridge.engine
         composer.begun.connect(self.flow.get_ready)
         composer.submitted.connect(self.flow.send)
         composer.main_requested.connect(self.flow.turn_to_main)
-        composer.stop_requested.connect(lambda: tell("stop"))
-        composer.stop_and_send_requested.connect(lambda note: tell("stop_and_send", note))
-        composer.note_edited.connect(lambda note_id, text: tell("edit_note", note_id, text))
-        composer.note_withdrawn.connect(lambda note_id: tell("withdraw_note", note_id))
-        composer.resume_requested.connect(lambda: tell("resume"))
-        composer.mode_chosen.connect(lambda mode: self.flow.set("set_mode", mode))
+        composer.stop_requested.connect(lambda: tell(engine.stop))
+        composer.stop_and_send_requested.connect(lambda note: tell(engine.stop_and_send, note))
+        composer.note_edited.connect(lambda note_id, text: tell(engine.edit_note, note_id, text))
+        composer.note_withdrawn.connect(lambda note_id: tell(engine.withdraw_note, note_id))
+        composer.resume_requested.connect(lambda: tell(engine.resume))
+        composer.mode_chosen.connect(lambda mode: self.flow.set(engine.set_mode, mode))
         composer.model_picker_requested.connect(self.open_models)
         composer.path_completion_requested.connect(self.tools.complete_path)
 
     def _connect_header(self) -> None:
-        frame = self.frame
-        frame.header.renamed.connect(lambda title: self.flow.set("rename_session", title))
+        frame, engine = self.frame, self._bridge.engine
+        frame.header.renamed.connect(lambda title: self.flow.set(engine.rename_session, title))
         frame.header.find_button.clicked.connect(frame.find_bar.enter)
         frame.header.copy_button.clicked.connect(self.tools.copy_answer)
         frame.find_bar.searched.connect(self.tools.find)
@@ -160,15 +160,15 @@ class MainWindow(QMainWindow):
         frame.approvals.review_requested.connect(self.side.review)
 
     def _connect_popups(self) -> None:
-        popups, flow, post = self.popups, self.flow, self._bridge.post
+        popups, flow, engine = self.popups, self.flow, self._bridge.engine
         popups.folder_chosen.connect(flow.open_folder)
-        popups.workspace_changed.connect(lambda where: flow.set("set_workspace", where))
+        popups.workspace_changed.connect(lambda where: flow.set(engine.set_workspace, where))
         popups.recent_removed.connect(flow.forget_folder)
         popups.model_chosen.connect(flow.choose_model)
         popups.session_chosen.connect(self._show_session)
         popups.folder_found.connect(self._offer_folder)
         self.first_run.browse_requested.connect(popups.browse)
-        self.settings_window.rule_deleted.connect(lambda rule: post("delete_rule", rule))
+        self.settings_window.rule_deleted.connect(engine.delete_rule)
         self._empty.prompt_chosen.connect(self.frame.composer.set_text)
         popups.model_titled.connect(self.frame.composer.set_model)
 
@@ -179,10 +179,10 @@ class MainWindow(QMainWindow):
         return TranscriptView(self._theme, self.frame.stack)
 
     def _connect_page(self, view: Any, agent_id: str) -> None:
-        post = self._bridge.post
-        view.decided.connect(lambda request_id, decision: post("decide", request_id, decision))
-        view.answered.connect(lambda question_id, text: post("answer", question_id, text))
-        view.resume_requested.connect(lambda: self.flow.tell("resume"))
+        engine = self._bridge.engine
+        view.decided.connect(engine.decide)
+        view.answered.connect(engine.answer)
+        view.resume_requested.connect(lambda: self.flow.tell(engine.resume))
         view.fault_action.connect(self._act)
         view.compose_requested.connect(self.frame.composer.focus_text)
         view.edit_requested.connect(self.frame.composer.set_text)
@@ -257,7 +257,7 @@ class MainWindow(QMainWindow):
         self._theme.configure(settings.theme, settings.text_scale, settings.reduce_motion)
         self.frame.composer.set_settings(settings)
         self.settings_window.follow(settings)
-        self._bridge.post("save", settings, target="settings")
+        self._bridge.settings.save(settings)
 
     def _look_at_folder(self) -> None:
         """Read what the disk says of the folder: not for each event, only when it may differ."""
@@ -320,7 +320,7 @@ class MainWindow(QMainWindow):
         elif action == "settings":
             self.settings_window.open()
         else:
-            self.flow.tell("resume")
+            self.flow.tell(self._bridge.engine.resume)
 
     # -- the window itself -------------------------------------------------------------------
 

@@ -99,7 +99,7 @@ def texts(bridge):
 
 def test_ten_thousand_events_arrive_in_order_and_in_few_batches(started, qtbot):
     bridge = started()
-    bridge.post("say", *(str(number) for number in range(10_000)))
+    bridge.engine.say(*(str(number) for number in range(10_000)))
     qtbot.waitUntil(lambda: len(texts(bridge)) == 10_000, timeout=5000)
     assert texts(bridge) == [str(number) for number in range(10_000)]
     assert len(bridge.batches) < 40
@@ -113,7 +113,7 @@ def test_a_command_sent_before_the_engine_is_there_is_not_lost(started, qtbot):
         return SmallBackend(emit)
 
     bridge = started(slow)
-    bridge.post("say", "early")
+    bridge.engine.say("early")
     gate.set()
     qtbot.waitUntil(lambda: texts(bridge) == ["early"], timeout=5000)
 
@@ -122,15 +122,15 @@ def test_events_arrive_on_the_window_thread_even_for_a_plain_function(started, q
     bridge = started()
     threads = []
     bridge.received.connect(lambda _: threads.append(QThread.currentThread().isMainThread()))
-    bridge.post("say", "hello")
+    bridge.engine.say("hello")
     qtbot.waitUntil(lambda: bool(threads), timeout=5000)
     assert threads == [True]
 
 
 def test_a_command_that_fails_is_shown_and_the_engine_goes_on(started, qtbot, caplog):
     bridge = started()
-    bridge.post("break_down")
-    bridge.post("say", "still here")
+    bridge.engine.break_down()
+    bridge.engine.say("still here")
     qtbot.waitUntil(lambda: sum(map(len, bridge.batches)) == 2, timeout=5000)
     failed, said = (event for batch in bridge.batches for event in batch)
     assert isinstance(failed, EngineFailed)
@@ -156,28 +156,28 @@ def test_a_question_to_a_backend_that_can_not_start_is_refused(started, run_on_w
     bridge = started(broken)
     for _ in range(2):
         with pytest.raises(BridgeClosed):
-            run_on_window(bridge.ask("engine", "double", 1))
+            run_on_window(bridge.queries.double(1))
 
 
 def test_a_question_is_answered_on_the_windows_loop(started, run_on_window):
     bridge = started()
-    assert run_on_window(bridge.ask("engine", "double", 21)) == 42
+    assert run_on_window(bridge.queries.double(21)) == 42
 
 
 def test_a_question_that_fails_raises_where_it_was_asked(started, run_on_window):
     bridge = started()
     with pytest.raises(ValueError, match="no such thing"):
-        run_on_window(bridge.ask("engine", "refuse"))
+        run_on_window(bridge.queries.refuse())
 
 
 def test_a_question_nobody_waits_for_any_more_is_withdrawn(started, run_on_window):
     bridge = started()
 
     async def give_up():
-        job = asyncio.ensure_future(bridge.ask("engine", "wait"))
-        await bridge.ask("engine", "double", 1)
+        job = asyncio.ensure_future(bridge.queries.wait())
+        await bridge.queries.double(1)
         while not bridge.backends[0].engine.was_asked.is_set():
-            await bridge.ask("engine", "double", 1)
+            await bridge.queries.double(1)
         job.cancel()
         with pytest.raises(asyncio.CancelledError):
             await job
@@ -195,12 +195,12 @@ def test_closing_ends_the_thread_and_later_commands_do_no_harm(qapp, run_on_wind
         return made[0]
 
     bridge.start(build)
-    assert run_on_window(bridge.ask("engine", "double", 2)) == 4
+    assert run_on_window(bridge.queries.double(2)) == 4
     assert bridge.close()
     assert made[0].closed_on == made[0].engine.thread
-    bridge.post("say", "too late")
+    bridge.engine.say("too late")
     with pytest.raises(BridgeClosed):
-        run_on_window(bridge.ask("engine", "double", 2))
+        run_on_window(bridge.queries.double(2))
 
 
 def test_only_the_newest_snapshot_of_a_batch_is_kept_and_no_happening_is_dropped():

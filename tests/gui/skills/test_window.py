@@ -214,7 +214,7 @@ def test_nothing_of_an_untrusted_folder_reaches_a_request_before_the_person_trus
     assert "Knows the ways" in second
     assert "marmalade" in second
     (project / "AGENTS.md").write_text("Speak of custard.")
-    window._bridge.post("rescan_skills")
+    window._bridge.engine.rescan_skills()
     qtbot.waitUntil(banner.isVisible, timeout=WAIT)
     third = say(qtbot, window, provider, "And again")
     assert "custard" not in third
@@ -228,7 +228,7 @@ def test_what_changed_after_it_was_shown_is_not_trusted_by_the_same_click(start,
     trust = window.skills.trust
     seen = trust.trust.digest
     (project / "AGENTS.md").write_text("Speak of custard.")
-    window._bridge.post("rescan_skills")
+    window._bridge.engine.rescan_skills()
     qtbot.waitUntil(lambda: trust.trust.digest != seen, timeout=WAIT)
     press(qtbot, window, "trustFolder")
     meanwhile = "This folder changed meanwhile; look at it again."
@@ -249,7 +249,7 @@ def test_what_changes_under_the_open_sheet_is_looked_at_again(start, project, qt
     text = sheet.findChild(QWidget, "outputView")
     qtbot.waitUntil(lambda: "marmalade" in text.toPlainText(), timeout=WAIT)
     (project / "AGENTS.md").write_text("Speak of custard.")
-    window._bridge.post("rescan_skills")
+    window._bridge.engine.rescan_skills()
     press(qtbot, sheet, "trustSheetAgain")
     qtbot.waitUntil(lambda: "custard" in text.toPlainText(), timeout=WAIT)
     press(qtbot, sheet, "trustSheetTrust")
@@ -312,7 +312,7 @@ def test_the_page_stays_while_the_agent_answers_and_leads_back_to_the_answer(
     provider.push(Say("Late words."))
     window.frame.composer.set_text("More")
     window.skills.open()
-    window.flow.tell("resume")
+    window.flow.tell(window._bridge.engine.resume)
     qtbot.keyClick(window, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
     window.frame.composer._send(False)
     qtbot.waitUntil(lambda: "Late words." in shown(window), timeout=WAIT)

@@ -148,9 +148,9 @@ def test_rapid_changes_from_the_engine_end_at_its_last_list(window, qtbot):
         lambda batch: seen.extend(e for e in batch if isinstance(e, ListChanged))
     )
     for number in range(300):
-        window._bridge.post("edit_tasks", agent_id, TaskEdit("add", text=f"task {number}"))
+        window._bridge.engine.edit_tasks(agent_id, TaskEdit("add", text=f"task {number}"))
     for number in range(1, 300, 2):
-        window._bridge.post("edit_tasks", agent_id, TaskEdit("delete", number))
+        window._bridge.engine.edit_tasks(agent_id, TaskEdit("delete", number))
     # The window gets the newest list of a batch; each change counts the revision up by one.
     qtbot.waitUntil(lambda: bool(seen) and seen[-1].revision == 450, timeout=WAIT)
     assert len(seen) < 450

@@ -337,7 +337,7 @@ def test_the_tray_is_offered_only_where_there_is_one(quick, qtbot):
 
 def test_what_the_engine_can_not_do_is_said_in_a_bar(quick, qtbot):
     ready(qtbot, quick)
-    quick._bridge.post("rename_session", "se_unknown", "x")
+    quick._bridge.engine.rename_session("se_unknown", "x")
     qtbot.waitUntil(lambda: quick.frame.notices.isVisible(), timeout=WAIT)
     close = quick.frame.notices.findChild(type(quick.frame.header.find_button), "dismissNotice")
     close.click()
