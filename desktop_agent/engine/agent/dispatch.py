@@ -322,7 +322,7 @@ class Dispatch:
 
 
 def _as_error(text: str) -> str:
-    # Outcomes of steering have words of their own (SPEC S2, S5).
+    # Outcomes of steering have exact texts (RULES S2, S5).
     return text if text.startswith(("Error", "Cannot steer")) else f"Error: {text}"
 
 

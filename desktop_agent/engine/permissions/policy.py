@@ -1,4 +1,4 @@
-"""The verdict on a tool call: the order of SPEC P2, first hit wins, and a no beats every yes."""
+"""The verdict on a tool call: RULES P2. The first match decides; deny takes precedence over allow."""
 
 from __future__ import annotations
 

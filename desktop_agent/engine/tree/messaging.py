@@ -1,6 +1,6 @@
 """What agents say to each other: steer, probe, ask, answer, wait, stop, with exact outcomes.
 
-The rules are SPEC S1-S8 and A8-A11; the first that fits is the answer.
+RULES S1-S8 and A8-A11; the first match is the answer.
 """
 
 from __future__ import annotations
