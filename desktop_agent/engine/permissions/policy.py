@@ -1,4 +1,4 @@
-"""The verdict on a tool call: RULES P2. The first match decides; deny takes precedence over allow."""
+"""The verdict on a tool call (RULES P2): the first match decides, and deny beats allow."""
 
 from __future__ import annotations
 
