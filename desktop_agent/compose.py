@@ -83,11 +83,15 @@ class Backend:
     model: HostedModel
     store: SqliteStore
     secrets: Secrets
-    keys: KeyStore
     catalog: ModelCatalog
     settings: SettingsFile
     library: LazyLibrary
     warming: asyncio.Task[None] | None = None
+
+    @property
+    def keys(self) -> KeyStore:
+        """The keys, for the window."""
+        return KeyStore(self.secrets)
 
     @property
     def skills(self) -> SkillLibrary:
@@ -153,9 +157,7 @@ async def compose(
     catalog = ModelCatalog(secrets, model)
     library = LazyLibrary(lambda: _library(data_dir, config_dir, engine.rescan_skills))
     warming = asyncio.create_task(_warm(model)) if is_warmed else None
-    return Backend(
-        engine, model, store, secrets, KeyStore(secrets), catalog, file, library, warming
-    )
+    return Backend(engine, model, store, secrets, catalog, file, library, warming)
 
 
 async def _warm(model: HostedModel) -> None:
