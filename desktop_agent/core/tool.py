@@ -44,8 +44,9 @@ class Preview:
     `title` is a question (`Run a command?`). `paths` are the resolved files it would write,
     `deletes` those it would remove, `protected` those the policy must always ask about,
     `command` the shell text, `host` the network host. `is_read_only` is set for a command
-    proven to change nothing. `rules` are what *Allow always* may offer; their scope is set
-    by the card. Two equal previews mean the same effect: it is computed again after the
+    proven to change nothing, `proven` are the numbers of its parts of which that is known.
+    `rules` are what *Allow always* may offer, `refusals` what *Refuse always* may; their scope
+    is set by the card. Two equal previews mean the same effect: it is computed again after the
     person has allowed it, and a difference stops the call.
     """
 
@@ -59,7 +60,9 @@ class Preview:
     command: str = ""
     host: str = ""
     is_read_only: bool = False
+    proven: tuple[int, ...] = ()
     rules: tuple[Rule, ...] = ()
+    refusals: tuple[Rule, ...] = ()
     fingerprint: str = ""
 
 

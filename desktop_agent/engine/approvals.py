@@ -21,7 +21,7 @@ class Approvals:
         self._store = store
         self._rules: tuple[Rule, ...] = store.rules()
         self._waiting: dict[RequestId, tuple[ApprovalRequest, asyncio.Future[Decision]]] = {}
-        self._covered: dict[RequestId, Callable[[Rule], bool]] = {}
+        self._settling: dict[RequestId, Callable[[], Decision | None]] = {}
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -40,22 +40,22 @@ class Approvals:
         self,
         request: ApprovalRequest,
         emit: Callable[[Happening], None],
-        is_covered: Callable[[Rule], bool],
+        settle: Callable[[], Decision | None],
     ) -> Decision:
         """Put the request before the person and wait; cancelling withdraws it.
 
-        `is_covered` tells whether a new rule settles this request as well.
+        `settle` returns what the rules as they are now decide of it, if they do.
         """
         answer: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
         self._waiting[request.id] = (request, answer)
-        self._covered[request.id] = is_covered
+        self._settling[request.id] = settle
         decision: Decision = Deny("The request was withdrawn.", by="withdrawn")
         try:
             emit(ApprovalRequested(request.agent_id, request))
             decision = await answer
         finally:
             self._waiting.pop(request.id, None)
-            self._covered.pop(request.id, None)
+            self._settling.pop(request.id, None)
             emit(ApprovalResolved(request.agent_id, request.id, decision))
         return decision
 
@@ -65,15 +65,27 @@ class Approvals:
         if waiting is None or waiting[1].done():
             return
         waiting[1].set_result(decision)
-        if isinstance(decision, AllowAlways):
-            self._remember(decision.rule, origin=waiting[0].title)
-            self._settle_covered(decision.rule)
+        match decision:
+            case AllowAlways(rule=rule) | Deny(rule=Rule() as rule):
+                self._remember(rule, origin=waiting[0].title, uses=1)
+                self._settle_others()
+            case _:
+                pass
 
-    def note_use(self, rule: Rule) -> None:
-        """Count that a rule allowed a call."""
+    def add(self, rule: Rule) -> None:
+        """Keep a rule that no request led to, and settle what waits by it."""
+        self._remember(rule, origin="", uses=0)
+        self._settle_others()
+
+    def note_use(self, *rules: Rule) -> None:
+        """Count that rules allowed a call."""
+        if not rules:
+            return
         self._rules = tuple(
-            msgspec.structs.replace(r, uses=r.uses + 1) if _same(r, rule) else r
-            for r in self._rules
+            msgspec.structs.replace(kept, uses=kept.uses + 1)
+            if any(_same(kept, rule) for rule in rules)
+            else kept
+            for kept in self._rules
         )
         self._store.save_rules(self._rules)
 
@@ -82,15 +94,15 @@ class Approvals:
         self._rules = tuple(r for r in self._rules if not _same(r, rule))
         self._store.save_rules(self._rules)
 
-    def _remember(self, rule: Rule, *, origin: str) -> None:
-        made = msgspec.structs.replace(rule, origin=origin, created_at=time.time(), uses=1)
+    def _remember(self, rule: Rule, *, origin: str, uses: int) -> None:
+        made = msgspec.structs.replace(rule, origin=origin, created_at=time.time(), uses=uses)
         self._rules = (*(r for r in self._rules if not _same(r, rule)), made)
         self._store.save_rules(self._rules)
 
-    def _settle_covered(self, rule: Rule) -> None:
+    def _settle_others(self) -> None:
         for request_id, (_, answer) in list(self._waiting.items()):
-            if not answer.done() and self._covered[request_id](rule):
-                answer.set_result(AllowAlways(rule))
+            if not answer.done() and (decision := self._settling[request_id]()):
+                answer.set_result(decision)
 
 
 def _same(first: Rule, second: Rule) -> bool:

@@ -15,7 +15,14 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from desktop_agent.core.agents import AgentStatus
-from desktop_agent.core.approvals import AllowAlways, ApprovalRequest, Deny, Edited, Rule
+from desktop_agent.core.approvals import (
+    AllowAlways,
+    ApprovalRequest,
+    Decision,
+    Deny,
+    Edited,
+    Rule,
+)
 from desktop_agent.core.events import EngineFailed, ToolEnded, ToolOutput, ToolStarted
 from desktop_agent.core.ids import AgentId, new_question_id, new_request_id
 from desktop_agent.core.messages import ToolCall, ToolResult
@@ -211,9 +218,8 @@ class Dispatch:
         """Return the call as it may run; raises _Denied, or ToolError when its effect changed."""
         situation = self._situation(prepared, caller)
         match policy.verdict(prepared.tool, prepared.preview, situation):
-            case policy.Allowed(rule):
-                if rule is not None:
-                    self._approvals.note_use(rule)
+            case policy.Allowed(rules):
+                self._approvals.note_use(*rules)
                 return prepared
             case policy.Refused(reason, by):
                 raise _Denied(Deny(reason, by=by))
@@ -240,24 +246,36 @@ class Dispatch:
             reason=reason,
             stakes=prepared.preview.stakes,
             rules=prepared.preview.rules,
+            refusals=_refusals(prepared.preview),
             created_at=time.time(),
         )
 
-        def is_covered(rule: Rule) -> bool:
+        def settle() -> Decision | None:
             situation = self._situation(prepared, caller)
-            return rule.tool == prepared.tool.name and policy.covers(
-                rule, prepared.preview, situation
-            )
+            match policy.verdict(prepared.tool, prepared.preview, situation):
+                case policy.Allowed(rules):
+                    return AllowAlways(rules[0]) if rules else None
+                case policy.Refused(by="rule", reason=words):
+                    return Deny(words, by="rule")
+                case _:
+                    return None
 
         with caller.busy("waiting_approval", self.activity(prepared.call)):
-            decision = await self._approvals.ask(request, caller.session.emit, is_covered)
+            decision = await self._approvals.ask(request, caller.session.emit, settle)
         if isinstance(decision, Deny):
             raise _Denied(decision)
         if isinstance(decision, Edited):
             return await self._edited(prepared, decision, caller)
-        if isinstance(decision, AllowAlways) and not is_covered(decision.rule):
+        if isinstance(decision, AllowAlways) and not self._speaks_of(
+            decision.rule, prepared, caller
+        ):
             raise ToolError("the rule that was made does not cover this call; it was not run.")
         return await self._unchanged(prepared, caller)
+
+    def _speaks_of(self, rule: Rule, prepared: _Prepared, caller: Caller) -> bool:
+        situation = self._situation(prepared, caller)
+        is_same = rule.tool == prepared.tool.name
+        return is_same and policy.speaks_of(rule, prepared.preview, situation)
 
     async def _edited(self, prepared: _Prepared, decision: Edited, caller: Caller) -> _Prepared:
         call = msgspec.structs.replace(prepared.call, arguments=decision.arguments)
@@ -340,3 +358,10 @@ def _denial(call: ToolCall, deny: Deny) -> ToolResult:
         said = f" They said: {deny.reason}" if deny.by == "user" else f" {deny.reason}"
         text += said
     return ToolResult(call.id, text, is_error=True)
+
+
+def _refusals(preview: Preview) -> tuple[Rule, ...]:
+    """What a refusal may be made of: what an allowing rule may, unless the tool knows better."""
+    if preview.refusals:
+        return preview.refusals
+    return tuple(msgspec.structs.replace(rule, is_deny=True) for rule in preview.rules)

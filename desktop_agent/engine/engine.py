@@ -322,6 +322,11 @@ class Engine(SkillCommands):
         self._check_thread()
         self._settings = settings
 
+    def add_rule(self, rule: Rule) -> None:
+        """Keep an approval rule that the person made in the settings."""
+        self._check_thread()
+        self._approvals.add(rule)
+
     def delete_rule(self, rule: Rule) -> None:
         """Forget an approval rule."""
         self._check_thread()

@@ -16,9 +16,9 @@ from desktop_agent.engine import commands
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """Run it; `rule` is the one that allowed it, if one did."""
+    """Run it; `rules` are those that together allowed it, if any did."""
 
-    rule: Rule | None = None
+    rules: tuple[Rule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,8 @@ def verdict(tool: Tool, preview: Preview, situation: Situation) -> Verdict:
     """Decide about one call whose effect is `preview`."""
     if preview.command and (floor := commands.is_forbidden(preview.command)):
         return Refused(f"This is never run: {floor}.", "rule")
-    matching = [r for r in situation.rules if r.tool == tool.name and covers(r, preview, situation)]
-    if any(rule.is_deny for rule in matching):
+    rules = [rule for rule in situation.rules if rule.tool == tool.name]
+    if any(rule.is_deny and covers(rule, preview, situation) for rule in rules):
         return Refused("A rule of the person's refuses this.", "rule")
     if situation.mode == "look" and not _only_looks(tool, preview):
         return Refused(
@@ -68,8 +68,8 @@ def verdict(tool: Tool, preview: Preview, situation: Situation) -> Verdict:
         )
     if tool.access is not Access.INTERNAL and (reason := _always_asked(preview, situation)):
         return Asked(reason)
-    if matching:
-        return Allowed(matching[0])
+    if allowing := _allowing(rules, preview, situation):
+        return Allowed(allowing)
     return _by_kind(tool, preview, situation)
 
 
@@ -108,19 +108,46 @@ def _listed(names: Sequence[str]) -> str:
     return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
 
 
+def _allowing(rules: Sequence[Rule], preview: Preview, situation: Situation) -> tuple[Rule, ...]:
+    """Return the rules that allow it: one of them, or for a command one for each part."""
+    allows = [rule for rule in rules if not rule.is_deny]
+    if one := next((rule for rule in allows if covers(rule, preview, situation)), None):
+        return (one,)
+    if not preview.command:
+        return ()
+    holding = [rule for rule in allows if _holds_here(rule, situation)]
+    patterns = [rule.pattern for rule in holding]
+    used = commands.covering(patterns, preview.command, preview.proven)
+    return tuple(holding[place] for place in used)
+
+
+def speaks_of(rule: Rule, preview: Preview, situation: Situation) -> bool:
+    """Whether the rule covers this effect, or of a command at least one part."""
+    if covers(rule, preview, situation):
+        return True
+    is_part = _holds_here(rule, situation) and rule.pattern in commands.offers(
+        preview.command, preview.proven
+    )
+    return is_part and not rule.is_deny
+
+
+def _holds_here(rule: Rule, situation: Situation) -> bool:
+    return rule.scope != "folder" or rule.where == situation.workspace.root
+
+
 def covers(rule: Rule, preview: Preview, situation: Situation) -> bool:
     """Whether the rule speaks of this effect: every part of a command, every path, the host.
 
     An allow rule has to cover all of it; a deny rule already holds when it covers a part.
     """
-    if rule.scope == "folder" and rule.where != situation.workspace.root:
+    if not _holds_here(rule, situation):
         return False
     if not rule.pattern:
         return True
     if preview.command:
         if rule.is_deny:
             return commands.mentions(rule.pattern, preview.command)
-        return commands.covers(rule.pattern, preview.command)
+        return bool(commands.covering((rule.pattern,), preview.command, preview.proven))
     if preview.host:
         return preview.host == rule.pattern
     matches = [_path_matches(path, rule.pattern, situation.workspace) for path in preview.paths]

@@ -26,6 +26,8 @@ _FIXED = {
     "PAGER": "cat",
     "GIT_PAGER": "cat",
     "GIT_TERMINAL_PROMPT": "0",
+    # A look at the state of a repository writes nothing into it.
+    "GIT_OPTIONAL_LOCKS": "0",
     "PYTHONUNBUFFERED": "1",
     # What Python writes beside a script of a trusted skill would be a change of that skill.
     "PYTHONDONTWRITEBYTECODE": "1",

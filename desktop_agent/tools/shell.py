@@ -19,11 +19,12 @@ from desktop_agent.engine import commands
 from desktop_agent.engine.containment import resolve_for_write
 from desktop_agent.engine.safe_open import digest, open_folder
 from desktop_agent.tools import process_tree
-from desktop_agent.tools.command_effects import effects_of, is_proven_harmless, rule_patterns
+from desktop_agent.tools.command_effects import effects_of
 from desktop_agent.tools.define import Arguments, tool
 from desktop_agent.tools.environment import command_environment
 from desktop_agent.tools.jobs import Jobs, new_jobs
 from desktop_agent.tools.output import LiveText, Output
+from desktop_agent.tools.proof import Proof, prove
 from desktop_agent.tools.running import Launch, RunningCommand
 
 _LONGEST_S = 600
@@ -77,9 +78,7 @@ def _plan(args: ShellArguments, ctx: ToolContext) -> Preview:
     effects = effects_of(args.command, directory, ctx.workspace)
     environment = command_environment(ctx.environment)
     background = args.run_in_background
-    is_safe = not background and is_proven_harmless(
-        args.command, directory, ctx.workspace, environment
-    )
+    proof = Proof() if background else prove(args.command, directory, ctx.workspace, environment)
     return Preview(
         title="Run a command in the background?" if background else "Run a command?",
         display=CommandDisplay(args.command, directory, commands.split_parts(args.command)),
@@ -88,8 +87,10 @@ def _plan(args: ShellArguments, ctx: ToolContext) -> Preview:
         protected=effects.protected,
         outside=effects.outside,
         command=args.command,
-        is_read_only=is_safe,
-        rules=tuple(Rule("shell", pattern) for pattern in rule_patterns(args.command)),
+        is_read_only=proof.is_whole,
+        proven=proof.parts,
+        rules=tuple(Rule("shell", p) for p in commands.offers(args.command, proof.parts)),
+        refusals=tuple(Rule("shell", p, is_deny=True) for p in commands.refusals(args.command)),
         fingerprint=digest(f"{directory}\0{args.command}".encode("utf-8", "replace")),
     )
 
