@@ -89,6 +89,8 @@ _NAMED_SCRIPTS: dict[tuple[str, ...], frozenset[str]] = {
     ("pnpm", "run"): _NPM,
     ("yarn", "run"): _NPM,
 }
+# Of these a rule covers exactly the two words: another word could be a second target.
+_TARGETS = frozenset({"test", "tests", "check", "lint", "build", "typecheck"})
 _PYTHON = re.compile(r"python3?(\.\d{1,3})?")
 _NAME = re.compile(r"[A-Za-z0-9][\w.:-]*")
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9][\w.-]*")
@@ -124,7 +126,7 @@ def offered(words: Sequence[str]) -> tuple[str, ...]:
         following = words[len(prefix) : len(prefix) + 1]
         is_narrower = len(prefix) == 1 and following and _PLAIN_WORD.fullmatch(following[0])
         return (f"{whole} {following[0]}", whole) if is_narrower else (whole,)
-    if name in {"make", "just"} and len(words) == 2 and _PLAIN_WORD.fullmatch(words[1]):
+    if name in {"make", "just"} and len(words) == 2 and words[1] in _TARGETS:
         return (" ".join(words),)
     return (name,) if name in _PRINTERS or name in _LOOKERS else ()
 
