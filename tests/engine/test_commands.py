@@ -23,7 +23,6 @@ from desktop_agent.engine.looking import Reading, parts_of
 from desktop_agent.engine.protected import is_protected, is_secret
 
 
-
 def readings_of(command: str) -> list[tuple[Reading, ...]]:
     """Return what its words say that each part reads, and where it may run."""
     script = plain_script(command)

@@ -333,7 +333,12 @@ async def test_a_command_that_names_a_place_outside_is_marked(bench, command, is
         ("npm test", ("npm test",)),
         ("git commit -m x", ("git commit",)),
         ("python -m pytest -q", ("python -m pytest",)),
-        ("ruff check . && ruff format .", ("ruff",)),
+        ("ruff check . && ruff format .", ("ruff check", "ruff format")),
+        ("cd sub && pytest", ("pytest",)),
+        ("pytest -q 2>&1 | tail -20", ("pytest",)),
+        ("git add -A && git commit -m x", ("git add", "git commit")),
+        ("tar xf x", ()),
+        ("git config a.b c", ()),
         ("rm -rf x", ()),
         ("bash x.sh", ()),
         ("sudo ls", ()),
@@ -347,6 +352,7 @@ async def test_a_command_that_names_a_place_outside_is_marked(bench, command, is
     ],
 )
 async def test_only_safe_beginnings_are_offered_as_a_rule(bench: Bench, command, patterns) -> None:
+    bench.put("sub/a")
     preview = await bench.preview(shell, command=command)
     assert tuple(rule.pattern for rule in preview.rules) == patterns
     assert all(rule.tool == "shell" for rule in preview.rules)
