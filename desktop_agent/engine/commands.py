@@ -16,6 +16,8 @@ from desktop_agent.engine.shell_words import Script, SimpleCommand, parse
 
 _LONGEST = 10_000
 _DEEPEST = 6
+# More would make a menu that nobody reads.
+_MOST_OFFERED = 6
 
 _JOINS = {"&&", "||", "|", ";", "\n", "&", ""}
 _POWERSHELL_QUOTES = re.compile(r"[\u2018-\u201f]")
@@ -114,13 +116,13 @@ def offers(command: str, proven: Collection[int] = ()) -> tuple[str, ...]:
         if not fitting:
             return ()
         found |= dict.fromkeys(fitting)
-    return tuple(found) if covering(tuple(found), command, proven) else ()
+    return tuple(found)[:_MOST_OFFERED] if covering(tuple(found), command, proven) else ()
 
 
 def refusals(command: str) -> tuple[str, ...]:
     """Return the patterns of rules that would refuse a part of the command."""
     parts = [refusable(_named(simple.words)) for simple in _simple_commands(command)]
-    return tuple(dict.fromkeys(pattern for part in parts for pattern in part))
+    return tuple(dict.fromkeys(pattern for part in parts for pattern in part))[:_MOST_OFFERED]
 
 
 def mentions(pattern: str, command: str) -> bool:

@@ -221,7 +221,8 @@ class Dispatch:
             case policy.Allowed(rules):
                 self._approvals.note_use(*rules)
                 return prepared
-            case policy.Refused(reason, by):
+            case policy.Refused(reason, by, rules):
+                self._approvals.note_use(*rules)
                 raise _Denied(Deny(reason, by=by))
             case policy.Asked(reason):
                 return await self._ask(prepared, reason, caller)

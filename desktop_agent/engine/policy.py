@@ -23,10 +23,11 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Don't run it; `reason` goes to the model."""
+    """Don't run it; `reason` goes to the model. `rules` are those that refuse it, if any do."""
 
     reason: str
     by: Literal["rule", "mode"]
+    rules: tuple[Rule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,9 @@ def verdict(tool: Tool, preview: Preview, situation: Situation) -> Verdict:
     if preview.command and (floor := commands.is_forbidden(preview.command)):
         return Refused(f"This is never run: {floor}.", "rule")
     rules = [rule for rule in situation.rules if rule.tool == tool.name]
-    if any(rule.is_deny and covers(rule, preview, situation) for rule in rules):
-        return Refused("A rule of the person's refuses this.", "rule")
+    refusing = tuple(rule for rule in rules if rule.is_deny and covers(rule, preview, situation))
+    if refusing:
+        return Refused("A rule of the person's refuses this.", "rule", refusing)
     if situation.mode == "look" and not _only_looks(tool, preview):
         return Refused(
             "The mode is “Look only”: nothing may be changed, run or fetched. "

@@ -20,6 +20,7 @@ class SettingsWindow(QObject):
     """One dialog at a time; it works on the settings as they are when it opens."""
 
     rule_deleted = Signal(object)
+    rule_added = Signal(object)
 
     def __init__(self, theme: Theme, window: QWidget, queries: Queries, flow: SessionFlow) -> None:
         super().__init__(window)
@@ -33,6 +34,8 @@ class SettingsWindow(QObject):
         """Show the settings."""
         if self._dialog is None:
             self._dialog = self._make()
+        workspace = self._flow.workspace
+        self._dialog.set_folder(workspace.root if workspace else "")
         self._dialog.show()
         self._dialog.raise_()
         self._dialog.activateWindow()
@@ -52,6 +55,7 @@ class SettingsWindow(QObject):
         dialog.key_entered.connect(self._keep_key)
         dialog.key_deleted.connect(self._delete_key)
         dialog.rule_deleted.connect(self._delete_rule)
+        dialog.rule_added.connect(self._add_rule)
         dialog.check_requested.connect(self._check)
         dialog.models_requested.connect(self._ask_models)
         dialog.update_check_requested.connect(self._check_updates)
@@ -102,6 +106,10 @@ class SettingsWindow(QObject):
 
     def _delete_rule(self, rule: Rule) -> None:
         self.rule_deleted.emit(rule)
+        self._queries.run(self._feed(), "settings")
+
+    def _add_rule(self, rule: Rule) -> None:
+        self.rule_added.emit(rule)
         self._queries.run(self._feed(), "settings")
 
     def follow(self, settings: Settings) -> None:

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from desktop_agent.engine.commands import (
-    covering,
     covers,
     is_forbidden,
     mentions,

@@ -170,7 +170,8 @@ _COMMANDS = (
     "cd ''", "cd", "true", "false", "cat notes", "head -1 notes", "cat n*", "cat no?es", "ls",
     "grep -h . notes", "cat sub/notes", "cat */notes", "pushd sub", "popd", "grep -rh . .",
     "(cd sub)", "{ cd sub; }", "! cd sub", "test -f notes", "cd sub 2>/dev/null", "wc notes",
-    "diff notes file", "sort notes", "cat link/notes", "rg . notes", "cat ./notes notes", "cat -- n*",
+    "diff notes file", "sort notes", "cat link/notes", "rg . notes", "cat ./notes notes",
+    "cat -- n*",
 )  # fmt: skip
 _JOINTS = (" && ", " || ", "; ", "\n", " | ", " & ", " |& ", " && \n ")
 _PLACES = (".", "sub", "sub/deep", "other")

@@ -50,6 +50,10 @@ def decision_words(decision: Decision) -> str:
 
 
 def _refusal_words(denial: Deny) -> str:
+    if denial.by == "user" and denial.rule is not None:
+        words = translate("Transcript", "Refused {scope}: {rule}")
+        kept = words.format(scope=scope_words(denial.rule.scope), rule=rule_words(denial.rule))
+        return f"{kept} (“{with_marks(denial.reason)}”)" if denial.reason else kept
     if denial.by == "user" and denial.reason:
         words = translate("Transcript", "Refused: “{reason}”")
         return words.format(reason=with_marks(denial.reason))
