@@ -30,7 +30,7 @@ class RulesPage(QWidget):
         about = TextLabel(
             self.tr(
                 "A rule lets the agent do something without asking again, or never. "
-                "Rules are made on the cards that ask you; refusing ones here too."
+                "Rules that allow are made on the cards that ask you; rules that refuse, also here."
             ),
             "muted",
         )

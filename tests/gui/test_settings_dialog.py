@@ -205,6 +205,54 @@ def test_rules_are_listed_with_their_origin_and_deleted(qtbot, dialog):
     assert dialog.findChild(QWidget, "noRules").isVisible()
 
 
+def added(qtbot, dialog):
+    made = []
+    dialog.rule_added.connect(made.append)
+    return made
+
+
+def test_a_refusing_rule_is_made_by_keys_alone(qtbot, dialog):
+    dialog.open_page("rules")
+    made = added(qtbot, dialog)
+    field = dialog.findChild(QLineEdit, "refusePattern")
+    button = dialog.findChild(QAbstractButton, "addRefusal")
+    assert not button.isEnabled(), "an empty rule would refuse everything"
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert made == []
+    qtbot.keyClicks(field, " git   push ")
+    assert button.isEnabled()
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert made == [Rule("shell", "git push", "everywhere", is_deny=True)]
+    assert field.text() == ""
+
+
+def test_a_refusing_rule_may_hold_in_the_open_folder_alone(qtbot, dialog):
+    dialog.open_page("rules")
+    assert dialog.findChild(ChoiceBox, "refuseScope").count() == 1
+    dialog.set_folder("/tmp/api")
+    made = added(qtbot, dialog)
+    choose(dialog, "refuseKind", "files")
+    choose(dialog, "refuseScope", "folder")
+    qtbot.keyClicks(dialog.findChild(QLineEdit, "refusePattern"), "migrations/*")
+    dialog.findChild(QAbstractButton, "addRefusal").click()
+    assert made == [
+        Rule(tool, "migrations/*", "folder", "/tmp/api", is_deny=True) for tool in ("write", "edit")
+    ]
+
+
+def test_a_host_is_refused_by_its_name(qtbot, dialog):
+    dialog.open_page("rules")
+    made = added(qtbot, dialog)
+    choose(dialog, "refuseKind", "hosts")
+    field = dialog.findChild(QLineEdit, "refusePattern")
+    qtbot.keyClicks(field, "two words")
+    assert not dialog.findChild(QAbstractButton, "addRefusal").isEnabled()
+    field.clear()
+    qtbot.keyClicks(field, "Example.com")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert made == [Rule("web_fetch", "example.com", "everywhere", is_deny=True)]
+
+
 def test_hidden_characters_of_a_rule_are_made_visible():
     assert visible("a\u200bb\nc é") == "a\\u200bb\\u000ac é"
 

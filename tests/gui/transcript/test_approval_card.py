@@ -9,6 +9,7 @@ from desktop_agent.core.approvals import AllowAlways, AllowOnce, Deny, Edited, R
 from desktop_agent.core.events import ApprovalResolved
 from desktop_agent.core.messages import DiffDisplay, UrlDisplay
 from desktop_agent.gui.transcript.approval_card import ApprovalCard
+from desktop_agent.gui.transcript.approval_forms import RefuseForm
 from desktop_agent.gui.transcript.decision_words import rule_words
 from desktop_agent.gui.transcript.diff_view import DiffView
 from desktop_agent.gui.transcript.line_card import LineCard
@@ -160,6 +161,50 @@ def test_esc_asks_for_a_refusal_and_does_not_refuse_by_itself(view, ask, qtbot, 
     with qtbot.waitSignal(view.decided) as hit:
         qtbot.keyClick(field, Qt.Key.Key_Return)
     assert hit.args == ["rq_1", Deny("use uv instead")]
+
+
+def test_a_refusal_for_always_says_exactly_what_it_refuses(view, ask, qtbot, clock):
+    deny = Rule("shell", "git push", is_deny=True)
+    card = ask(refusals=(deny, Rule("shell", "git", is_deny=True)))
+    clock.advance(1)
+    qtbot.mouseClick(button(card, "refuse"), LEFT)
+    qtbot.keyClicks(card.findChild(QLineEdit, "refuseReason"), "ask me")
+    assert button(card, "refuseAlways").isVisible()
+    menu = card.findChild(RefuseForm).rule_menu()
+    said = [action.text() for action in menu.actions() if not action.isSeparator()]
+    assert said == [
+        f"Always refuse commands that start with “{pattern}”, {scope}"
+        for pattern in ("git push", "git")
+        for scope in ("for this session", "in this folder", "everywhere")
+    ]
+    with qtbot.waitSignal(view.decided) as hit:
+        menu.actions()[1].trigger()
+    decision = hit.args[1]
+    assert isinstance(decision, Deny)
+    assert decision.reason == "ask me"
+    assert decision.rule is not None
+    assert (decision.rule.pattern, decision.rule.is_deny) == ("git push", True)
+    assert (decision.rule.scope, decision.rule.where) == ("folder", "/folder")
+
+
+def test_without_a_refusing_rule_a_refusal_is_for_this_once(ask, qtbot, clock):
+    card = ask(refusals=())
+    clock.advance(1)
+    qtbot.mouseClick(button(card, "refuse"), LEFT)
+    assert button(card, "refuseAlways") is None
+
+
+@pytest.mark.parametrize("width", [300, 400, 800])
+def test_the_refusal_fits_into_a_narrow_card(view, ask, qtbot, clock, width):
+    view.resize(width, 700)
+    card = ask(refusals=(Rule("shell", "git push", is_deny=True),))
+    clock.advance(1)
+    qtbot.mouseClick(button(card, "refuse"), LEFT)
+    for _ in range(3):
+        QApplication.processEvents()
+    for name in ("refuseNow", "refuseAlways"):
+        one = button(card, name)
+        assert card.rect().contains(one.mapTo(card, one.rect().bottomRight()))
 
 
 def test_going_back_from_a_refusal_asks_again(view, ask, qtbot, clock):
@@ -314,6 +359,10 @@ def test_the_card_folds_to_one_line_when_it_is_settled(view, ask, qtbot):
     [
         (Deny("use uv"), "Refused: “use uv”"),
         (Deny(), "Refused"),
+        (
+            Deny("use uv", rule=Rule("shell", "pip", "everywhere", is_deny=True)),
+            "Refused everywhere: commands that start with “pip” (“use uv”)",
+        ),
         (Deny(by="withdrawn"), "Not decided: it was stopped"),
         (Deny(by="rule"), "Refused by a rule"),
         (Deny(by="unattended"), "Refused: nobody was there to ask"),
