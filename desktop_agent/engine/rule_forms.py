@@ -19,7 +19,7 @@ _PRINTERS = frozenset({
     "ls", "cat", "head", "tail", "wc", "cut", "tr", "nl", "tac", "rev", "grep", "egrep", "fgrep",
     "cmp", "comm", "paste", "fold", "column", "stat", "du", "df", "md5sum", "sha1sum", "sha256sum",
     "sha512sum", "b2sum", "cksum", "basename", "dirname", "realpath", "readlink", "pwd", "echo",
-    "true", "false", "whoami", "id", "uname", "uptime", "nproc", "arch", "seq", "od", "jq",
+    "true", "false", "sleep", "whoami", "id", "uname", "uptime", "nproc", "arch", "seq", "od", "jq",
 })  # fmt: skip
 # Of these a rule covers only the forms that are known to look.
 _LOOKERS = frozenset({"sort", "uniq", "find", "tree", "file", "date", "diff", "rg", "strings"})
@@ -164,10 +164,10 @@ def _has_any(words: Sequence[str], prefix: tuple[str, ...]) -> bool:
     """Whether one of the options a rule doesn't cover is there, shortened or in a cluster."""
     names = {option.lstrip("-") for option in _barred(prefix)}
     letters = {name for name in names if len(name) == 1}
-    for word in words:
+    for word, following in zip(words, (*words[1:], ""), strict=True):
         name = word.lstrip("-").partition("=")[0]
-        if not word.startswith("-") or not name:
-            continue
+        if not word.startswith("-") or not name or (word == "-p" and following[:3] == "no:"):
+            continue  # `-p no:x` only takes something away
         if name in names:
             return True
         if word.startswith("--"):

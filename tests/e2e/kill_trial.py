@@ -133,7 +133,7 @@ class Trial:
         mark.chmod(0o755)
         self._data.mkdir(parents=True)
         with closing(SqliteStore(self._data / SESSIONS_FILE)) as store:
-            store.save_rules([Rule("shell", "./mark", scope="everywhere")])
+            store.save_rules([Rule("shell", "", scope="everywhere")])
 
     def run(self, kills: int) -> Tally:
         """Kill so many times; then let one run look at everything and answer."""
