@@ -61,6 +61,8 @@ def parts_of(script: Script, expand: Expand | None = None) -> tuple[Part, ...]:
     if not _settles_folders(script):
         return nothing
     folders = _folders_of(script)
+    if folders is None:
+        return nothing
     return tuple(
         _part(simple, starts, expand)
         for simple, starts in zip(script.commands, folders, strict=True)
@@ -86,8 +88,8 @@ def _is_plain_move(simple: SimpleCommand) -> bool:
     return len(simple.words) == 2 and not simple.features and is_tame(simple.words[1])
 
 
-def _folders_of(script: Script) -> list[_Folders]:
-    """Return the folders in which each simple command may run."""
+def _folders_of(script: Script) -> list[_Folders] | None:
+    """Return the folders in which each simple command may run, or None when they are many."""
     found: list[_Folders] = []
     succeeded, failed = _HERE, _HERE
     joint = ";"
@@ -97,6 +99,8 @@ def _folders_of(script: Script) -> list[_Folders]:
             joint = after
             continue
         runs = {"&&": succeeded, "||": failed}.get(joint, succeeded | failed)
+        if len(runs) > _MOST_FOLDERS:
+            return None  # each further `cd` could double them
         moved = runs
         if simple.words[0] == "cd":
             moved = frozenset(folder / simple.words[1] for folder in runs)
@@ -111,7 +115,7 @@ def _folders_of(script: Script) -> list[_Folders]:
 
 def _part(simple: SimpleCommand, starts: _Folders, expand: Expand | None) -> Part:
     words = tuple(simple.words)
-    if not starts or len(starts) > _MOST_FOLDERS or not simple.features <= {"glob"}:
+    if not starts or not simple.features <= {"glob"}:
         return Part(words)
     if words[0] == "cd":
         moves = tuple(Reading(start, Look((words[1],))) for start in sorted(starts))
@@ -152,11 +156,13 @@ def _expanded(simple: SimpleCommand, start: PurePath, expand: Expand | None) -> 
 
 
 def is_tame(path: str) -> bool:
-    """Whether a path is relative, leads nowhere up, and names no secret."""
+    """Whether a path leads nowhere up and names no secret.
+
+    Whether it is inside the workspace is for the caller to look up.
+    """
     pure = PurePath(path)
     return bool(path) and not (
-        pure.is_absolute()
-        or path.startswith(("~", "-", "\\"))
+        path.startswith(("~", "-", "\\"))
         or ".." in pure.parts
         or is_secret(pure)
         or "\\" in path

@@ -156,6 +156,9 @@ class _Disk:
             return  # the command can't read it either
 
     def _resolved(self, path: str) -> Path | None:
+        self._room -= 1
+        if self._room < 0:
+            return None
         try:
             return resolve_for_read(self._workspace, path, base=self._directory)
         except ToolError:

@@ -165,6 +165,26 @@ def test_a_failed_cd_does_not_hide_where_a_link_leads(tmp_path: Path) -> None:
     assert is_proven(root, "cd sub && pwd && cat notes | head -3")
 
 
+def test_an_absolute_path_counts_by_where_it_leads(project: Path, tmp_path: Path) -> None:
+    put(tmp_path, "outside", CANARY)
+    (project / "link").symlink_to(tmp_path / "outside")
+    (project / "away").symlink_to(tmp_path)
+    for command in (f"cd {project}/src && ls", f"cat {project}/README.md", f"cd {project}; ls"):
+        assert is_proven(project, command), command
+    for command in (
+        "cat /etc/passwd",
+        "ls /",
+        "cd / && ls",
+        f"cat {tmp_path}/outside",
+        f"cat {project}/link",
+        f"cd {project}/away && ls",
+        f"cd {project}/src; cat link",
+        f"cd {project}/nope || cat link",
+        f"cat {project}/../outside",
+    ):
+        assert not is_proven(project, command), command
+
+
 _COMMANDS = (
     "cd sub", "cd nope", "cd file", "cd link", "cd sub/deep", "cd deep", "cd other", "cd .",
     "cd ''", "cd", "true", "false", "cat notes", "head -1 notes", "cat n*", "cat no?es", "ls",
