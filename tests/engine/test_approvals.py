@@ -175,7 +175,7 @@ async def test_a_question_waits_for_the_persons_words(tmp_path: Path) -> None:
     assert rig.of(QuestionAnswered)[0].text == "yes"
 
 
-async def test_a_refusal_for_always_is_kept_and_settles_what_waits(tmp_path: Path) -> None:
+async def test_a_refusal_for_always_is_kept_and_refuses_the_next_call(tmp_path: Path) -> None:
     rig = Rig(tmp_path, writes("a"), writes("b"), says("ok"))
     rig.send("go")
     asked = await rig.until(ApprovalRequested)
@@ -187,7 +187,7 @@ async def test_a_refusal_for_always_is_kept_and_settles_what_waits(tmp_path: Pat
     assert "denied by the user" in rig.results[0].text
     assert "A rule of the person's refuses this" in rig.results[1].text
     kept = rig.store.rules()[0]
-    assert (kept.is_deny, kept.origin, kept.uses) == (True, asked.request.title, 1)
+    assert (kept.is_deny, kept.origin, kept.uses) == (True, asked.request.title, 2)
 
 
 async def test_a_refusing_rule_from_the_settings_settles_what_waits(tmp_path: Path) -> None:
