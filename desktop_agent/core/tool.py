@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import Display, ImagePart
-from desktop_agent.core.workspace import Workspace
+from desktop_agent.core.workspace import OwnPlaces, Workspace
 
 
 class Access(Enum):
@@ -83,7 +83,7 @@ class ToolContext:
     `spill_dir` takes the whole of an output that was cut for the model. `jobs` and `tasks`
     are the agent's background commands and task list, `agent` and `steering` itself and its
     dealings with others; the tools that use them know their kind. A command that names no time
-    limit has `command_time_s`.
+    limit has `command_time_s`. `own` is where the app's own files are.
     """
 
     agent_id: AgentId
@@ -100,6 +100,7 @@ class ToolContext:
     steering: Any = None
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     command_time_s: int = 120
+    own: OwnPlaces = OwnPlaces()  # noqa: RUF009 - frozen
 
 
 RunTool = Callable[[Any, ToolContext], Awaitable[ToolOutput]]

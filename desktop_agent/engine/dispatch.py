@@ -23,6 +23,7 @@ from desktop_agent.core.questions import Question
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tool import FileMemory, Preview, Tool, ToolContext, ToolError
 from desktop_agent.core.tool import ToolOutput as Output
+from desktop_agent.core.workspace import OwnPlaces
 from desktop_agent.engine import policy
 from desktop_agent.engine.approvals import Approvals
 from desktop_agent.engine.questions import Questions
@@ -138,6 +139,8 @@ class Dispatch:
         self._is_contained = is_contained
         # What the tools of delegation work with; set once the tree is there.
         self.steering: object = None
+        # Where the app's own files are, which are asked about in every mode.
+        self.own = OwnPlaces()
 
     @property
     def tools(self) -> Mapping[str, Tool]:
@@ -221,11 +224,11 @@ class Dispatch:
                 return await self._ask(prepared, reason, caller)
 
     def _situation(self, prepared: _Prepared, caller: Caller) -> policy.Situation:
-        scope = caller.scope
         return policy.Situation(
-            mode=scope.mode,
+            mode=caller.scope.mode,
             rules=self._approvals.rules_for(caller.session.info.id),
-            workspace=scope.workspace,
+            # A rule speaks of the session's folder, whatever part of it the caller has.
+            workspace=caller.session.info.workspace,
             is_repeated=caller.is_repeated(prepared.call),
             is_contained=self._is_contained,
         )
@@ -311,6 +314,7 @@ class Dispatch:
             agent=caller,
             steering=self.steering,
             command_time_s=caller.settings().shell_timeout_s,
+            own=self.own,
         )
 
     def _defect(self, call: ToolCall, caller: Caller, error: Exception) -> ToolResult:

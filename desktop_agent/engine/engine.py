@@ -27,7 +27,7 @@ from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tasks import TaskEdit, TaskState
 from desktop_agent.core.tool import Tool
-from desktop_agent.core.workspace import Workspace
+from desktop_agent.core.workspace import OwnPlaces, Workspace
 from desktop_agent.engine.agent import Agent
 from desktop_agent.engine.agent_setup import AgentSetup
 from desktop_agent.engine.agents import Agents
@@ -105,6 +105,10 @@ class Engine(SkillCommands):
         self._dispatch.steering = self._steering
 
     # -- life ----------------------------------------------------------------------------
+
+    def protect(self, own: OwnPlaces) -> None:
+        """Have the app's own files asked about in every mode; once, before `start`."""
+        self._dispatch.own = own
 
     def start(self) -> None:
         """Take the calling thread as the engine thread and send out the list of sessions.

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 
 from desktop_agent.core.tool import ToolError
-from desktop_agent.core.workspace import Workspace
+from desktop_agent.core.workspace import OwnPlaces, Workspace
 from desktop_agent.engine import commands
 from desktop_agent.engine.containment import (
     is_within,
-    relative_name,
     resolve_for_read,
     resolve_for_write,
 )
@@ -38,6 +38,8 @@ _NEVER_WHOLE = frozenset({
     "killall", "crontab", "at", "tee", "ln", "cmd", "powershell", "pwsh",
 })  # fmt: skip
 
+_NOWHERE = OwnPlaces()
+
 
 @dataclass(frozen=True, slots=True)
 class Effects:
@@ -48,17 +50,22 @@ class Effects:
     outside: tuple[str, ...]
 
 
-def effects_of(command: str, directory: str, workspace: Workspace) -> Effects:
+def effects_of(
+    command: str, directory: str, workspace: Workspace, own: OwnPlaces = _NOWHERE
+) -> Effects:
     """Read a command's words. What scripts do by themselves can't be read from them."""
     deletes: list[str] = []
-    protected: list[str] = []
+    is_inside = is_protected(directory, own)
+    protected = [directory] if is_inside else []
     outside: list[str] = []
     for words, targets in _words(command):
         deletes.extend(_deleted(words))
         for word in [*words[1:], *targets]:
             for path in _paths_in(word):
                 # `.env*` means `.env` too.
-                if is_protected(path) or is_protected(path.rstrip("*?") or "."):
+                if not is_inside and any(
+                    _is_protected(name, directory, own) for name in (path, path.rstrip("*?"))
+                ):
                     protected.append(path)
                 elif _is_outside(path, directory, workspace):
                     outside.append(path)
@@ -66,7 +73,11 @@ def effects_of(command: str, directory: str, workspace: Workspace) -> Effects:
 
 
 def is_proven_harmless(
-    command: str, directory: str, workspace: Workspace, environment: Mapping[str, str]
+    command: str,
+    directory: str,
+    workspace: Workspace,
+    environment: Mapping[str, str],
+    own: OwnPlaces = _NOWHERE,
 ) -> bool:
     """Whether it only looks, inside the workspace, with programs that are not from there."""
     paths = commands.paths_read(command)
@@ -75,7 +86,7 @@ def is_proven_harmless(
     try:
         for path in paths:
             resolved = resolve_for_read(workspace, path, base=directory)
-            if is_secret(relative_name(workspace, resolved)):
+            if is_secret(resolved, own):
                 return False
     except ToolError:
         return False
@@ -133,6 +144,17 @@ def _paths_in(word: str) -> Iterator[str]:
             yield path
 
 
+def _is_protected(path: str, directory: str, own: OwnPlaces) -> bool:
+    """Judge a word as the path it may be: as it stands there, and where its links lead."""
+    plain = os.path.expanduser(os.path.expandvars(path))  # noqa: PTH111 - "~" of nobody stays
+    called = os.path.join(directory, plain)  # noqa: PTH118
+    try:
+        names = (called, os.path.realpath(called))
+    except (OSError, ValueError):
+        names = (called,)
+    return any(is_protected(name, own) for name in names)
+
+
 def _is_outside(path: str, directory: str, workspace: Workspace) -> bool:
     plain = path.replace("${HOME}", "~").replace("$HOME", "~")
     looks_out = plain.startswith(("/", "~")) or ".." in PurePath(plain).parts
@@ -150,7 +172,9 @@ def _is_from_workspace(name: str, workspace: Workspace, environment: Mapping[str
     if program is None:
         return False
     parents = (PurePath(program), PurePath(program).parent)
-    return any(is_within(path, root) for path in parents for root in workspace.write_roots)
+    # The root as well when this agent may not write there: others may.
+    roots = {workspace.root, *workspace.write_roots}
+    return any(is_within(path, root) for path in parents for root in roots)
 
 
 def _is_word(word: str) -> bool:

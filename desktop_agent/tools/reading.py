@@ -14,7 +14,7 @@ from pydantic import Field
 from desktop_agent.core.messages import FilesDisplay, ImagePart
 from desktop_agent.core.tool import Access, Preview, ToolContext, ToolError, ToolOutput
 from desktop_agent.engine.containment import relative_name, resolve_for_read
-from desktop_agent.engine.protected import is_secret
+from desktop_agent.engine.protected import is_secret, names_of
 from desktop_agent.engine.safe_open import digest, open_read
 from desktop_agent.tools.define import Arguments, tool
 from desktop_agent.tools.documents import LARGEST, document_text, is_document
@@ -65,11 +65,12 @@ class _Window:
 async def _preview(args: ReadArguments, ctx: ToolContext) -> Preview:
     path = _resolved(args.path, ctx)
     name = relative_name(ctx.workspace, path)
+    names = names_of(ctx.workspace.root, args.path, path)
     return Preview(
         title=f"Read {name}?",
         display=FilesDisplay((name,)),
         paths=(str(path),),
-        protected=(name,) if is_secret(name) else (),
+        protected=(name,) if any(is_secret(each, ctx.own) for each in names) else (),
     )
 
 

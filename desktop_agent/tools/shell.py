@@ -16,7 +16,7 @@ from desktop_agent.core.approvals import Rule
 from desktop_agent.core.messages import CommandDisplay, OutputDisplay
 from desktop_agent.core.tool import Access, Preview, ToolContext, ToolError, ToolOutput
 from desktop_agent.engine import commands
-from desktop_agent.engine.containment import resolve_for_write
+from desktop_agent.engine.containment import resolve_for_read, resolve_for_write
 from desktop_agent.engine.safe_open import digest, open_folder
 from desktop_agent.tools import process_tree
 from desktop_agent.tools.command_effects import effects_of, is_proven_harmless, rule_patterns
@@ -74,11 +74,11 @@ def _plan(args: ShellArguments, ctx: ToolContext) -> Preview:
     if "\0" in args.command:
         raise ToolError("the command holds a NUL character.")
     directory = _directory(args, ctx)
-    effects = effects_of(args.command, directory, ctx.workspace)
+    effects = effects_of(args.command, directory, ctx.workspace, ctx.own)
     environment = command_environment(ctx.environment)
     background = args.run_in_background
     is_safe = not background and is_proven_harmless(
-        args.command, directory, ctx.workspace, environment
+        args.command, directory, ctx.workspace, environment, ctx.own
     )
     return Preview(
         title="Run a command in the background?" if background else "Run a command?",
@@ -101,7 +101,9 @@ def _stakes(args: ShellArguments, ctx: ToolContext, deletes: bool) -> tuple[str,
 
 
 def _directory(args: ShellArguments, ctx: ToolContext) -> str:
-    directory = resolve_for_write(ctx.workspace, args.directory)
+    # Who may write nowhere only looks: what a command may do is the policy's to say.
+    resolve = resolve_for_write if ctx.workspace.write_roots else resolve_for_read
+    directory = resolve(ctx.workspace, args.directory)
     if not directory.is_dir():
         raise ToolError(f"the folder '{args.directory}' doesn't exist.")
     return str(directory)
