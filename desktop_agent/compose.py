@@ -142,6 +142,7 @@ async def compose(
             spill_dir=_private(data_dir / "outputs"),
             new_jobs=Jobs,
         )
+        engine.describe_models(lambda name: model.call("model_info", model=name))
         engine.protect(_own_places(data_dir, config_dir))
         engine.use_skills(_skills(data_dir, config_dir))
         engine.start()

@@ -74,6 +74,8 @@ def verdict(tool: Tool, preview: Preview, situation: Situation) -> Verdict:
 
 
 def _by_kind(tool: Tool, preview: Preview, situation: Situation) -> Verdict:
+    if tool.access is Access.INTERNAL and preview.host:
+        return Asked(f"It sends what the agent has read to {preview.host}.")
     if tool.access in {Access.INTERNAL, Access.READ} or preview.is_read_only:
         return Allowed()
     if situation.mode == "free" and tool.access is Access.WRITE:

@@ -44,8 +44,9 @@ def scope_of(info: SessionInfo, spec: AgentSpec | None) -> Scope:
     if not spec.workspace.is_within(info.workspace):
         mode = "look"
     workspace = spec.workspace.limited_to(info.workspace)
-    model, api_base = (spec.model, spec.api_base) if spec.model else (info.model, info.api_base)
-    return Scope(model, api_base, mode, workspace, spec.tools)
+    if spec.has_own_model:
+        return Scope(spec.model, spec.api_base, mode, workspace, spec.tools)
+    return Scope(info.model, info.api_base, mode, workspace, spec.tools)
 
 
 def narrower(first: Mode, second: Mode) -> Mode:
