@@ -21,7 +21,7 @@ from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.child_model import ChildModel, choose, price_words
 from desktop_agent.engine.scope import Scope, scope_of
 from tests.engine.tree_rig import WAIT, TreeRig, spawns
-from tests.helpers.scripted import MemoryStore, says
+from tests.helpers.scripted import says
 
 W = Workspace("/w")
 CLOUD = Scope("openai/gpt-5", "", "ask", W)
