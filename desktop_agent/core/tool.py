@@ -41,12 +41,12 @@ class ToolOutput:
 class Preview:
     """What a call would do, found out without doing it; the approval card shows this.
 
-    `title` is a question (`Run a command?`). `paths` are the resolved files it would write,
-    `deletes` those it would remove, `protected` those the policy must always ask about,
-    `command` the shell text, `host` the network host. `is_read_only` is set for a command
-    proven to change nothing. `rules` are what *Allow always* may offer; their scope is set
-    by the card. Two equal previews mean the same effect: it is computed again after the
-    person has allowed it, and a difference stops the call.
+    `title` is a question (`Run a command?`). `paths` are the resolved files it would touch (of a
+    command: the folder it runs in), `deletes` those it would remove, `protected` those the policy
+    must always ask about, `command` the shell text, `host` where it sends something.
+    `is_read_only` is set for a command proven to change nothing. `rules` are what *Allow always*
+    may offer; their scope is set by the card. Two equal previews mean the same effect: it is
+    computed again after the person has allowed it, and a difference stops the call.
     """
 
     title: str
@@ -83,7 +83,8 @@ class ToolContext:
     `spill_dir` takes the whole of an output that was cut for the model. `jobs` and `tasks`
     are the agent's background commands and task list, `agent` and `steering` itself and its
     dealings with others; the tools that use them know their kind. A command that names no time
-    limit has `command_time_s`. `own` is where the app's own files are.
+    limit has `command_time_s`. `own` is where the app's own files are. `judged` are
+    the preview's paths that the policy decided about, empty when none was.
     """
 
     agent_id: AgentId
@@ -101,6 +102,15 @@ class ToolContext:
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     command_time_s: int = 120
     own: OwnPlaces = OwnPlaces()  # noqa: RUF009 - frozen
+    judged: tuple[str, ...] = ()
+
+    def require_judged(self, resolved: Path) -> None:
+        """Raise ToolError when a path leads elsewhere than it did when it was decided about."""
+        if self.judged and str(resolved) not in self.judged:
+            raise ToolError(
+                f"'{resolved}' is not where this path led when the call was checked; nothing was "
+                "done. Look at the current state and call again."
+            )
 
 
 RunTool = Callable[[Any, ToolContext], Awaitable[ToolOutput]]

@@ -8,7 +8,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -183,7 +183,8 @@ class Dispatch:
     async def _checked(self, call: ToolCall, caller: Caller) -> Output:
         prepared = await self._prepare(call, caller)
         prepared = await self._approved(prepared, caller)
-        context = self._context(call, caller)
+        judged = prepared.preview.paths
+        context = replace(self._context(call, caller), judged=judged)
         doing = self.activity(prepared.call)
         caller.session.emit(ToolStarted(caller.id, prepared.call, doing, at=time.time()))
         with caller.busy("running", doing):

@@ -58,7 +58,7 @@ class ModelsPage(SettingsPage):
             ),
             self._add,
         )
-        self._listed = SettingGroup(theme)
+        self._listed = SettingGroup(theme, self.tr("Models for subagents"))
         self._keys = SettingGroup(theme, self.tr("Keys"))
         self._servers = SettingGroup(theme, self.tr("Servers by their address"))
         self._make_forms()

@@ -87,6 +87,7 @@ async def read(args: ReadArguments, ctx: ToolContext) -> ToolOutput:
     binary files are refused. Use `glob` to list a folder.
     """
     path = _resolved(args.path, ctx)
+    ctx.require_judged(path)
     return await asyncio.to_thread(_read, path, args, ctx)
 
 

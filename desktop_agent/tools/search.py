@@ -90,6 +90,7 @@ async def grep(args: GrepArguments, ctx: ToolContext) -> ToolOutput:
     with secrets.
     """
     path = resolve_for_read(ctx.workspace, args.path)
+    ctx.require_judged(path)
     is_folder = _is_folder(path, args.path)
     program = shutil.which("rg")
     if program and is_folder:

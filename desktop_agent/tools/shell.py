@@ -64,6 +64,7 @@ async def shell(args: ShellArguments, ctx: ToolContext) -> ToolOutput:
     Each call is a new shell. Prefer `read`, `glob`, `grep`, `edit` where they do.
     """
     directory = await asyncio.to_thread(_directory, args, ctx)
+    ctx.require_judged(Path(directory))
     jobs = ctx.jobs if isinstance(ctx.jobs, Jobs) else new_jobs()
     if args.run_in_background:
         return _in_background(args, ctx, jobs, directory)
@@ -84,6 +85,7 @@ def _plan(args: ShellArguments, ctx: ToolContext) -> Preview:
         title="Run a command in the background?" if background else "Run a command?",
         display=CommandDisplay(args.command, directory, commands.split_parts(args.command)),
         stakes=_stakes(args, ctx, bool(effects.deletes)),
+        paths=(directory,),
         deletes=effects.deletes,
         protected=effects.protected,
         outside=effects.outside,

@@ -98,6 +98,7 @@ async def edit(args: EditArguments, ctx: ToolContext) -> ToolOutput:
 
 def _carry_out(plan: Any, args: Arguments, ctx: ToolContext) -> ToolOutput:
     change: _Change = plan(args, ctx)
+    ctx.require_judged(change.path)
     write_atomic(ctx.workspace, change.path, change.new, expected=change.old_digest)
     ctx.files.remember(change.path, digest(change.new))
     display = change.display
