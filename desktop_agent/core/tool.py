@@ -42,17 +42,19 @@ class Preview:
     """What a call would do, found out without doing it; the approval card shows this.
 
     `title` is a question (`Run a command?`). `paths` are the resolved files it would touch (of a
-    command: the folder it runs in), `deletes` those it would remove, `protected` those the policy
-    must always ask about, `command` the shell text, `host` where it sends something.
-    `is_read_only` is set for a command proven to change nothing. `rules` are what *Allow always*
-    may offer; their scope is set by the card. Two equal previews mean the same effect: it is
-    computed again after the person has allowed it, and a difference stops the call.
+    command: the folder it runs in), `called` other names they were called by, `deletes` those it
+    would remove, `protected` those the policy must always ask about, `command` the shell text,
+    `host` where it sends something. `is_read_only` is set for a command proven to change nothing.
+    `rules` are what *Allow always* may offer; their scope is set by the card. Two equal previews
+    mean the same effect: it is computed again after the person has allowed it, and a difference
+    stops the call.
     """
 
     title: str
     display: Display | None = None
     stakes: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
+    called: tuple[str, ...] = ()
     deletes: tuple[str, ...] = ()
     protected: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()

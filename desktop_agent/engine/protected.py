@@ -7,8 +7,10 @@ A file is judged by its absolute path, so that it does not matter from which fol
 from __future__ import annotations
 
 import os
+import re
 import unicodedata
-from fnmatch import fnmatchcase
+from fnmatch import fnmatchcase, translate
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import PurePath
 
@@ -72,6 +74,14 @@ _PARTS_OF = {
 _HARMLESS = ([".env.example"], [".env.sample"], [".env.template"], [".env.dist"])
 
 
+_ASKED_FOLDERS = _RUN_FOLDERS | _AGENT_FOLDERS
+_ASKED_NAME = re.compile("|".join(map(translate, (*_RUN_NAMES, *_AGENT_NAMES))))
+_SECRET_NAME = re.compile("|".join(map(translate, _SECRET_NAMES)))
+_DOTTED = sorted(
+    name
+    for name in (*_SECRET_FOLDERS, *_RUN_FOLDERS, *_AGENT_FOLDERS, *_SECRET_NAMES, *_RUN_NAMES)
+    if name.startswith(".")
+)
 _NOWHERE = OwnPlaces()
 
 
@@ -90,15 +100,14 @@ def is_protected(path: str | PurePath, own: OwnPlaces = _NOWHERE) -> bool:
     `own` are the app's own places, as real paths.
     """
     parts = _folded_parts(path)
-    folders = _RUN_FOLDERS | _AGENT_FOLDERS
-    if any(part in folders or part.endswith(".git") for part in parts):
+    if any(part in _ASKED_FOLDERS or part.endswith(".git") for part in parts):
         return True
     for folder, name in pairwise(parts):
         if any(fnmatchcase(name, wanted) for wanted in _PARTS_OF.get(folder, ())):
             return True
-    if _matches(parts, _RUN_NAMES) or _matches(parts, _AGENT_NAMES):
+    if _matches(parts, _ASKED_NAME):
         return True
-    return any(_is_below(parts, _folded_parts(place)) for place in own.kept) or is_secret(path, own)
+    return is_secret(path, own) or any(_is_below(parts, _folded_parts(place)) for place in own.kept)
 
 
 def is_secret(path: str | PurePath, own: OwnPlaces = _NOWHERE) -> bool:
@@ -108,12 +117,21 @@ def is_secret(path: str | PurePath, own: OwnPlaces = _NOWHERE) -> bool:
         return True
     if any(_begins_with(parts, _folded_parts(place)) for place in own.private):
         return True
-    return parts[-1:] not in _HARMLESS and _matches(parts, _SECRET_NAMES)
+    return parts[-1:] not in _HARMLESS and _matches(parts, _SECRET_NAME)
 
 
 def search_exclusions() -> tuple[str, ...]:
     """Return globs of what a search leaves out, since its contents are asked about."""
     return (".git", *sorted(_SECRET_FOLDERS), *_SECRET_NAMES)
+
+
+def may_name_protected(pattern: str) -> bool:
+    """Whether a pattern of the shell's (`.g?t/config`) may stand for a protected name.
+
+    Only what begins with a dot is looked at: `*` alone does not find such names.
+    """
+    dotted = [part for part in _folded_parts(pattern) if part[0] == "." and set(part) & set("*?[")]
+    return any(fnmatchcase(name, part) for part in dotted for name in _DOTTED)
 
 
 def private_below(folder: PurePath, own: OwnPlaces) -> tuple[str, ...]:
@@ -133,15 +151,16 @@ def _begins_with(parts: list[str], place: list[str]) -> bool:
     return parts[: end - 1] == start and len(parts) >= end and parts[end - 1].startswith(place[-1])
 
 
-def _matches(parts: list[str], patterns: tuple[str, ...]) -> bool:
-    return bool(parts) and any(fnmatchcase(parts[-1], pattern) for pattern in patterns)
+def _matches(parts: list[str], names: re.Pattern[str]) -> bool:
+    return bool(parts) and names.match(parts[-1]) is not None
 
 
 def _folded_parts(path: str | PurePath) -> list[str]:
-    return [_folded(part) for part in PurePath(path).parts]
+    return [folded(part) for part in PurePath(path).parts]
 
 
-def _folded(part: str) -> str:
+@lru_cache(1024)
+def folded(part: str) -> str:
     """Compare as a case-insensitive, forgiving file system would."""
     plain = unicodedata.normalize("NFKC", part).casefold()
     shown = "".join(c for c in plain if unicodedata.category(c) != "Cf")

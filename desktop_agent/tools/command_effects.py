@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from collections.abc import Iterator, Mapping
@@ -16,7 +17,7 @@ from desktop_agent.engine.containment import (
     resolve_for_read,
     resolve_for_write,
 )
-from desktop_agent.engine.protected import is_protected, is_secret
+from desktop_agent.engine.protected import is_protected, is_secret, may_name_protected
 
 _REMOVERS = {"rm", "rmdir", "unlink", "shred", "del", "erase", "rd", "remove-item", "trash"}
 # Programs and devices that stand outside of any workspace and mean nothing by it.
@@ -58,14 +59,13 @@ def effects_of(
     is_inside = is_protected(directory, own)
     protected = [directory] if is_inside else []
     outside: list[str] = []
-    for words, targets in _words(command):
-        deletes.extend(_deleted(words))
-        for word in [*words[1:], *targets]:
+    for simple in commands.words_of(command):
+        deletes.extend(_deleted(simple.words))
+        has_pattern = "glob" in simple.features
+        for word in [*simple.words[1:], *simple.targets]:
             for path in _paths_in(word):
-                # `.env*` means `.env` too.
-                if not is_inside and any(
-                    _is_protected(name, directory, own) for name in (path, path.rstrip("*?"))
-                ):
+                is_found = _is_protected(path, directory, own)
+                if not is_inside and (is_found or (has_pattern and may_name_protected(path))):
                     protected.append(path)
                 elif _is_outside(path, directory, workspace):
                     outside.append(path)
@@ -81,7 +81,7 @@ def is_proven_harmless(
 ) -> bool:
     """Whether it only looks, inside the workspace, with programs that are not from there."""
     paths = commands.paths_read(command)
-    if paths is None:
+    if paths is None or is_secret(directory, own):
         return False
     try:
         for path in paths:
@@ -111,11 +111,6 @@ def rule_patterns(command: str) -> tuple[str, ...]:
     if first[0] not in _TWO_WORDS:
         candidates.append(first[0])
     return tuple(pattern for pattern in candidates if commands.covers(pattern, command))
-
-
-def _words(command: str) -> Iterator[tuple[list[str], list[str]]]:
-    for simple in commands.words_of(command):
-        yield simple.words, simple.targets
 
 
 def _deleted(words: list[str]) -> list[str]:
@@ -148,11 +143,11 @@ def _is_protected(path: str, directory: str, own: OwnPlaces) -> bool:
     """Judge a word as the path it may be: as it stands there, and where its links lead."""
     plain = os.path.expanduser(os.path.expandvars(path))  # noqa: PTH111 - "~" of nobody stays
     called = os.path.join(directory, plain)  # noqa: PTH118
-    try:
-        names = (called, os.path.realpath(called))
-    except (OSError, ValueError):
-        names = (called,)
-    return any(is_protected(name, own) for name in names)
+    # `.env*` means `.env` too.
+    names = [called, called.rstrip("*?")]
+    with contextlib.suppress(OSError, ValueError):
+        names.append(os.path.realpath(called))
+    return any(is_protected(name, own) for name in dict.fromkeys(names))
 
 
 def _is_outside(path: str, directory: str, workspace: Workspace) -> bool:

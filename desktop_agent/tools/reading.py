@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,6 +71,7 @@ async def _preview(args: ReadArguments, ctx: ToolContext) -> Preview:
         title=f"Read {name}?",
         display=FilesDisplay((name,)),
         paths=(str(path),),
+        called=tuple(map(os.path.normpath, names[1:])),
         protected=(name,) if any(is_secret(each, ctx.own) for each in names) else (),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import shutil
 import stat
@@ -68,6 +69,7 @@ async def _preview_grep(args: GrepArguments, ctx: ToolContext) -> Preview:
         title=f"Search {name}?",
         display=FilesDisplay((name,)),
         paths=(str(path),),
+        called=tuple(map(os.path.normpath, names[1:])),
         protected=(name,) if any(is_secret(each, ctx.own) for each in names) else (),
     )
 

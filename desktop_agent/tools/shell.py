@@ -87,7 +87,8 @@ def _plan(args: ShellArguments, ctx: ToolContext) -> Preview:
         stakes=_stakes(args, ctx, bool(effects.deletes)),
         paths=(directory,),
         deletes=effects.deletes,
-        protected=effects.protected,
+        # What only looks is judged as `read` is: by secrets alone.
+        protected=() if is_safe else effects.protected,
         outside=effects.outside,
         command=args.command,
         is_read_only=is_safe,

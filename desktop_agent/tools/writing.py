@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import glob
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -195,6 +196,7 @@ def _preview(tool_name: str, title: str, change: _Change, given: str, ctx: ToolC
         display=display,
         stakes=_stakes(display),
         paths=(str(change.path),),
+        called=tuple(map(os.path.normpath, names[1:])),
         protected=(change.name,) if any(is_protected(name, ctx.own) for name in names) else (),
         rules=(Rule(tool_name, glob.escape(change.name)), Rule(tool_name, "*")),
         fingerprint=f"{change.old_digest}:{digest(change.new)}",

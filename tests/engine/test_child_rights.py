@@ -101,6 +101,17 @@ async def test_a_refusing_rule_holds_for_a_child_whose_folder_is_what_it_protect
     assert not list((root / "prod").iterdir())
 
 
+@pytest.mark.parametrize("path", ["PROD/x", "way/x", "./src/../prod/x", "Prod/X"])
+async def test_a_refusing_rule_is_not_talked_round_by_another_name(root: Path, path: str) -> None:
+    """`way` is a link to another folder: the person refused what is called `way` there."""
+    (root / "way").symlink_to("src")
+    rules = (Rule("write", f"{name}/*", "everywhere", is_deny=True) for name in ("prod", "way"))
+    rig = FilesRig(root, [writes(path)], *rules)
+    (refused,) = await rig.told()
+    assert "refused by a rule" in refused
+    assert not list((root / "src").iterdir())
+
+
 async def test_a_rule_that_allows_does_not_mean_another_file_to_a_child(root: Path) -> None:
     rule = Rule("write", "a.md", scope="everywhere")
     rig = FilesRig(root, [writes("docs/a.md")], rule, mode="ask", write=["docs"])
@@ -118,14 +129,46 @@ async def test_a_command_in_a_protected_folder_is_asked_about(root: Path) -> Non
     assert "asked about in every mode" in rig.asked[0]
 
 
-@pytest.mark.parametrize("command", ["echo x > way/config", "cp docs/a.md way/hooks"])
-async def test_a_link_to_a_protected_folder_does_not_hide_it(root: Path, command: str) -> None:
+@pytest.mark.parametrize(
+    "command",
+    ["echo x > way/config", "cp docs/a.md way/hooks", "cp docs/a.md .g?t/config", "touch .*/x"],
+)
+async def test_neither_a_link_nor_a_pattern_hides_a_protected_folder(
+    root: Path, command: str
+) -> None:
     (root / "way").symlink_to(".git")
     rig = FilesRig(
         root, [calls(("shell", {"command": command}))], Rule("shell", "", scope="everywhere")
     )
     await rig.told()
     assert "asked about in every mode" in rig.asked[0]
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["cat AGENTS.md", "ls .github/workflows", "head -2 AGENTS.md", "cat docs/a.md | grep '.*docs'"],
+)
+async def test_looking_at_what_agents_or_ci_read_is_not_asked_about(
+    root: Path, command: str
+) -> None:
+    (root / "AGENTS.md").write_text("# docs\n")
+    (root / ".github" / "workflows").mkdir(parents=True)
+    rig = FilesRig(root, [calls(("shell", {"command": command}))], mode="look")
+    (seen,) = await rig.told()
+    assert "Exit code 0" in seen
+    assert not rig.asked
+
+
+@pytest.mark.parametrize("command", ["cat config", "ls", "cat ../.env", "cat ../.env.local"])
+async def test_looking_at_secrets_is_asked_about_from_any_folder(root: Path, command: str) -> None:
+    (root / ".ssh").mkdir()
+    (root / ".ssh" / "config").write_text("hunter2")
+    (root / ".env").write_text("hunter2")
+    looks = calls(("shell", {"command": command, "directory": ".ssh"}))
+    rig = FilesRig(root, [looks], Rule("shell", "", scope="everywhere"))
+    (said,) = await rig.told()
+    assert "hunter2" not in said
+    assert len(rig.asked) == 1
 
 
 async def test_a_start_up_file_that_is_a_link_is_asked_about_by_its_own_name(root: Path) -> None:

@@ -17,7 +17,7 @@ from tests.tools.conftest import Bench
 
 @pytest.mark.parametrize(
     ("tool", "arguments"),
-    [(write, {"content": "x"}), (read, {}), (grep, {"pattern": "x"})],
+    [(write, {"content": "other"}), (read, {}), (grep, {"pattern": "x"})],
 )
 async def test_a_link_that_was_turned_after_the_check_is_not_followed(
     bench: Bench, tool: Tool, arguments: dict[str, Any]
