@@ -142,9 +142,7 @@ async def compose(
             spill_dir=_private(data_dir / "outputs"),
             new_jobs=Jobs,
         )
-        engine.describe_models(lambda name: model.call("model_info", model=name))
-        engine.protect(_own_places(data_dir, config_dir))
-        engine.use_skills(_skills(data_dir, config_dir))
+        _equip(engine, model, data_dir, config_dir)
         engine.start()
         if store.set_aside is not None:
             emit(EngineFailed("sessions", _DAMAGED.format(path=store.set_aside)))
@@ -155,6 +153,13 @@ async def compose(
     library = LazyLibrary(lambda: _library(data_dir, config_dir, engine.rescan_skills))
     warming = asyncio.create_task(_warm(model)) if is_warmed else None
     return Backend(engine, model, store, secrets, catalog, file, library, warming)
+
+
+def _equip(engine: Engine, model: HostedModel, data_dir: Path, config_dir: Path) -> None:
+    """Tell the engine of models' prices, of the app's own files and of skills."""
+    engine.describe_models(lambda name: model.call("model_info", model=name))
+    engine.protect(_own_places(data_dir, config_dir))
+    engine.use_skills(_skills(data_dir, config_dir))
 
 
 async def _warm(model: HostedModel) -> None:

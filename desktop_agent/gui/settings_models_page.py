@@ -38,26 +38,7 @@ class ModelsPage(SettingsPage):
         self._has_keyring = True
         self._picker: ModelPicker | None = None
         self._picks_for_subagents = False
-        self._default = PickButton(theme, "sparkles")
-        self._default.setObjectName("defaultModel")
-        self._default.clicked.connect(lambda: self._open_picker(self._default))
-        self._add = TextButton(theme, self.tr("Add…"), "plus")
-        self._add.setObjectName("addSubagentModel")
-        self._add.clicked.connect(lambda: self._open_picker(self._add))
-        model = SettingGroup(theme)
-        model.add_row(
-            self.tr("Model of new sessions"),
-            self.tr("Each session can change it at the message box"),
-            self._default,
-        )
-        model.add_row(
-            self.tr("Models that subagents may use unasked"),
-            self.tr(
-                "Besides the model of the agent that starts them. For any other you are asked, "
-                "with its address and price."
-            ),
-            self._add,
-        )
+        model = self._make_choices()
         self._listed = SettingGroup(theme, self.tr("Models for subagents"))
         self._keys = SettingGroup(theme, self.tr("Keys"))
         self._servers = SettingGroup(theme, self.tr("Servers by their address"))
@@ -73,6 +54,29 @@ class ModelsPage(SettingsPage):
         self.set_keys(())
         self.fill(model, self._listed, self._keys, self._places, self._servers)
         self._show_listed()
+
+    def _make_choices(self) -> SettingGroup:
+        self._default = PickButton(self._theme, "sparkles")
+        self._default.setObjectName("defaultModel")
+        self._default.clicked.connect(lambda: self._open_picker(self._default))
+        self._add = TextButton(self._theme, self.tr("Add…"), "plus")
+        self._add.setObjectName("addSubagentModel")
+        self._add.clicked.connect(lambda: self._open_picker(self._add))
+        group = SettingGroup(self._theme)
+        group.add_row(
+            self.tr("Model of new sessions"),
+            self.tr("Each session can change it at the message box"),
+            self._default,
+        )
+        group.add_row(
+            self.tr("Models that subagents may use unasked"),
+            self.tr(
+                "Besides the model of the agent that starts them. For any other you are asked, "
+                "with its address and price."
+            ),
+            self._add,
+        )
+        return group
 
     def _make_forms(self) -> None:
         self.key_form = KeyForm(self._theme, asks_place=False)
