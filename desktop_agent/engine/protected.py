@@ -130,7 +130,8 @@ def may_name_protected(pattern: str) -> bool:
 
     Only what begins with a dot is looked at: `*` alone does not find such names.
     """
-    dotted = [part for part in _folded_parts(pattern) if part[0] == "." and set(part) & set("*?[")]
+    parts = _folded_parts(pattern)
+    dotted = [part for part in parts if part.startswith(".") and set(part) & set("*?[")]
     return any(fnmatchcase(name, part) for part in dotted for name in _DOTTED)
 
 

@@ -10,7 +10,12 @@ import pytest
 from desktop_agent import paths
 from desktop_agent.compose import _own_places  # pyright: ignore[reportPrivateUsage]
 from desktop_agent.core.workspace import OwnPlaces
-from desktop_agent.engine.protected import is_protected, is_secret, private_below
+from desktop_agent.engine.protected import (
+    is_protected,
+    is_secret,
+    may_name_protected,
+    private_below,
+)
 
 WHAT_AGENTS_READ = [
     ".codex/config.toml", ".claude/settings.json", ".cursor/rules/x.mdc",
@@ -100,3 +105,9 @@ def test_a_search_from_above_knows_what_to_leave_out(home: Path, own: OwnPlaces)
     found = private_below(home, own)
     assert {"config/keys.json", "data/sessions.db"} <= set(found)
     assert private_below(home / "elsewhere", own) == ()
+
+
+@pytest.mark.parametrize("name", ["\u200b", "\u200b*/.g?t", ".", "..", "*", ""])
+def test_odd_names_are_judged_without_a_defect(name: str) -> None:
+    assert not is_protected(PurePosixPath("/w") / name.replace(".g?t", "x"))
+    assert may_name_protected(name) == (".g?t" in name)
