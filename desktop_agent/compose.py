@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from desktop_agent import paths
 from desktop_agent.adapters import settings_file
 from desktop_agent.adapters.hosted_model import HostedModel
 from desktop_agent.adapters.model_catalog import ModelCatalog
-from desktop_agent.adapters.secrets import Secrets
+from desktop_agent.adapters.secrets import KEYS_FILE, Secrets
 from desktop_agent.adapters.skill_state import SkillState
 from desktop_agent.adapters.sqlite_store import SqliteStore
 from desktop_agent.adapters.update_check import UpdateCheck, find_source
@@ -21,6 +22,7 @@ from desktop_agent.core.events import EngineFailed, Event
 from desktop_agent.core.faults import ModelError
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tool import Tool
+from desktop_agent.core.workspace import OwnPlaces
 from desktop_agent.engine.catalog import Places
 from desktop_agent.engine.engine import Engine
 from desktop_agent.engine.skills import Skills
@@ -29,6 +31,7 @@ from desktop_agent.tools.jobs import Jobs
 _log = logging.getLogger(__name__)
 
 SESSIONS_FILE = "sessions.db"
+RUNS_FOLDER = "runs"
 _RELEASES = "releases.json"
 _OWN_SKILLS = "skills"
 
@@ -139,7 +142,7 @@ async def compose(
             spill_dir=_private(data_dir / "outputs"),
             new_jobs=Jobs,
         )
-        engine.use_skills(_skills(data_dir, config_dir))
+        _equip(engine, model, data_dir, config_dir)
         engine.start()
         if store.set_aside is not None:
             emit(EngineFailed("sessions", _DAMAGED.format(path=store.set_aside)))
@@ -150,6 +153,13 @@ async def compose(
     library = LazyLibrary(lambda: _library(data_dir, config_dir, engine.rescan_skills))
     warming = asyncio.create_task(_warm(model)) if is_warmed else None
     return Backend(engine, model, store, secrets, catalog, file, library, warming)
+
+
+def _equip(engine: Engine, model: HostedModel, data_dir: Path, config_dir: Path) -> None:
+    """Tell the engine of models' prices, of the app's own files and of skills."""
+    engine.describe_models(lambda name: model.call("model_info", model=name))
+    engine.protect(_own_places(data_dir, config_dir))
+    engine.use_skills(_skills(data_dir, config_dir))
 
 
 async def _warm(model: HostedModel) -> None:
@@ -186,6 +196,17 @@ def _library(data_dir: Path, config_dir: Path, changed: Callable[[], None]) -> A
         removed=data_dir / "removed",
         config_dir=config_dir,
         changed=changed,
+    )
+
+
+def _own_places(data_dir: Path, config_dir: Path) -> OwnPlaces:
+    """Return where the app's own files are: rules and sessions, settings, trust and keys."""
+    given = [Path(os.path.realpath(path)) for path in (config_dir, data_dir)]
+    folders = list(dict.fromkeys([*given, *paths.own_folders()]))
+    names = (KEYS_FILE, SESSIONS_FILE, RUNS_FOLDER)
+    return OwnPlaces(
+        kept=tuple(map(str, folders)),
+        private=tuple(str(folder / name) for folder in folders for name in names),
     )
 
 

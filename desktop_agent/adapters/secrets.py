@@ -20,6 +20,7 @@ _log = logging.getLogger(__name__)
 
 Place = Literal["keyring", "session", "file"]
 
+KEYS_FILE = "keys.json"
 _KEYRING_NAME = "desktop-agent"
 
 
@@ -40,7 +41,7 @@ class Secrets:
 
     def __init__(self, directory: Path, *, environment: Mapping[str, str] | None = None) -> None:
         self._names_path = directory / "key-names.json"
-        self._file_path = directory / "keys.json"
+        self._file_path = directory / KEYS_FILE
         self._environment = os.environ if environment is None else environment
         self._guard = threading.RLock()
         self._session: dict[str, str] = {}

@@ -73,7 +73,8 @@ class AgentSpec(Value, frozen=True):
     """What a subagent was started with. Its rights are at most its parent's.
 
     `tools` names the tools it may use; None is all of them. `task_id` is a task of its
-    parent's list, or 0.
+    parent's list, or 0. Only with `has_own_model` does it run on `model` at `api_base`: the
+    person's word covers them. Else it runs on its session's, whichever that is.
     """
 
     parent_id: AgentId
@@ -89,6 +90,7 @@ class AgentSpec(Value, frozen=True):
     budget: Budget = Budget()
     task_id: int = 0
     started_at: float = 0.0
+    has_own_model: bool = False
 
 
 class AgentInfo(Value, frozen=True):

@@ -16,6 +16,7 @@ from desktop_agent.core.tasks import TaskChanges
 from desktop_agent.core.tool import ToolError
 from desktop_agent.engine import budgets, reports
 from desktop_agent.engine.agent import Agent
+from desktop_agent.engine.child_model import ChildModel, choose
 from desktop_agent.engine.inbox import why_unread
 from desktop_agent.engine.ports import AgentRecord
 from desktop_agent.engine.questions import Questions
@@ -187,13 +188,22 @@ class Agents:
 
     # -- starting --------------------------------------------------------------------------
 
+    def model_for(self, parent: Agent, request: SpawnRequest) -> ChildModel:
+        """Return the model that the request, or else its role, names. Raises ToolError."""
+        role = role_named(request.role, parent.skills.catalog.roles)
+        listed = self._settings().subagent_models
+        return choose(request.model or role.model, parent.scope, parent.spec, listed)
+
     def spawn(self, parent: Agent, request: SpawnRequest) -> Agent:
-        """Start a subagent and return it at once. Raises ToolError naming a cap or a right."""
+        """Start a subagent and return it at once. Raises ToolError naming a cap or a right.
+
+        Whether its model needs the person's word is asked before, as for any call.
+        """
         if not request.prompt.strip():
             raise ToolError("prompt is required")
         self._check_caps(parent)
         role = role_named(request.role, parent.skills.catalog.roles)
-        model = request.model or role.model
+        model = self.model_for(parent, request)
         scope = parent.scope
         workspace, mode = narrowed(scope, request.read, request.write, role.mode)
         if not workspace.is_within(scope.workspace):
@@ -208,13 +218,14 @@ class Agents:
             depth=self._depth(parent) + 1,
             workspace=workspace,
             role=role.name,
-            model=model,
-            api_base=scope.api_base if model else "",
+            model=model.name,
+            api_base=model.api_base,
             mode=mode,
             tools=allowed,
             budget=budgets.for_child(self, parent, self._settings().subagent_budget),
             task_id=self._link_task(parent, request),
             started_at=time.time(),
+            has_own_model=bool(model.name),
         )
         child = self._new_agent(parent.session, AgentRecord(self._unused_id(), spec=spec))
         parent.session.emit(AgentSpawned(child.id, spec))

@@ -82,7 +82,7 @@ def _resolve(path: str, base: str, roots: Sequence[str], kind: str) -> Path:
     resolved = _real_path(joined, path)
     if root_of(roots, resolved) is None:
         more = f" and {len(roots) - _SHOWN_ROOTS} more" if len(roots) > _SHOWN_ROOTS else ""
-        shown = ", ".join(roots[:_SHOWN_ROOTS]) + more
+        shown = (", ".join(roots[:_SHOWN_ROOTS]) or "none") + more
         raise OutsideWorkspace(
             f"Error: path '{path}' is outside the workspace ({kind} roots: {shown})"
         )

@@ -8,7 +8,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -30,6 +30,7 @@ from desktop_agent.core.questions import Question
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tool import FileMemory, Preview, Tool, ToolContext, ToolError
 from desktop_agent.core.tool import ToolOutput as Output
+from desktop_agent.core.workspace import OwnPlaces
 from desktop_agent.engine import policy
 from desktop_agent.engine.approvals import Approvals
 from desktop_agent.engine.questions import Questions
@@ -145,6 +146,8 @@ class Dispatch:
         self._is_contained = is_contained
         # What the tools of delegation work with; set once the tree is there.
         self.steering: object = None
+        # Where the app's own files are, which are asked about in every mode.
+        self.own = OwnPlaces()
 
     @property
     def tools(self) -> Mapping[str, Tool]:
@@ -187,7 +190,8 @@ class Dispatch:
     async def _checked(self, call: ToolCall, caller: Caller) -> Output:
         prepared = await self._prepare(call, caller)
         prepared = await self._approved(prepared, caller)
-        context = self._context(call, caller)
+        judged = prepared.preview.paths
+        context = replace(self._context(call, caller), judged=judged)
         doing = self.activity(prepared.call)
         caller.session.emit(ToolStarted(caller.id, prepared.call, doing, at=time.time()))
         with caller.busy("running", doing):
@@ -228,11 +232,11 @@ class Dispatch:
                 return await self._ask(prepared, reason, caller)
 
     def _situation(self, prepared: _Prepared, caller: Caller) -> policy.Situation:
-        scope = caller.scope
         return policy.Situation(
-            mode=scope.mode,
+            mode=caller.scope.mode,
             rules=self._approvals.rules_for(caller.session.info.id),
-            workspace=scope.workspace,
+            # A rule speaks of the session's folder, whatever part of it the caller has.
+            workspace=caller.session.info.workspace,
             is_repeated=caller.is_repeated(prepared.call),
             is_contained=self._is_contained,
         )
@@ -330,6 +334,7 @@ class Dispatch:
             agent=caller,
             steering=self.steering,
             command_time_s=caller.settings().shell_timeout_s,
+            own=self.own,
         )
 
     def _defect(self, call: ToolCall, caller: Caller, error: Exception) -> ToolResult:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,13 +21,13 @@ from desktop_agent.core.ids import (
     SessionId,
     new_agent_id,
 )
-from desktop_agent.core.models import DEMO_MODEL
+from desktop_agent.core.models import DEMO_MODEL, ModelInfo
 from desktop_agent.core.notes import Note
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tasks import TaskEdit, TaskState
 from desktop_agent.core.tool import Tool
-from desktop_agent.core.workspace import Workspace
+from desktop_agent.core.workspace import OwnPlaces, Workspace
 from desktop_agent.engine.agent import Agent
 from desktop_agent.engine.agent_setup import AgentSetup
 from desktop_agent.engine.agents import Agents
@@ -105,6 +105,14 @@ class Engine(SkillCommands):
         self._dispatch.steering = self._steering
 
     # -- life ----------------------------------------------------------------------------
+
+    def protect(self, own: OwnPlaces) -> None:
+        """Have the app's own files asked about in every mode; once, before `start`."""
+        self._dispatch.own = own
+
+    def describe_models(self, ask: Callable[[str], Awaitable[ModelInfo | None]]) -> None:
+        """Take what knows a model's price by its name; once, before `start`."""
+        self._steering.describe_model = ask
 
     def start(self) -> None:
         """Take the calling thread as the engine thread and send out the list of sessions.

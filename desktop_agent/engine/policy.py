@@ -12,6 +12,7 @@ from desktop_agent.core.approvals import Mode, Rule
 from desktop_agent.core.tool import Access, Preview, Tool
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine import commands
+from desktop_agent.engine.protected import folded
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,8 @@ def verdict(tool: Tool, preview: Preview, situation: Situation) -> Verdict:
 
 
 def _by_kind(tool: Tool, preview: Preview, situation: Situation) -> Verdict:
+    if tool.access is Access.INTERNAL and preview.host:
+        return Asked(f"It sends what the agent has read to {preview.host}.")
     if tool.access in {Access.INTERNAL, Access.READ} or preview.is_read_only:
         return Allowed()
     if situation.mode == "free" and tool.access is Access.WRITE:
@@ -152,12 +155,17 @@ def covers(rule: Rule, preview: Preview, situation: Situation) -> bool:
         return bool(commands.covering((rule.pattern,), preview.command, preview.proven))
     if preview.host:
         return preview.host == rule.pattern
-    matches = [_path_matches(path, rule.pattern, situation.workspace) for path in preview.paths]
-    return any(matches) if rule.is_deny else bool(matches) and all(matches)
+    root = situation.workspace.root
+    if rule.is_deny:
+        # By any name, and as a file system compares that does not tell case.
+        paths = (folded(path) for path in (*preview.paths, *preview.called))
+        return any(_path_matches(path, folded(rule.pattern), folded(root)) for path in paths)
+    matches = [_path_matches(path, rule.pattern, root) for path in preview.paths]
+    return bool(matches) and all(matches)
 
 
-def _path_matches(path: str, pattern: str, workspace: Workspace) -> bool:
+def _path_matches(path: str, pattern: str, root: str) -> bool:
     pure = PurePath(path)
-    if not pure.is_relative_to(workspace.root):
+    if not pure.is_relative_to(root):
         return fnmatchcase(path, pattern)
-    return fnmatchcase(pure.relative_to(workspace.root).as_posix(), pattern)
+    return fnmatchcase(pure.relative_to(root).as_posix(), pattern)

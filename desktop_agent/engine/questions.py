@@ -22,8 +22,9 @@ class Questions:
         self._waiting: dict[QuestionId, tuple[Question, asyncio.Future[tuple[str, str]]]] = {}
 
     def waiting_of(self, agent_id: AgentId) -> tuple[Question, ...]:
-        """Return an agent's open questions."""
-        return tuple(q for q, _ in self._waiting.values() if q.agent_id == agent_id)
+        """Return an agent's open questions: one that was answered is open no more."""
+        waiting = self._waiting.values()
+        return tuple(q for q, answer in waiting if q.agent_id == agent_id and not answer.done())
 
     def to_parent_of(self, agent_id: AgentId) -> tuple[Question, ...]:
         """Return those of them that its parent may answer."""

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 
 from desktop_agent.core.agents import ENDED, AgentStatus
 from desktop_agent.core.faults import ModelError
 from desktop_agent.core.ids import AgentId, new_message_id, new_note_id, new_question_id
 from desktop_agent.core.messages import Message, TextPart, close_open_calls
+from desktop_agent.core.models import ModelInfo
 from desktop_agent.core.notes import Note
 from desktop_agent.core.questions import Question
 from desktop_agent.core.requests import Answer, ModelRequest
@@ -51,6 +52,8 @@ class Steering:
         self._model = model
         self._settings = settings
         self._probes: dict[AgentId, int] = {}
+        # Tells what a model costs; without it no price is known.
+        self.describe_model: Callable[[str], Awaitable[ModelInfo | None]] | None = None
 
     # -- steer -----------------------------------------------------------------------------
 

@@ -9,9 +9,13 @@ from typing import Any
 
 from pydantic import Field
 
-from desktop_agent.core.tool import Access, Tool, ToolContext, ToolError, ToolOutput
+from desktop_agent.core.approvals import Rule
+from desktop_agent.core.faults import ModelError
+from desktop_agent.core.models import ModelInfo
+from desktop_agent.core.tool import Access, Preview, Tool, ToolContext, ToolError, ToolOutput
 from desktop_agent.engine.agent import Agent
 from desktop_agent.engine.agents import SpawnRequest
+from desktop_agent.engine.child_model import ChildModel, price_words
 from desktop_agent.engine.roles import role_named
 from desktop_agent.engine.steering import Steering
 from desktop_agent.tools.define import Arguments, tool
@@ -31,7 +35,9 @@ class SpawnArguments(Arguments):
     description: str = Field(description="A name for it of two to five words.")
     prompt: str = Field(description="All it is to know: the goal, the files, the answer's form.")
     agent: str = Field(default="general", description="Its role, by name.")
-    model: str = Field(default="", description="Another model; empty is yours.")
+    model: str = Field(
+        default="", description="Another model; empty is yours. Most are asked about first."
+    )
     read: list[str] = Field(default=[], description="Folders it may read; empty: yours.")
     write: list[str] = Field(default=[], description="Folders it may write; empty: yours.")
     task_id: int = Field(default=0, description="A task of your list that it is to do.")
@@ -41,15 +47,8 @@ def _spawning(raw: Mapping[str, Any]) -> str:
     return f"starting a subagent: {str(raw.get('description', ''))[:60]}"
 
 
-@tool(access=Access.INTERNAL, describe=_spawning)
-async def spawn(args: SpawnArguments, ctx: ToolContext) -> ToolOutput:
-    """Start a subagent and go on at once; its answer comes to you as a report.
-
-    It sees nothing of your conversation: only the prompt, its folders and its role. Roles:
-    general (a whole piece of work), explore (looks, changes nothing), review (checks work).
-    """
-    caller, steering = _parties(ctx)
-    request = SpawnRequest(
+def _request(args: SpawnArguments) -> SpawnRequest:
+    return SpawnRequest(
         description=args.description,
         prompt=args.prompt,
         role=args.agent,
@@ -58,7 +57,43 @@ async def spawn(args: SpawnArguments, ctx: ToolContext) -> ToolOutput:
         write=args.write,
         task_id=args.task_id,
     )
-    child = steering.agents.spawn(caller, request)
+
+
+async def _preview_spawn(args: SpawnArguments, ctx: ToolContext) -> Preview:
+    caller, steering = _parties(ctx)
+    model = steering.agents.model_for(caller, _request(args))
+    if model.is_agreed:
+        return Preview(title="Start a subagent?")
+    price = price_words(model, await _known(steering, model))
+    if steering.agents.model_for(caller, _request(args)) != model:
+        raise ToolError("the model of this subagent was changed just now; call again")
+    place = f"{model.name} at {model.address}"
+    return Preview(
+        title=f"Start a subagent on {model.name}?",
+        stakes=(model.provider, model.address, price),
+        host=place,
+        rules=(Rule("spawn", place),),
+    )
+
+
+async def _known(steering: Steering, model: ChildModel) -> ModelInfo | None:
+    if steering.describe_model is None:
+        return None
+    try:
+        return await steering.describe_model(model.name)
+    except ModelError:  # no host to ask: the price stays unknown
+        return None
+
+
+@tool(access=Access.INTERNAL, preview=_preview_spawn, describe=_spawning)
+async def spawn(args: SpawnArguments, ctx: ToolContext) -> ToolOutput:
+    """Start a subagent and go on at once; its answer comes to you as a report.
+
+    It sees nothing of your conversation: only the prompt, its folders and its role. Roles:
+    general (a whole piece of work), explore (looks, changes nothing), review (checks work).
+    """
+    caller, steering = _parties(ctx)
+    child = steering.agents.spawn(caller, _request(args))
     text = f"Started {child.name} as {child.id}. Its report will come to you."
     role = role_named(args.agent, caller.skills.catalog.roles)
     if unknown := role.unknown_tools(caller.known_tools):

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
 
 from desktop_agent.core.tool import ToolError
-from desktop_agent.core.workspace import Workspace
+from desktop_agent.core.workspace import OwnPlaces, Workspace
 from desktop_agent.engine import commands
 from desktop_agent.engine.containment import resolve_for_write
-from desktop_agent.engine.protected import is_protected
+from desktop_agent.engine.protected import is_protected, may_name_protected
 
 _REMOVERS = {"rm", "rmdir", "unlink", "shred", "del", "erase", "rd", "remove-item", "trash"}
 # Programs and devices that stand outside of any workspace and mean nothing by it.
 _SYSTEM = ("/bin/", "/sbin/", "/usr/", "/opt/", "/dev/null", "/dev/stdin", "/dev/stdout")
 _SYSTEM += ("/dev/stderr", "/dev/fd/", "/dev/tty", "/dev/zero", "/dev/urandom")
+
+_NOWHERE = OwnPlaces()
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,26 +31,25 @@ class Effects:
     outside: tuple[str, ...]
 
 
-def effects_of(command: str, directory: str, workspace: Workspace) -> Effects:
+def effects_of(
+    command: str, directory: str, workspace: Workspace, own: OwnPlaces = _NOWHERE
+) -> Effects:
     """Read a command's words. What scripts do by themselves can't be read from them."""
     deletes: list[str] = []
-    protected: list[str] = []
+    is_inside = is_protected(directory, own)
+    protected = [directory] if is_inside else []
     outside: list[str] = []
-    for words, targets in _words(command):
-        deletes.extend(_deleted(words))
-        for word in [*words[1:], *targets]:
+    for simple in commands.words_of(command):
+        deletes.extend(_deleted(simple.words))
+        has_pattern = "glob" in simple.features
+        for word in [*simple.words[1:], *simple.targets]:
             for path in _paths_in(word):
-                # `.env*` means `.env` too.
-                if is_protected(path) or is_protected(path.rstrip("*?") or "."):
+                is_found = _is_protected(path, directory, own)
+                if not is_inside and (is_found or (has_pattern and may_name_protected(path))):
                     protected.append(path)
                 elif _is_outside(path, directory, workspace):
                     outside.append(path)
     return Effects(*(tuple(dict.fromkeys(found)) for found in (deletes, protected, outside)))
-
-
-def _words(command: str) -> Iterator[tuple[list[str], list[str]]]:
-    for simple in commands.words_of(command):
-        yield simple.words, simple.targets
 
 
 def _deleted(words: list[str]) -> list[str]:
@@ -73,6 +76,17 @@ def _paths_in(word: str) -> Iterator[str]:
     for path in dict.fromkeys((word, tail)):
         if path and not path.startswith("-") and len(path) < 4096 and "\n" not in path:
             yield path
+
+
+def _is_protected(path: str, directory: str, own: OwnPlaces) -> bool:
+    """Judge a word as the path it may be: as it stands there, and where its links lead."""
+    plain = os.path.expanduser(os.path.expandvars(path))  # noqa: PTH111
+    called = os.path.join(directory, plain)  # noqa: PTH118
+    # `.env*` means `.env` too.
+    names = [called, called.rstrip("*?")]
+    with contextlib.suppress(OSError, ValueError):
+        names.append(os.path.realpath(called))
+    return any(is_protected(name, own) for name in dict.fromkeys(names))
 
 
 def _is_outside(path: str, directory: str, workspace: Workspace) -> bool:

@@ -14,13 +14,14 @@ from fnmatch import translate
 from pathlib import Path, PurePath
 
 from desktop_agent.core.tool import ToolError
-from desktop_agent.core.workspace import Workspace
+from desktop_agent.core.workspace import OwnPlaces, Workspace
 from desktop_agent.engine.commands import plain_script
-from desktop_agent.engine.containment import is_within, relative_name, resolve_for_read
+from desktop_agent.engine.containment import is_within, resolve_for_read
 from desktop_agent.engine.looking import Part, Reading, parts_of
-from desktop_agent.engine.protected import is_secret, search_exclusions
+from desktop_agent.engine.protected import is_secret, private_below, search_exclusions
 from desktop_agent.tools.git_repository import is_inert
 
+_NOWHERE = OwnPlaces()
 _MOST_ENTRIES = 60_000
 _MOST_NAMES = 2_000
 # Whoever sets these gives commands or names another meaning.
@@ -40,13 +41,17 @@ class Proof:
 
 
 def prove(
-    command: str, directory: str, workspace: Workspace, environment: Mapping[str, str]
+    command: str,
+    directory: str,
+    workspace: Workspace,
+    environment: Mapping[str, str],
+    own: OwnPlaces = _NOWHERE,
 ) -> Proof:
     """Return which parts of the command only look inside the workspace, run in `directory`."""
     script = plain_script(command)
-    if script is None or any(map(_MEDDLING.fullmatch, environment)):
+    if script is None or any(map(_MEDDLING.fullmatch, environment)) or is_secret(directory, own):
         return Proof()
-    disk = _Disk(directory, workspace, environment)
+    disk = _Disk(directory, workspace, environment, own)
     parts = parts_of(script, disk.expand)
     proven: list[int] = []
     for number, part in enumerate(parts):
@@ -63,8 +68,13 @@ class _Disk:
     """Looks up what the words of one command name; each call of `expand` and `holds` is bounded."""
 
     def __init__(
-        self, directory: str, workspace: Workspace, environment: Mapping[str, str]
+        self,
+        directory: str,
+        workspace: Workspace,
+        environment: Mapping[str, str],
+        own: OwnPlaces,
     ) -> None:
+        self._own = own
         self._directory = directory
         self._workspace = workspace
         self._environment = environment
@@ -121,7 +131,7 @@ class _Disk:
 
     def _is_open(self, path: PurePath) -> bool:
         resolved = self._resolved(str(path))
-        return resolved is not None and not is_secret(relative_name(self._workspace, resolved))
+        return resolved is not None and not is_secret(resolved, self._own)
 
     def _is_open_tree(self, path: PurePath, follows: bool) -> bool:
         """Whether nothing below is secret, or a link that would be followed."""
@@ -132,6 +142,8 @@ class _Disk:
             folder = folders.pop()
             if folder is None or not folder.is_dir():
                 continue
+            if private_below(folder, self._own):
+                return False
             for entry in self._entries(folder):
                 if entry is None or _is_secret_name(entry.name):
                     return False
@@ -171,7 +183,9 @@ class _Disk:
         if program is None:
             return True
         places = (PurePath(program), PurePath(program).parent, PurePath(os.path.realpath(program)))
-        if any(is_within(place, root) for place in places for root in self._workspace.write_roots):
+        # The root as well when this agent may not write there: others may.
+        roots = {self._workspace.root, *self._workspace.write_roots}
+        if any(is_within(place, root) for place in places for root in roots):
             return False
         needs_binary = any(reading.look.needs_binary for reading in part.readings)
         return not needs_binary or _is_binary(program)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from pydantic import Field
 from desktop_agent.core.messages import FilesDisplay, ImagePart
 from desktop_agent.core.tool import Access, Preview, ToolContext, ToolError, ToolOutput
 from desktop_agent.engine.containment import relative_name, resolve_for_read
-from desktop_agent.engine.protected import is_secret
+from desktop_agent.engine.protected import is_secret, names_of
 from desktop_agent.engine.safe_open import digest, open_read
 from desktop_agent.tools.define import Arguments, tool
 from desktop_agent.tools.documents import LARGEST, document_text, is_document
@@ -65,11 +66,13 @@ class _Window:
 async def _preview(args: ReadArguments, ctx: ToolContext) -> Preview:
     path = _resolved(args.path, ctx)
     name = relative_name(ctx.workspace, path)
+    names = names_of(ctx.workspace.root, args.path, path)
     return Preview(
         title=f"Read {name}?",
         display=FilesDisplay((name,)),
         paths=(str(path),),
-        protected=(name,) if is_secret(name) else (),
+        called=tuple(map(os.path.normpath, names[1:])),
+        protected=(name,) if any(is_secret(each, ctx.own) for each in names) else (),
     )
 
 
@@ -86,6 +89,7 @@ async def read(args: ReadArguments, ctx: ToolContext) -> ToolOutput:
     binary files are refused. Use `glob` to list a folder.
     """
     path = _resolved(args.path, ctx)
+    ctx.require_judged(path)
     return await asyncio.to_thread(_read, path, args, ctx)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import shutil
 import stat
@@ -16,7 +17,7 @@ from pydantic import Field
 from desktop_agent.core.messages import FilesDisplay
 from desktop_agent.core.tool import Access, Preview, ToolContext, ToolError, ToolOutput
 from desktop_agent.engine.containment import relative_name, resolve_for_read
-from desktop_agent.engine.protected import is_secret
+from desktop_agent.engine.protected import is_secret, names_of, private_below
 from desktop_agent.engine.safe_open import open_read
 from desktop_agent.tools import ripgrep
 from desktop_agent.tools.define import Arguments, tool
@@ -63,11 +64,13 @@ def _describe_grep(raw: Mapping[str, Any]) -> str:
 async def _preview_grep(args: GrepArguments, ctx: ToolContext) -> Preview:
     path = resolve_for_read(ctx.workspace, args.path)
     name = relative_name(ctx.workspace, path)
+    names = names_of(ctx.workspace.root, args.path, path)
     return Preview(
         title=f"Search {name}?",
         display=FilesDisplay((name,)),
         paths=(str(path),),
-        protected=(name,) if is_secret(name) else (),
+        called=tuple(map(os.path.normpath, names[1:])),
+        protected=(name,) if any(is_secret(each, ctx.own) for each in names) else (),
     )
 
 
@@ -89,6 +92,7 @@ async def grep(args: GrepArguments, ctx: ToolContext) -> ToolOutput:
     with secrets.
     """
     path = resolve_for_read(ctx.workspace, args.path)
+    ctx.require_judged(path)
     is_folder = _is_folder(path, args.path)
     program = shutil.which("rg")
     if program and is_folder:
@@ -137,11 +141,15 @@ def _grep(path: Path, args: GrepArguments, ctx: ToolContext, *, is_folder: bool)
         return list(islice(_matches(path, name, wanted, args, ctx), args.offset, end))
     names = glob_pattern(args.glob) if args.glob else None
     walk = Walk(ctx.workspace, path, seconds=_SECONDS)
+    private = private_below(path, ctx.own)
 
     def everything() -> Iterator[str]:
         for relative in walk.files():
             shown = relative_name(ctx.workspace, path / relative)
-            if not is_secret(shown) and (names is None or names.fullmatch(relative)):
+            # The folder itself was judged already: the rest goes by what is below it.
+            if is_secret(relative) or relative.startswith(private):
+                continue
+            if names is None or names.fullmatch(relative):
                 yield from _matches(path / relative, shown, wanted, args, ctx)
 
     found = list(islice(everything(), args.offset, end))

@@ -16,7 +16,7 @@ from desktop_agent.core.approvals import Rule
 from desktop_agent.core.messages import CommandDisplay, OutputDisplay
 from desktop_agent.core.tool import Access, Preview, ToolContext, ToolError, ToolOutput
 from desktop_agent.engine import commands
-from desktop_agent.engine.containment import resolve_for_write
+from desktop_agent.engine.containment import resolve_for_read, resolve_for_write
 from desktop_agent.engine.safe_open import digest, open_folder
 from desktop_agent.tools import process_tree
 from desktop_agent.tools.command_effects import effects_of
@@ -65,6 +65,7 @@ async def shell(args: ShellArguments, ctx: ToolContext) -> ToolOutput:
     Each call is a new shell. Prefer `read`, `glob`, `grep`, `edit` where they do.
     """
     directory = await asyncio.to_thread(_directory, args, ctx)
+    ctx.require_judged(Path(directory))
     jobs = ctx.jobs if isinstance(ctx.jobs, Jobs) else new_jobs()
     if args.run_in_background:
         return _in_background(args, ctx, jobs, directory)
@@ -75,16 +76,19 @@ def _plan(args: ShellArguments, ctx: ToolContext) -> Preview:
     if "\0" in args.command:
         raise ToolError("the command holds a NUL character.")
     directory = _directory(args, ctx)
-    effects = effects_of(args.command, directory, ctx.workspace)
+    effects = effects_of(args.command, directory, ctx.workspace, ctx.own)
     environment = command_environment(ctx.environment)
     background = args.run_in_background
-    proof = Proof() if background else prove(args.command, directory, ctx.workspace, environment)
+    proof = Proof()
+    if not background:
+        proof = prove(args.command, directory, ctx.workspace, environment, ctx.own)
     return Preview(
         title="Run a command in the background?" if background else "Run a command?",
         display=CommandDisplay(args.command, directory, commands.split_parts(args.command)),
         stakes=_stakes(args, ctx, bool(effects.deletes)),
+        paths=(directory,),
         deletes=effects.deletes,
-        protected=effects.protected,
+        protected=_asked_about(effects.protected, is_proven=proof.is_whole),
         outside=effects.outside,
         command=args.command,
         is_read_only=proof.is_whole,
@@ -95,6 +99,11 @@ def _plan(args: ShellArguments, ctx: ToolContext) -> Preview:
     )
 
 
+def _asked_about(protected: tuple[str, ...], *, is_proven: bool) -> tuple[str, ...]:
+    """What only looks is proven against the disk; a pattern may mean another file by then."""
+    return tuple(p for p in protected if not is_proven or set(p) & set("*?["))
+
+
 def _stakes(args: ShellArguments, ctx: ToolContext, deletes: bool) -> tuple[str, ...]:
     in_time = f"at most {args.seconds(ctx)} s"
     time_limit = "runs until it is ended" if args.run_in_background else in_time
@@ -102,7 +111,9 @@ def _stakes(args: ShellArguments, ctx: ToolContext, deletes: bool) -> tuple[str,
 
 
 def _directory(args: ShellArguments, ctx: ToolContext) -> str:
-    directory = resolve_for_write(ctx.workspace, args.directory)
+    # Who may write nowhere only looks: what a command may do is the policy's to say.
+    resolve = resolve_for_write if ctx.workspace.write_roots else resolve_for_read
+    directory = resolve(ctx.workspace, args.directory)
     if not directory.is_dir():
         raise ToolError(f"the folder '{args.directory}' doesn't exist.")
     return str(directory)

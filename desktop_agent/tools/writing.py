@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import glob
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from desktop_agent.core.approvals import Rule
 from desktop_agent.core.messages import DiffDisplay
 from desktop_agent.core.tool import Access, Preview, ToolContext, ToolError, ToolOutput
 from desktop_agent.engine.containment import relative_name, resolve_for_write
-from desktop_agent.engine.protected import is_protected
+from desktop_agent.engine.protected import is_protected, names_of
 from desktop_agent.engine.safe_open import digest, open_read, write_atomic
 from desktop_agent.tools.define import Arguments, tool
 from desktop_agent.tools.diffs import diff_of
@@ -60,12 +61,12 @@ class _Change:
 async def _preview_write(args: WriteArguments, ctx: ToolContext) -> Preview:
     change = await asyncio.to_thread(_plan_write, args, ctx)
     verb = "Create" if change.display.is_new else "Overwrite"
-    return _preview("write", f"{verb} {change.name}?", change)
+    return _preview("write", f"{verb} {change.name}?", change, args.path, ctx)
 
 
 async def _preview_edit(args: EditArguments, ctx: ToolContext) -> Preview:
     change = await asyncio.to_thread(_plan_edit, args, ctx)
-    return _preview("edit", f"Edit {change.name}?", change)
+    return _preview("edit", f"Edit {change.name}?", change, args.path, ctx)
 
 
 def _describe_write(raw: Mapping[str, Any]) -> str:
@@ -98,6 +99,7 @@ async def edit(args: EditArguments, ctx: ToolContext) -> ToolOutput:
 
 def _carry_out(plan: Any, args: Arguments, ctx: ToolContext) -> ToolOutput:
     change: _Change = plan(args, ctx)
+    ctx.require_judged(change.path)
     write_atomic(ctx.workspace, change.path, change.new, expected=change.old_digest)
     ctx.files.remember(change.path, digest(change.new))
     display = change.display
@@ -186,14 +188,16 @@ def _with_mark(text: Text) -> str:
     return "\ufeff" + text.text if text.mark else text.text
 
 
-def _preview(tool_name: str, title: str, change: _Change) -> Preview:
+def _preview(tool_name: str, title: str, change: _Change, given: str, ctx: ToolContext) -> Preview:
     display = change.display
+    names = names_of(ctx.workspace.root, given, change.path)
     return Preview(
         title=title,
         display=display,
         stakes=_stakes(display),
         paths=(str(change.path),),
-        protected=(change.name,) if is_protected(change.name) else (),
+        called=tuple(map(os.path.normpath, names[1:])),
+        protected=(change.name,) if any(is_protected(name, ctx.own) for name in names) else (),
         rules=(Rule(tool_name, glob.escape(change.name)), Rule(tool_name, "*")),
         fingerprint=f"{change.old_digest}:{digest(change.new)}",
     )

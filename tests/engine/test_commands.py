@@ -934,8 +934,8 @@ def test_files_that_run_or_hold_secrets_are_always_asked_about(path: str) -> Non
 
 @pytest.mark.parametrize(
     "path",
-    ["a.py", "src/a.py", ".gitignore", ".gitattributes", ".github/workflows/x.yml", "env.py",
-     ".env.example", "environment.yml", "keys.md", "docs/git.md", ".vscode/notes.md", "a.git.md",
+    ["a.py", "src/a.py", ".gitignore", ".gitattributes", ".github/ISSUE_TEMPLATE.md", "env.py",
+     ".env.example", "environment.yml", "keys.md", "docs/git.md", "vscode/notes.md", "a.git.md",
      "README.md", "Makefile"],
 )  # fmt: skip
 def test_plain_files_are_not_asked_about_for_their_names(path: str) -> None:

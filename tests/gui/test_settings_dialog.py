@@ -10,7 +10,7 @@ from desktop_agent.core.approvals import Rule
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.models import KeyInfo, ModelInfo
 from desktop_agent.core.requests import Limits
-from desktop_agent.core.settings import CustomServer, Settings
+from desktop_agent.core.settings import CustomServer, ListedModel, Settings
 from desktop_agent.gui.setting_rows import ChoiceBox, NumberBox, Switch
 from desktop_agent.gui.settings_dialog import SettingsDialog
 from desktop_agent.gui.settings_rules_page import visible
@@ -187,6 +187,29 @@ def test_the_model_of_new_sessions_is_chosen_from_the_list(qtbot, dialog):
     with qtbot.waitSignal(dialog.settings_changed) as hit:
         qtbot.keyClick(picker.search, Qt.Key.Key_Return)
     assert hit.args[0].model == "anthropic/sonnet"
+
+
+def test_models_for_subagents_are_listed_by_hand_alone_and_taken_off_again(qtbot, dialog):
+    """The list is what lets an agent send what it read to another model without being asked."""
+    dialog.open_page("models")
+    there = ModelInfo("openai/qwen", "qwen", "openai", "http://10.0.0.4:8000/v1")
+    dialog.set_models((SONNET, there))
+    add = dialog.findChild(QAbstractButton, "addSubagentModel")
+    assert add.accessibleName() == "Models that subagents may use unasked"
+    for words in ("son", "qwen"):
+        add.click()
+        picker = dialog._models._picker
+        qtbot.keyClicks(picker.search, words)
+        with qtbot.waitSignal(dialog.settings_changed) as hit:
+            qtbot.keyClick(picker.search, Qt.Key.Key_Return)
+    sonnet, qwen = ListedModel(SONNET.name), ListedModel(there.name, there.api_base)
+    assert (hit.args[0].subagent_models, hit.args[0].model) == ((sonnet, qwen), "")
+    names = [w.accessibleName() for w in dialog.findChildren(QWidget)]
+    assert any(n.startswith("Sonnet, anthropic/sonnet · Anthropic") for n in names)
+    assert "qwen, openai/qwen · http://10.0.0.4:8000/v1" in names
+    with qtbot.waitSignal(dialog.settings_changed) as hit:
+        dialog.findChildren(QAbstractButton, "removeSubagentModel")[0].click()
+    assert hit.args[0].subagent_models == (qwen,)
 
 
 def test_rules_are_listed_with_their_origin_and_deleted(qtbot, dialog):

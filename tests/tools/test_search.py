@@ -6,11 +6,13 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 from desktop_agent.core.messages import FilesDisplay
 from desktop_agent.core.tool import ToolError
+from desktop_agent.core.workspace import OwnPlaces
 from desktop_agent.engine.containment import OutsideWorkspace
 from desktop_agent.tools.patterns import compile_safely
 from desktop_agent.tools.search import glob, grep
@@ -279,3 +281,18 @@ async def test_a_name_that_is_no_text_breaks_nothing(bench: Bench, engine: str) 
         result.text.encode()
         assert isinstance(result.display, FilesDisplay)
         "".join(result.display.paths).encode()
+
+
+async def test_a_search_from_above_the_apps_own_folders_does_not_give_out_keys(
+    bench: Bench, engine: str
+) -> None:
+    bench.put("home [1]/keys.json", "needle")
+    bench.put("home [1]/keys.json.old", "needle")
+    bench.put("home [1]/sessions.db-wal", "needle")
+    bench.put("home [1]/skills/a.md", "needle")
+    home = bench.root / "home [1]"
+    own = OwnPlaces(private=(str(home / "keys.json"), str(home / "sessions.db")))
+    bench.context = replace(bench.context, own=own)
+    found = await bench.run(grep, pattern="needle", files_only=True)
+    assert found.text == "home [1]/skills/a.md"
+    assert (await bench.preview(grep, pattern="x", path="home [1]/keys.json")).protected

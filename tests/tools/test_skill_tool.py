@@ -10,7 +10,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from desktop_agent.core.events import AgentEnded, SkillsChanged, TurnEnded
+from desktop_agent.core.approvals import AllowOnce
+from desktop_agent.core.events import AgentEnded, ApprovalRequested, SkillsChanged, TurnEnded
 from desktop_agent.core.ids import new_note_id
 from desktop_agent.core.notes import Note
 from desktop_agent.core.requests import ModelRequest
@@ -336,6 +337,9 @@ async def test_a_role_from_a_file_is_offered_and_used(shelf: Shelf) -> None:
     child = [says("done")]
     rig = SkillRig(shelf, spawning("scout"), says("1"), says("2"), children={"work": child})
     rig.send("go")
+    asked = (await rig.until(ApprovalRequested)).request
+    assert asked.title == "Start a subagent on x/y?"
+    rig.engine.decide(asked.id, AllowOnce())
     await rig.until(AgentEnded)
     assert "- scout: looks for things" in rig.requests[0].system
     (request,) = rig.tree.requests_of("work")

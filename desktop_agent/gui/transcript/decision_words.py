@@ -90,6 +90,8 @@ def rule_words(rule: Rule, display: object = None) -> str:
         words = translate("Transcript", "changes to files that match “{pattern}”")
     elif isinstance(display, FilesDisplay) or rule.tool in {"read", "glob", "grep"}:
         words = translate("Transcript", "reading files that match “{pattern}”")
+    elif rule.tool == "spawn":
+        words = translate("Transcript", "subagents on {pattern}")
     else:
         words = translate("Transcript", "“{tool}” with “{pattern}”")
     return words.format(pattern=pattern, tool=rule.tool)

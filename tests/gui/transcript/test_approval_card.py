@@ -244,6 +244,7 @@ def test_the_menu_says_exactly_what_each_rule_covers(view, ask, qtbot, clock):
         (Rule("edit", "src/*.py"), "changes to files that match “src/*.py”"),
         (Rule("write", "*"), "every change that “write” makes"),
         (Rule("web_fetch", "example.com"), "requests to example.com"),
+        (Rule("spawn", "xai/grok at api.x.ai"), "subagents on xai/grok at api.x.ai"),
         (Rule("mcp_x", ""), "everything that “mcp_x” does"),
         (Rule("shell", "rm\u202e"), "commands that start with “rm⟨U+202E⟩”"),
     ],
