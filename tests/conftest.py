@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+import desktop_agent.gui  # noqa: F401 - before pytest-qt: no test imports under Qt's hook
+
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:

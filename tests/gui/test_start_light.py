@@ -15,8 +15,6 @@ from desktop_agent.gui.widgets import IconButton, IconLabel, TextButton
 PROGRAM = """
 import builtins, json, linecache, os, sys
 from desktop_agent.__main__ import main
-from desktop_agent.gui import plain_import
-plain_import.restore()
 from desktop_agent.gui import shell
 
 made = []

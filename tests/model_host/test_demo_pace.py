@@ -21,8 +21,6 @@ from desktop_agent.model_host.demo_team import CREW
 PROGRAM = f"""
 import os, sys
 from desktop_agent.__main__ import main
-from desktop_agent.gui import plain_import
-plain_import.restore()
 from desktop_agent.gui import shell
 
 class Watched(shell.MainWindow):
