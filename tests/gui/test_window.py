@@ -458,6 +458,26 @@ def test_a_defect_in_the_window_is_logged_and_said_and_the_window_lives(
     ready(qtbot, quick)
 
 
+def test_what_fails_on_a_thread_while_the_window_gets_ready_is_said_in_the_window(
+    quick, qtbot, monkeypatch, caplog
+):
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    monkeypatch.setattr(threading, "excepthook", threading.excepthook)
+    show_defects(quick)
+    ready(qtbot, quick)
+    assert not quick.frame.notices.isVisible()
+
+    def fail():
+        raise ImportError("no such part")
+
+    monkeypatch.setattr("desktop_agent.gui.transcript.markdown.get_ready", fail)
+    quick.flow.get_ready()
+    qtbot.waitUntil(quick.frame.notices.isVisible, timeout=WAIT)
+    said = [label.text() for label in quick.frame.notices.findChildren(QLabel)]
+    assert any("Something went wrong" in text for text in said)
+    assert "no such part" in caplog.text
+
+
 def test_another_branch_is_seen_when_the_person_comes_back(quick, project, qtbot):
     ready(qtbot, quick)
     subprocess.run(["git", "init", "-q", "-b", "side", str(project)], check=True)
