@@ -17,6 +17,7 @@ import desktop_agent
 from desktop_agent.adapters import settings_file
 from desktop_agent.core.settings import Settings
 from tests.e2e import job
+from tests.helpers.patience import HANG_S as SECONDS
 from tests.helpers.providers import LoopbackProvider
 
 pytestmark = pytest.mark.window
@@ -25,7 +26,6 @@ ROOT = Path(desktop_agent.__file__).parents[1]
 SYSTEM_PYTHON = "/usr/bin/python3"
 LAUNCHER = Path("/usr/libexec/at-spi-bus-launcher")
 PROGRAMS = ("Xvfb", "openbox", "xdotool", "dbus-daemon")
-SECONDS = 90
 
 
 def missing() -> str:

@@ -22,9 +22,8 @@ from desktop_agent.adapters.settings_file import load
 from desktop_agent.core.events import TurnEnded
 from desktop_agent.gui.closing import make_question
 from desktop_agent.gui.shell import show_defects
+from tests.helpers.patience import HANG_MS as WAIT
 from tests.helpers.providers import Calls, Fail, LoopbackProvider, NeverEnding, Say
-
-WAIT = 60_000
 
 
 @pytest.fixture
