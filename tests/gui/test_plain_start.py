@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from desktop_agent import paths
+from tests.helpers.patience import HANG_S
 
 # Says at the end of what others do: modules imported under Qt's hook while there were several
 # threads (its one flag for all of them makes such an import fail now and then), and pydantic.
@@ -50,6 +51,7 @@ def test_a_whole_run_imports_as_ever_and_brings_no_pydantic(tmp_path, arguments,
         env={**os.environ, "QT_QPA_PLATFORM": "offscreen"},
         capture_output=True,
         text=True,
+        timeout=HANG_S,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

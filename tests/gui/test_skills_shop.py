@@ -131,7 +131,7 @@ class Shop:
             gate.set()
         self.queries.cancel()
         self.settle()
-        assert self.bridge.close()
+        assert self.bridge.close(WAIT_S)
 
 
 @pytest.fixture
