@@ -393,7 +393,7 @@ async def test_a_background_command_is_followed_fed_and_ended(bench: Bench) -> N
 
 async def test_waiting_for_a_background_command_gives_its_end(bench: Bench) -> None:
     await bench.run(shell, command="sleep 0.2; echo over; exit 4", run_in_background=True)
-    text = (await bench.run(shell_job, job_id="job_1", wait_s=20)).text
+    text = (await bench.run(shell_job, job_id="job_1", wait_s=120)).text
     assert "over\n[job_1 ended with exit code 4" in text
 
 
