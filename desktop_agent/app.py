@@ -74,9 +74,6 @@ def _window(folder: str, settings: Settings | None = None) -> int:
 
     wanted = settings or settings_file.load(paths.config_dir() / "settings.json")
     try:
-        from desktop_agent.gui import plain_import
-
-        plain_import.restore()
         from desktop_agent.gui.shell import run_window
     except ImportError as error:
         print(f"desktop-agent: a system library is missing: {error}", file=sys.stderr)

@@ -171,7 +171,7 @@ async def _warm(model: HostedModel) -> None:
 
 
 def _tools() -> Sequence[Tool]:
-    # They bring pydantic. A window that nobody has written in does without.
+    # A window that nobody has written in does without.
     from desktop_agent.tools.builtin import builtin_tools
 
     return builtin_tools()

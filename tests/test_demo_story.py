@@ -32,8 +32,7 @@ from desktop_agent.core.messages import DiffDisplay
 from desktop_agent.core.notes import Note
 from desktop_agent.core.tasks import TaskEdit
 from desktop_agent.core.workspace import Workspace
-
-SECONDS = 40
+from tests.helpers.patience import HANG_S as SECONDS
 
 
 class Watcher:

@@ -39,11 +39,11 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.settings import Settings
 from desktop_agent.headless.output import RunEnded
+from tests.helpers.patience import HANG_S as SECONDS
 from tests.helpers.providers import Calls, Fail, LoopbackProvider, Received, Say
 
 COMMAND = [sys.executable, "-m", "desktop_agent", "run"]
 LINE = msgspec.json.Decoder(Event | RunEnded)
-SECONDS = 60
 
 
 @pytest.fixture

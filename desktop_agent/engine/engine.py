@@ -78,7 +78,7 @@ class Engine(SkillCommands):
         self._approvals = Approvals(store)
         self._questions = Questions()
         self._toolbox = Toolbox(tools)
-        self._getting_ready: asyncio.Future[object] | None = None
+        self._getting_ready: asyncio.Task[None] | None = None
         self._dispatch = Dispatch(
             tools=self._toolbox,
             approvals=self._approvals,
@@ -123,12 +123,21 @@ class Engine(SkillCommands):
         self._sessions.restore()
 
     def get_ready(self) -> None:
-        """Load what a first message needs, behind the scenes: somebody is writing one."""
+        """Load what a first message needs, behind the scenes: somebody is writing one.
+
+        What fails is told as EngineFailed, and the next call tries again.
+        """
         self._check_thread()
         if self._getting_ready is None:
-            self._getting_ready = asyncio.get_running_loop().run_in_executor(
-                None, self._toolbox.load
-            )
+            self._getting_ready = asyncio.get_running_loop().create_task(self._load_tools())
+
+    async def _load_tools(self) -> None:
+        try:
+            await asyncio.to_thread(self._toolbox.load)
+        except Exception as error:  # noqa: BLE001 - nobody awaits this: it is told, and tried again
+            self._getting_ready = None
+            words = f"The tools could not be loaded: {str(error) or type(error).__name__}"
+            self._emit(EngineFailed("tools", words))
 
     async def close(self) -> None:
         """Stop every agent, end its processes and write what is buffered."""

@@ -5,9 +5,9 @@ the call, so every agent is offered the same tools.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field
+from msgspec import Meta
 
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.faults import ModelError
@@ -29,18 +29,20 @@ def _parties(ctx: ToolContext) -> tuple[Agent, Steering]:
     return ctx.agent, ctx.steering
 
 
-class SpawnArguments(Arguments):
+class SpawnArguments(Arguments, frozen=True):
     """What a subagent is started with."""
 
-    description: str = Field(description="A name for it of two to five words.")
-    prompt: str = Field(description="All it is to know: the goal, the files, the answer's form.")
-    agent: str = Field(default="general", description="Its role, by name.")
-    model: str = Field(
-        default="", description="Another model; empty is yours. Most are asked about first."
-    )
-    read: list[str] = Field(default=[], description="Folders it may read; empty: yours.")
-    write: list[str] = Field(default=[], description="Folders it may write; empty: yours.")
-    task_id: int = Field(default=0, description="A task of your list that it is to do.")
+    description: Annotated[str, Meta(description="A name for it of two to five words.")]
+    prompt: Annotated[
+        str, Meta(description="All it is to know: the goal, the files, the answer's form.")
+    ]
+    agent: Annotated[str, Meta(description="Its role, by name.")] = "general"
+    model: Annotated[
+        str, Meta(description="Another model; empty is yours. Most are asked about first.")
+    ] = ""
+    read: Annotated[tuple[str, ...], Meta(description="Folders it may read; empty: yours.")] = ()
+    write: Annotated[tuple[str, ...], Meta(description="Folders it may write; empty: yours.")] = ()
+    task_id: Annotated[int, Meta(description="A task of your list that it is to do.")] = 0
 
 
 def _spawning(raw: Mapping[str, Any]) -> str:
@@ -101,11 +103,11 @@ async def spawn(args: SpawnArguments, ctx: ToolContext) -> ToolOutput:
     return ToolOutput(text)
 
 
-class WaitArguments(Arguments):
+class WaitArguments(Arguments, frozen=True):
     """Whom to wait for."""
 
-    agent_ids: list[str] = Field(default=[], description="Subagents; empty: any of yours.")
-    timeout_s: float = Field(default=600.0, description="How long at most, in seconds.")
+    agent_ids: Annotated[tuple[str, ...], Meta(description="Subagents; empty: any of yours.")] = ()
+    timeout_s: Annotated[float, Meta(description="How long at most, in seconds.")] = 600.0
 
 
 @tool(access=Access.INTERNAL, describe=lambda _: "waiting for subagents")
@@ -116,10 +118,10 @@ async def wait(args: WaitArguments, ctx: ToolContext) -> ToolOutput:
     return ToolOutput(await steering.wait(caller, args.agent_ids, limit))
 
 
-class ChildArguments(Arguments):
+class ChildArguments(Arguments, frozen=True):
     """One subagent."""
 
-    agent_id: str = Field(default="", description="The id of one of your subagents: sa_…")
+    agent_id: Annotated[str, Meta(description="The id of one of your subagents: sa_…")] = ""
 
 
 @tool(access=Access.INTERNAL, describe=lambda _: "reading a subagent's result")
@@ -129,10 +131,10 @@ async def agent_result(args: ChildArguments, ctx: ToolContext) -> ToolOutput:
     return ToolOutput(steering.result(caller, args.agent_id))
 
 
-class SteerArguments(ChildArguments):
+class SteerArguments(ChildArguments, frozen=True):
     """A note for a subagent."""
 
-    note: str = Field(default="", description="Short, complete in itself.")
+    note: Annotated[str, Meta(description="Short, complete in itself.")] = ""
 
 
 @tool(access=Access.INTERNAL, describe=lambda raw: f"steering {raw.get('agent_id', '')}")
@@ -145,11 +147,11 @@ async def steer(args: SteerArguments, ctx: ToolContext) -> ToolOutput:
     return ToolOutput(steering.steer(caller, args.agent_id, args.note))
 
 
-class ProbeArguments(ChildArguments):
+class ProbeArguments(ChildArguments, frozen=True):
     """A look at a subagent."""
 
-    question: str = Field(default="", description="With live: what you want to know.")
-    live: bool = Field(default=False, description="Ask its model aside; at most 5 times a child.")
+    question: Annotated[str, Meta(description="With live: what you want to know.")] = ""
+    live: Annotated[bool, Meta(description="Ask its model aside; at most 5 times a child.")] = False
 
 
 @tool(access=Access.INTERNAL, describe=lambda raw: f"looking at {raw.get('agent_id', '')}")
@@ -159,10 +161,10 @@ async def probe(args: ProbeArguments, ctx: ToolContext) -> ToolOutput:
     return ToolOutput(await steering.probe(caller, args.agent_id, args.question, live=args.live))
 
 
-class QuestionArguments(Arguments):
+class QuestionArguments(Arguments, frozen=True):
     """A question for the parent."""
 
-    question: str = Field(default="", description="One clear question.")
+    question: Annotated[str, Meta(description="One clear question.")] = ""
 
 
 @tool(access=Access.INTERNAL, describe=lambda _: "asking its parent")
@@ -172,10 +174,10 @@ async def ask_parent(args: QuestionArguments, ctx: ToolContext) -> ToolOutput:
     return ToolOutput(await steering.ask_parent(caller, ctx.call_id, args.question))
 
 
-class AnswerArguments(ChildArguments):
+class AnswerArguments(ChildArguments, frozen=True):
     """An answer for a subagent."""
 
-    answer: str = Field(default="", description="What it asked for.")
+    answer: Annotated[str, Meta(description="What it asked for.")] = ""
 
 
 @tool(access=Access.INTERNAL, describe=lambda raw: f"answering {raw.get('agent_id', '')}")

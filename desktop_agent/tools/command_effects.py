@@ -80,7 +80,7 @@ def _paths_in(word: str) -> Iterator[str]:
 
 def _is_protected(path: str, directory: str, own: OwnPlaces) -> bool:
     """Judge a word as the path it may be: as it stands there, and where its links lead."""
-    plain = os.path.expanduser(os.path.expandvars(path))  # noqa: PTH111
+    plain = os.path.expanduser(os.path.expandvars(path))  # noqa: PTH111 - "~" of nobody stays
     called = os.path.join(directory, plain)  # noqa: PTH118
     # `.env*` means `.env` too.
     names = [called, called.rstrip("*?")]

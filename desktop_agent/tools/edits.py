@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
-from pydantic import Field
+from msgspec import Meta
 
 from desktop_agent.core.tool import ToolError
 from desktop_agent.tools.define import Arguments
@@ -13,12 +14,12 @@ from desktop_agent.tools.text_files import Text
 _SHOWN_PLACES = 5
 
 
-class Replacement(Arguments):
+class Replacement(Arguments, frozen=True):
     """One exact replacement."""
 
-    old_string: str = Field(description="The exact text to replace, with its whitespace.")
-    new_string: str = Field(description="The text to put there.")
-    replace_all: bool = Field(default=False, description="Replace every occurrence.")
+    old_string: Annotated[str, Meta(description="The exact text to replace, with its whitespace.")]
+    new_string: Annotated[str, Meta(description="The text to put there.")]
+    replace_all: Annotated[bool, Meta(description="Replace every occurrence.")] = False
 
 
 def apply(text: Text, replacements: Sequence[Replacement]) -> str:

@@ -8,9 +8,9 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Annotated, Any, BinaryIO
 
-from pydantic import Field
+from msgspec import Meta
 
 from desktop_agent.core.messages import FilesDisplay, ImagePart
 from desktop_agent.core.tool import Access, Preview, ToolContext, ToolError, ToolOutput
@@ -36,12 +36,14 @@ _IMAGES = (
 )
 
 
-class ReadArguments(Arguments):
+class ReadArguments(Arguments, frozen=True):
     """What to read."""
 
-    path: str = Field(description="The file, relative to the workspace folder or absolute.")
-    offset: int = Field(default=1, ge=0, description="The first line to read, counted from 1.")
-    limit: int = Field(default=_LINES, ge=1, description="How many lines to read.")
+    path: Annotated[
+        str, Meta(description="The file, relative to the workspace folder or absolute.")
+    ]
+    offset: Annotated[int, Meta(ge=0, description="The first line to read, counted from 1.")] = 1
+    limit: Annotated[int, Meta(ge=1, description="How many lines to read.")] = _LINES
 
     @property
     def first(self) -> int:

@@ -10,9 +10,9 @@ import stat
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field
+from msgspec import Meta
 
 from desktop_agent.core.messages import FilesDisplay
 from desktop_agent.core.tool import Access, Preview, ToolContext, ToolError, ToolOutput
@@ -32,25 +32,26 @@ _LARGEST = 20_000_000
 _SECONDS = 40.0
 
 
-class GlobArguments(Arguments):
+class GlobArguments(Arguments, frozen=True):
     """Which names to find."""
 
-    pattern: str = Field(
-        description="Such as `**/*.py` or `src/*.{ts,tsx}`; without a slash: in any folder."
-    )
-    path: str = Field(default=".", description="The folder to look in.")
-    offset: int = Field(default=0, ge=0, description="How many results to skip.")
+    pattern: Annotated[
+        str,
+        Meta(description="Such as `**/*.py` or `src/*.{ts,tsx}`; without a slash: in any folder."),
+    ]
+    path: Annotated[str, Meta(description="The folder to look in.")] = "."
+    offset: Annotated[int, Meta(ge=0, description="How many results to skip.")] = 0
 
 
-class GrepArguments(Arguments):
+class GrepArguments(Arguments, frozen=True):
     """What to search for, and where."""
 
-    pattern: str = Field(min_length=1, description="A regular expression.")
-    path: str = Field(default=".", description="The file or folder to search.")
-    glob: str = Field(default="", description="Search only files that match, such as `*.py`.")
-    ignore_case: bool = Field(default=False, description="Whether case doesn't matter.")
-    files_only: bool = Field(default=False, description="Give only the files that match.")
-    offset: int = Field(default=0, ge=0, description="How many results to skip.")
+    pattern: Annotated[str, Meta(min_length=1, description="A regular expression.")]
+    path: Annotated[str, Meta(description="The file or folder to search.")] = "."
+    glob: Annotated[str, Meta(description="Search only files that match, such as `*.py`.")] = ""
+    ignore_case: Annotated[bool, Meta(description="Whether case doesn't matter.")] = False
+    files_only: Annotated[bool, Meta(description="Give only the files that match.")] = False
+    offset: Annotated[int, Meta(ge=0, description="How many results to skip.")] = 0
 
 
 def _describe_glob(raw: Mapping[str, Any]) -> str:

@@ -8,9 +8,9 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field
+from msgspec import Meta
 
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.messages import CommandDisplay, OutputDisplay
@@ -30,17 +30,20 @@ from desktop_agent.tools.running import Launch, RunningCommand
 _LONGEST_S = 600
 
 
-class ShellArguments(Arguments):
+class ShellArguments(Arguments, frozen=True):
     """What to run."""
 
-    command: str = Field(min_length=1, description="The command; for bash, on Windows PowerShell.")
-    directory: str = Field(default=".", description="The folder to run it in.")
-    timeout_s: int | None = Field(
-        default=None, ge=1, description="Seconds until it is ended; at most 600."
-    )
-    run_in_background: bool = Field(
-        default=False, description="Return at once; follow it with `shell_job`."
-    )
+    command: Annotated[
+        str, Meta(min_length=1, description="The command; for bash, on Windows PowerShell.")
+    ]
+    directory: Annotated[str, Meta(description="The folder to run it in.")] = "."
+    timeout_s: Annotated[
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(description="Seconds until it is ended; at most 600."),
+    ] = None
+    run_in_background: Annotated[
+        bool, Meta(description="Return at once; follow it with `shell_job`.")
+    ] = False
 
     def seconds(self, ctx: ToolContext) -> int:
         """Return the time limit; longer ones are cut down rather than refused."""

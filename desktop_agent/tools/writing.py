@@ -8,9 +8,9 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field
+from msgspec import Meta
 
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.messages import DiffDisplay
@@ -27,24 +27,30 @@ from desktop_agent.tools.text_files import Text, decode, encode_new
 _LARGEST_DIFF = 2_000_000
 
 
-class WriteArguments(Arguments):
+class WriteArguments(Arguments, frozen=True):
     """What to write."""
 
-    path: str = Field(description="The file, relative to the workspace folder or absolute.")
-    content: str = Field(description="The whole new content of the file.")
+    path: Annotated[
+        str, Meta(description="The file, relative to the workspace folder or absolute.")
+    ]
+    content: Annotated[str, Meta(description="The whole new content of the file.")]
 
 
-class EditArguments(Arguments):
+class EditArguments(Arguments, frozen=True):
     """What to replace: one text, or several by `edits`."""
 
-    path: str = Field(description="The file, relative to the workspace folder or absolute.")
-    old_string: str = Field(default="", description="The exact text to replace.")
-    new_string: str = Field(default="", description="The text to put there.")
-    replace_all: bool = Field(default=False, description="Replace every occurrence.")
-    edits: list[Replacement] = Field(
-        default=[],
-        description="Several replacements in place of one, made in order: all of them, or none.",
-    )
+    path: Annotated[
+        str, Meta(description="The file, relative to the workspace folder or absolute.")
+    ]
+    old_string: Annotated[str, Meta(description="The exact text to replace.")] = ""
+    new_string: Annotated[str, Meta(description="The text to put there.")] = ""
+    replace_all: Annotated[bool, Meta(description="Replace every occurrence.")] = False
+    edits: Annotated[
+        tuple[Replacement, ...],
+        Meta(
+            description="Several replacements in place of one, made in order: all of them, or none."
+        ),
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +142,7 @@ def _plan_edit(args: EditArguments, ctx: ToolContext) -> _Change:
     return _change(path, name, old, text.encoded(apply(text, replacements)))
 
 
-def _replacements(args: EditArguments) -> list[Replacement]:
+def _replacements(args: EditArguments) -> tuple[Replacement, ...]:
     if args.edits and args.old_string:
         raise ToolError("give either `edits`, or `old_string` and `new_string`, not both.")
     if args.edits:
@@ -144,7 +150,7 @@ def _replacements(args: EditArguments) -> list[Replacement]:
     single = Replacement(
         old_string=args.old_string, new_string=args.new_string, replace_all=args.replace_all
     )
-    return [single]
+    return (single,)
 
 
 def _content(path: Path, ctx: ToolContext) -> bytes | None:

@@ -20,6 +20,7 @@ from desktop_agent.adapters.skill_intake import Limits
 from desktop_agent.core.skill_install import SkillLibraryError
 from tests.adapters.loopback import mute, serve, status
 from tests.adapters.skill_sources import Home, git_over_http, make_repository, skill_text, zipped
+from tests.helpers.patience import HANG_S
 
 TWO = {
     "two-main/skills/alpha/SKILL.md": skill_text("alpha"),
@@ -275,7 +276,7 @@ async def test_a_fetch_that_is_given_up_ends_git_and_leaves_nothing(
     library = home.library()
     async with serve({}, otherwise=wait) as server:
         job = asyncio.create_task(library.fetch(f"{server.url}/team/slow"))
-        await asyncio.wait_for(asked.wait(), 10)
+        await asyncio.wait_for(asked.wait(), HANG_S)
         assert _processes_of(str(place)) != []
         job.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -20,6 +20,7 @@ from desktop_agent.engine.commands import (
 )
 from desktop_agent.engine.looking import Reading, parts_of
 from desktop_agent.engine.protected import is_protected, is_secret
+from tests.helpers.patience import HANG_S
 
 
 def readings_of(command: str) -> list[tuple[Reading, ...]]:
@@ -573,7 +574,7 @@ def test_what_is_let_through_runs_nothing_else(tmp_path_factory, rest: str, star
         env={"PATH": str(folder / "bin")},
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=10,
+        timeout=HANG_S,
         check=False,
     )
     assert b"not found" not in ran.stderr

@@ -14,9 +14,8 @@ from desktop_agent.gui.queries import Queries
 from desktop_agent.gui.skills_add_sheet import AddSkillSheet
 from desktop_agent.gui.skills_shop import SkillShop
 from tests.gui.skill_samples import skill
-
-WAIT_S = 30.0
-WAIT = 30_000
+from tests.helpers.patience import HANG_MS as WAIT
+from tests.helpers.patience import HANG_S as WAIT_S
 
 
 class SlowLibrary(SkillLibrary):
@@ -132,7 +131,7 @@ class Shop:
             gate.set()
         self.queries.cancel()
         self.settle()
-        assert self.bridge.close()
+        assert self.bridge.close(WAIT_S)
 
 
 @pytest.fixture

@@ -24,9 +24,8 @@ from desktop_agent.core.events import TurnEnded
 from desktop_agent.gui.closing import make_question
 from desktop_agent.gui.shell import show_defects
 from desktop_agent.gui.transcript.approval_forms import RefuseForm
+from tests.helpers.patience import HANG_MS as WAIT
 from tests.helpers.providers import Calls, Fail, LoopbackProvider, NeverEnding, Say
-
-WAIT = 60_000
 
 
 @pytest.fixture
@@ -506,6 +505,26 @@ def test_a_defect_in_the_window_is_logged_and_said_and_the_window_lives(
     assert quick.frame.notices.isVisible()
     assert "a defect in the window" in caplog.text
     ready(qtbot, quick)
+
+
+def test_what_fails_on_a_thread_while_the_window_gets_ready_is_said_in_the_window(
+    quick, qtbot, monkeypatch, caplog
+):
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    monkeypatch.setattr(threading, "excepthook", threading.excepthook)
+    show_defects(quick)
+    ready(qtbot, quick)
+    assert not quick.frame.notices.isVisible()
+
+    def fail():
+        raise ImportError("no such part")
+
+    monkeypatch.setattr("desktop_agent.gui.transcript.markdown.get_ready", fail)
+    quick.flow.get_ready()
+    qtbot.waitUntil(quick.frame.notices.isVisible, timeout=WAIT)
+    said = [label.text() for label in quick.frame.notices.findChildren(QLabel)]
+    assert any("Something went wrong" in text for text in said)
+    assert "no such part" in caplog.text
 
 
 def test_another_branch_is_seen_when_the_person_comes_back(quick, project, qtbot):

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QAbstractButton, QLineEdit, QPushButton
+from PySide6.QtWidgets import QAbstractButton, QLineEdit, QPushButton, QWidget
 
 from desktop_agent.core.agents import AgentInfo, Budget
 from desktop_agent.core.events import (
@@ -164,6 +164,8 @@ def test_a_question_of_the_agent_is_answered_by_keys_alone(window, team, qtbot):
     asked = Calls(("ask_user", {"question": "Which colour?", "options": ["red", "blue"]}))
     team.scripts["main"] = [asked, Say("All done.")]
     write(qtbot, window, "Go")
+    # Its words are on the tool's own row a moment before it can be answered.
+    qtbot.waitUntil(lambda: bool(window.findChildren(QWidget, "questionCard")), timeout=WAIT)
     wait_shown(qtbot, window, "Which colour?")
     window.commands.approval.trigger()
     qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Escape)

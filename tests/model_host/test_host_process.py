@@ -24,6 +24,7 @@ from desktop_agent.core.ids import new_agent_id
 from desktop_agent.core.messages import TextPart
 from desktop_agent.core.models import DEMO_MODEL, ModelInfo
 from desktop_agent.core.requests import Answer, Limits, ModelRequest
+from tests.helpers.patience import HANG_S
 from tests.helpers.providers import Calls, Fail, LoopbackProvider, Pace, Say, Stall, Wait
 from tests.model_host.conftest import KEY, Ask, hear, request_to, user
 
@@ -32,7 +33,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 needs_pidfd = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs Linux")
 
 
-def wait_for_exit(pid: int, timeout: float = 10.0) -> None:
+def wait_for_exit(pid: int, timeout: float = HANG_S) -> None:
     """Wait for the end of a process that is not our child; raises TimeoutError."""
     try:
         fd = os.pidfd_open(pid)
@@ -203,7 +204,7 @@ async def test_the_demo_answers_though_litellm_is_never_imported(tmp_path, monke
     hosted = HostedModel(key_for=lambda _name: None)
     try:
         request = ModelRequest(new_agent_id(), DEMO_MODEL, "", (user("Hello"),))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANG_S):
             heard = await hear(hosted, request)
     finally:
         await hosted.close()

@@ -16,6 +16,7 @@ from desktop_agent.core.messages import CommandDisplay, DiffDisplay
 from desktop_agent.core.tool import Tool
 from desktop_agent.tools.builtin import builtin_tools
 from tests.engine.rig import Rig
+from tests.helpers.patience import HANG_S
 from tests.helpers.scripted import calls, says
 
 
@@ -217,7 +218,7 @@ async def test_stop_ends_a_running_command_and_all_it_started(tmp_path: Path) ->
     rig, request = await request_for(tmp_path, "ask", "shell", command=command)
     rig.engine.decide(request.id, AllowOnce())
     await rig.until(ToolStarted)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + HANG_S
     while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text().strip():
         assert time.monotonic() < deadline
         await asyncio.to_thread(os.sched_yield)

@@ -18,6 +18,7 @@ from desktop_agent.gui.transcript.characters import (
 from desktop_agent.gui.transcript.markdown import safe_link
 from desktop_agent.gui.transcript.text_windows import ask_to_open
 from tests.gui.transcript.story import asks, begins, call, gives, opened, runs, says
+from tests.helpers.patience import HANG_S
 
 
 class CountingServer:
@@ -42,7 +43,7 @@ class CountingServer:
     def close(self):
         self.socket.shutdown(socket.SHUT_RDWR)
         self.socket.close()
-        self._thread.join(5)
+        self._thread.join(HANG_S)
 
 
 @pytest.fixture
