@@ -19,12 +19,14 @@ class StreamStarted(Value, frozen=True):
 
     `request.messages` holds only what is new; the first `kept` messages are those that the
     host has of this agent's last request. The key is used for this request and not kept.
+    `environment` are variables that the provider needs beside it.
     """
 
     id: int
     request: ModelRequest
     kept: int = 0
     key: str = ""
+    environment: dict[str, str] = msgspec.field(default_factory=dict[str, str])
 
 
 class StreamCancelled(Value, frozen=True):
