@@ -25,7 +25,7 @@ from desktop_agent.model_host.assembly import Assembly
 from desktop_agent.model_host.conversation import Conversation, family_of
 from desktop_agent.model_host.exchange import CURRENT, Exchange
 from desktop_agent.model_host.litellm_setup import NO_MCP, make_ready
-from desktop_agent.model_host.pricing import cost_of, read_usage, usage_of
+from desktop_agent.model_host.pricing import read_usage, usage_of, with_cost
 
 # Stops an answer that would never end; a thousand pages are not an answer.
 CHARACTER_LIMIT = 4_000_000
@@ -200,7 +200,7 @@ class _Attempt:
             return faults.broken_off(exchange)
         request = self._asked.request
         usage = read_usage(response, exchange)
-        usage = cost_of(self._litellm, request.model, usage)
+        usage = with_cost(self._litellm, request.model, response, usage)
         deltas, whole = assembly.answer(usage)
         if not whole.parts and whole.finish in {"unknown", "stop"} and assembly.is_empty:
             why = "it holds nothing"
