@@ -15,6 +15,7 @@ from desktop_agent.adapters.host_environment import provider_environment
 from desktop_agent.adapters.host_process import HostProcess
 from desktop_agent.core.faults import Fault, ModelError
 from desktop_agent.core.host_pipe import (
+    AgentForgotten,
     CallAnswered,
     CallFailed,
     CallMade,
@@ -121,6 +122,20 @@ class HostedModel:
                         pass
         finally:
             connection.hang_up(id_)
+
+    def forget(self, agent_id: AgentId) -> None:
+        """Drop what is kept of an agent's history, here and in the host, between its requests."""
+        connection = self._connection
+        if connection is not None and connection.forget(agent_id):
+            connection.send(AgentForgotten(agent_id))
+
+    async def is_priced(self, model: str) -> bool:
+        """Whether the cost of requests to a model will be known; not, if nobody can tell."""
+        try:
+            info: ModelInfo | None = await self.call("model_info", model=model)
+        except ModelError:
+            return False
+        return info is not None and None not in (info.input_price, info.output_price)
 
     async def call(self, method: str, **arguments: Any) -> Any:
         """Ask the host: `models`, `price_map`, `model_info`, `check_key` or `token_count`.
@@ -239,8 +254,8 @@ class _Connection:
             message = "The conversation holds something that can't be sent."
             raise ModelError(Fault("internal", message, details=str(error))) from None
 
-    def forget(self, agent_id: AgentId) -> None:
-        self._sent.pop(agent_id, None)
+    def forget(self, agent_id: AgentId) -> bool:
+        return self._sent.pop(agent_id, None) is not None
 
     async def _deliver(self, reader: asyncio.StreamReader) -> None:
         frames = FrameBuffer()

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from desktop_agent.core.faults import Fault
+from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import Value
 from desktop_agent.core.requests import ModelRequest, StreamItem
 
@@ -33,6 +34,12 @@ class StreamCancelled(Value, frozen=True):
     """Close the provider's answer; nothing more is wanted of this stream."""
 
     id: int
+
+
+class AgentForgotten(Value, frozen=True):
+    """Drop what is kept of an agent's history: it ended, or was asked only once."""
+
+    agent_id: AgentId
 
 
 class CallMade(Value, frozen=True):
@@ -77,7 +84,7 @@ class CallFailed(Value, frozen=True):
     fault: Fault
 
 
-ToHost = StreamStarted | StreamCancelled | CallMade
+ToHost = StreamStarted | StreamCancelled | AgentForgotten | CallMade
 FromHost = StreamAdvanced | StreamFailed | StreamForgotten | CallAnswered | CallFailed
 
 _encoder = msgspec.msgpack.Encoder()

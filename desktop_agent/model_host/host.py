@@ -17,6 +17,7 @@ import msgspec
 
 from desktop_agent.core.faults import Fault, ModelError
 from desktop_agent.core.host_pipe import (
+    AgentForgotten,
     CallAnswered,
     CallFailed,
     CallMade,
@@ -70,6 +71,8 @@ class Host:
                 stream = self._streams.pop(id_, None)
                 if stream is not None:
                     stream.cancel()
+            case AgentForgotten(agent_id):
+                self._conversations.pop(agent_id, None)
             case CallMade():
                 self._spawn(self._call(wanted))
 

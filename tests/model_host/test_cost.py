@@ -12,7 +12,7 @@ from tests.model_host.conftest import Ask
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-LONG = 250_000
+LONG = 300_000
 
 
 def entry(name: str) -> dict[str, float]:
@@ -44,16 +44,17 @@ async def test_what_is_written_to_the_providers_cache_costs_more(ask: Ask) -> No
 
 
 @pytest.mark.parametrize(
-    "dialect, name", [("gemini", "gemini-2.5-pro"), ("anthropic", "claude-sonnet-4-5")]
+    ("dialect", "name", "above"),
+    [("gemini", "gemini-2.5-pro", "200k"), ("responses", "gpt-5.6", "272k")],
 )
-async def test_a_long_prompt_costs_more_a_token(dialect, name, ask: Ask) -> None:
+async def test_a_long_prompt_costs_more_a_token(dialect, name, above, ask: Ask) -> None:
     price = entry(f"gemini/{name}" if dialect == "gemini" else name)
     paid = await cost(ask, dialect, name, input=LONG, cached=10_000)
-    assert price["input_cost_per_token_above_200k_tokens"] > price["input_cost_per_token"]
+    assert price[f"input_cost_per_token_above_{above}_tokens"] > price["input_cost_per_token"]
     assert paid == pytest.approx(
-        (LONG - 10_000) * price["input_cost_per_token_above_200k_tokens"]
-        + 10_000 * price["cache_read_input_token_cost_above_200k_tokens"]
-        + 20 * price["output_cost_per_token_above_200k_tokens"]
+        (LONG - 10_000) * price[f"input_cost_per_token_above_{above}_tokens"]
+        + 10_000 * price[f"cache_read_input_token_cost_above_{above}_tokens"]
+        + 20 * price[f"output_cost_per_token_above_{above}_tokens"]
     )
 
 
