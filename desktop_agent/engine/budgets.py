@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, Protocol
 
+import msgspec
+
 from desktop_agent.core.agents import Budget, Spent
 from desktop_agent.engine.agent import Agent
 
@@ -92,12 +94,13 @@ def exhausted(tree: Tree, agent: Agent) -> Agent | None:
 def more(budget: Budget, gone: Spent) -> Budget:
     """Return the budget half as large again, and in any case above what is gone.
 
-    A limit that can't be measured is given up: no larger one could be held either.
+    A limit that can't be measured is given up instead: no larger one could be held either.
     """
-    lost = gone.unmeasured(budget)
+    if lost := gone.unmeasured(budget):
+        return msgspec.structs.replace(budget, **dict.fromkeys(lost))
     return Budget(
-        cost=None if "cost" in lost else _grown(budget.cost, gone.cost, 0.1),
-        tokens=None if "tokens" in lost else _whole(_grown(budget.tokens, gone.tokens, 10_000)),
+        cost=_grown(budget.cost, gone.cost, 0.1),
+        tokens=_whole(_grown(budget.tokens, gone.tokens, 10_000)),
         steps=_whole(_grown(budget.steps, gone.steps, 5)),
         seconds=_grown(budget.seconds, gone.seconds, 60.0),
     )
