@@ -36,10 +36,7 @@ class Holding:
         agent.meter.is_priced = not is_limited or await self._is_priced(agent.scope.model)
         owner = budgets.exhausted(self._agents, agent)
         if owner is not None:
-            self._held[agent.id] = owner.id
-            agent.pace.pause()
-            gone = budgets.spent(self._agents, owner)
-            agent.session.emit(BudgetReached(agent.id, owner.id, gone, owner.meter.budget))
+            self._hold(agent, owner)
             return
         share = budgets.used(self._agents, agent)
         if share >= budgets.WARN_AT and not agent.meter.was_warned:
@@ -62,10 +59,19 @@ class Holding:
         owner.meter.was_warned = False
         owner.session.emit(BudgetChanged(owner.id, budget))
         for agent in held:
-            if budgets.exhausted(self._agents, agent) is None:
+            still = budgets.exhausted(self._agents, agent)
+            if still is None:
                 self._held.pop(agent.id, None)
                 agent.resume()
+            elif self._held.get(agent.id) not in {None, still.id}:
+                self._hold(agent, still)  # it is another's now, and that is to be said
         self._agents.tell_changed(owner)
+
+    def _hold(self, agent: Agent, owner: Agent) -> None:
+        self._held[agent.id] = owner.id
+        agent.pace.pause()
+        gone = budgets.spent(self._agents, owner)
+        agent.session.emit(BudgetReached(agent.id, owner.id, gone, owner.meter.budget))
 
     def _is_held(self, agent: Agent) -> bool:
         if agent.id in self._held:

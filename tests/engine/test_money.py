@@ -86,7 +86,7 @@ async def test_a_limit_that_can_not_be_measured_is_remembered_after_a_restart(
     again.engine.open_session(rig.session_id)
     again.engine.set_budget(main, Budget(cost=5.0))
     again.session_id = rig.session_id
-    again.send("and on", main)
+    again.send("and on")
     held = await again.until(BudgetReached)
     assert held.spent.unmeasured(held.budget) == ("cost",)
     await again.engine.close()
