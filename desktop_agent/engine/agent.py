@@ -238,6 +238,8 @@ class Agent:
         self.skills = SkillUse(self, self._setup.skills)
         if self.end is not None:
             self.end = with_short_text(self.end)
+        if self.spec is not None:
+            self.spec = msgspec.structs.replace(self.spec, prompt="")  # it was its first note
         self._setup.forget(self.id)
 
     def recalled(self) -> AgentRecord:

@@ -111,6 +111,7 @@ class Agents:
     def forget(self, session_id: SessionId) -> None:
         """Drop a session's agents."""
         for agent in self.of_session(session_id):
+            agent.release()
             del self._agents[agent.id]
             self._children.pop(agent.id, None)
             self._ending.pop(agent.id, None)
