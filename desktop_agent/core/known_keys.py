@@ -42,6 +42,8 @@ _HALF_ESCAPED = re.compile(
     r"|&(?:#[xX]?[0-9A-Fa-f]{0,6})?)\Z"
 )
 _LONGEST_ESCAPE = 16
+# Fewer than `_RUN // 2` characters of a key were given out; each may be escaped.
+_KEPT_BEFORE = _RUN // 2 * 10
 _LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 
 
@@ -75,7 +77,8 @@ class KnownKeys:
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
-        self._keys: frozenset[str] = frozenset()
+        self._keys: set[str] = set()
+        self._by_length: dict[int, _Runs] = {}
         self._runs: tuple[_Runs, ...] = ()
         self._forms = ""
 
@@ -85,14 +88,14 @@ class KnownKeys:
         if key in self._keys or len(key) < _SHORTEST or key.lower() in _PLACEHOLDERS:
             return
         with self._guard:
-            keys = self._keys | {key}
-            runs: dict[int, _Runs] = {}
-            for each in keys:
-                for run in _telling_runs(each):
-                    runs.setdefault(len(run), _Runs(len(run))).add(run.translate(_LOWER))
-            forms = "\n".join(form for each in keys for form in _forms(each))
-            self._runs, self._forms = tuple(runs.values()), forms.translate(_LOWER)
-            self._keys = keys
+            for run in _telling_runs(key):
+                runs = self._by_length.get(len(run))
+                if runs is None:
+                    runs = self._by_length[len(run)] = _Runs(len(run))
+                runs.add(run.translate(_LOWER))
+            self._forms = "\n".join((self._forms, *_forms(key))).translate(_LOWER)
+            self._runs = tuple(self._by_length.values())
+            self._keys.add(key)
 
     def hide(self, text: str) -> str:
         """Return the text with `HIDDEN` in the place of each key and part of one."""
@@ -139,11 +142,13 @@ class KnownKeys:
             return len(text)
         begin = max(0, end - _LONG_RUN * _LONGEST_ESCAPE)
         plain, places = _unescaped(text[begin:end])
-        for count in range(min(_LONG_RUN - 1, len(plain)), _RUN // 2 - 1, -1):
-            if plain[-count:] in self._forms:
-                at = len(plain) - count
-                return begin + (at if places is None else places[at])
-        return end
+        count = _RUN // 2
+        while count <= len(plain) and count < _LONG_RUN and plain[-count:] in self._forms:
+            count += 1
+        if count == _RUN // 2:
+            return end
+        at = len(plain) - count + 1
+        return begin + (at if places is None else places[at])
 
     def stream(self) -> KeyStream:
         """Return what hides keys in a text that comes in pieces."""
@@ -187,7 +192,7 @@ class KeyStream:
             self._is_hiding = False
             at = end
         self._held = whole[at:]
-        self._before = whole[max(0, at - _LONG_RUN * 4) : at]
+        self._before = whole[max(0, at - _KEPT_BEFORE) : at]
         return "".join(out)
 
 

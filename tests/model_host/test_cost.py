@@ -7,7 +7,7 @@ from dataclasses import asdict
 import pytest
 
 from desktop_agent.model_host.catalog import model_info, price_list
-from tests.helpers.providers import Counts, LoopbackProvider, Say
+from tests.helpers.providers import Counts, DialectName, LoopbackProvider, Say
 from tests.model_host.conftest import Ask
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -20,7 +20,7 @@ def entry(name: str) -> dict[str, float]:
     return {key: price for key, price in price_list()[name].items() if "cost" in key}
 
 
-async def cost(ask: Ask, dialect: str, name: str, **counts: int) -> float | None:
+async def cost(ask: Ask, dialect: DialectName, name: str, **counts: int) -> float | None:
     told = Counts(**(asdict(Counts(cached=0)) | counts))
     with LoopbackProvider(dialect, [[told, Say("Hi")]], name=name) as provider:
         usage = (await ask(provider)).answer.usage
