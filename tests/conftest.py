@@ -77,6 +77,14 @@ def qtbot(qapp, request) -> QtBot:
     return PatientBot(request)
 
 
+@pytest.fixture(autouse=True)
+def own_keys() -> None:
+    """Begin as the app does: what one test gave out as a key may be a word in the next."""
+    from desktop_agent.core.known_keys import KEYS
+
+    KEYS.__init__()
+
+
 @pytest.fixture(scope="session")
 def session_theme(qapp):
     from desktop_agent.gui.theme import Theme

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 from desktop_agent.adapters.private_file import damaged_name, write_private
+from desktop_agent.core.known_keys import KEYS
 from desktop_agent.core.models import KeyInfo
 from desktop_agent.core.providers import PROVIDERS, find_provider, key_owner
 
@@ -57,17 +58,14 @@ class Secrets:
         await asyncio.to_thread(self._load_ring)
 
     def key_for(self, model_or_provider: str) -> str | None:
-        """Return the key for a provider, a litellm model name or a server's address."""
-        owner = key_owner(model_or_provider)
+        """Return the key for a provider, a litellm model name or a server's address.
+
+        Wherever it turns up from now on, it is hidden.
+        """
         with self._guard:
-            info = self._where(owner)
-            if info is None:
-                return None
-            if info.origin == "environment":
-                return self._environment[info.variable].strip()
-            if info.origin == "keyring":
-                return self._ring_key(owner)
-            return (self._session if info.origin == "session" else self._file)[owner]
+            key = self._key_of(key_owner(model_or_provider))
+        KEYS.remember(key)
+        return key
 
     def keys(self) -> tuple[KeyInfo, ...]:
         """Return whose keys are known and where each was found, without asking the keyring."""
@@ -118,6 +116,16 @@ class Secrets:
             return "session" if self._open_ring() is None else "keyring"
 
     # Inside, with the guard held
+
+    def _key_of(self, owner: str) -> str | None:
+        info = self._where(owner)
+        if info is None:
+            return None
+        if info.origin == "environment":
+            return self._environment[info.variable].strip()
+        if info.origin == "keyring":
+            return self._ring_key(owner)
+        return (self._session if info.origin == "session" else self._file)[owner]
 
     def _where(self, owner: str) -> KeyInfo | None:
         variable = self._variable(owner)

@@ -176,19 +176,27 @@ class SqliteStore:
         """Return every agent of the session, with its whole history."""
         return self._folded(session_id, FOLDED_KINDS)
 
+    def load_agent(self, session_id: SessionId, agent_id: AgentId) -> AgentRecord:
+        """Return one agent of the session, with its whole history."""
+        found = self._folded(session_id, FOLDED_KINDS, agent_id)
+        return next((one for one in found if one.agent_id == agent_id), AgentRecord(agent_id))
+
     def load_tree(self, session_id: SessionId) -> tuple[AgentRecord, ...]:
         """Return the session's subagents without their histories, parents first."""
         found = self._folded(session_id, TREE_KINDS)
         return tuple(record for record in found if record.spec is not None)
 
-    def _folded(self, session_id: SessionId, kinds: Sequence[str]) -> tuple[AgentRecord, ...]:
+    def _folded(
+        self, session_id: SessionId, kinds: Sequence[str], agent_id: AgentId | None = None
+    ) -> tuple[AgentRecord, ...]:
+        whose, args = ("AND agent = ?", (agent_id,)) if agent_id is not None else ("", ())
         marks = ",".join("?" * len(kinds))
         # Few kinds are found by theirs; SQLite would go through the session in its order.
         order = f"kind IN ({marks}) ORDER BY {'+seq' if kinds is TREE_KINDS else 'seq'}"
         with failing_in_words():
             rows = self._connection.execute(
-                f"SELECT body, crc FROM event WHERE session = ? AND {order}",
-                (self._key(session_id), *kinds),
+                f"SELECT body, crc FROM event WHERE session = ? {whose} AND {order}",
+                (self._key(session_id), *args, *kinds),
             )
             events = decode_all(rows)
             info = self._info(session_id)

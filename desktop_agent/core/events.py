@@ -227,12 +227,22 @@ class AgentEnded(Value, frozen=True):
 
 
 class BudgetReached(Value, frozen=True):
-    """The agent used up its budget, or that of an agent above it, and holds until told."""
+    """The agent used up its budget, or that of an agent above it, and holds until told.
+
+    Also when a limit can't be measured: `spent.unmeasured(budget)` names it.
+    """
 
     agent_id: AgentId
     owner_id: AgentId
     spent: Spent
     budget: Budget
+
+
+class SideCallEnded(Value, frozen=True):
+    """The agent's model was asked something aside, over a copy of its history: what it used."""
+
+    agent_id: AgentId
+    usage: Usage
 
 
 class BudgetChanged(Value, frozen=True):
@@ -285,6 +295,7 @@ Happening = (
     | TurnEnded
     | StepStarted
     | StepEnded
+    | SideCallEnded
     | RetryScheduled
     | MessageStarted
     | PartDelta

@@ -17,6 +17,7 @@ from desktop_agent.core.events import (
     EngineFailed,
     Happening,
     MessageAdded,
+    SideCallEnded,
     StepEnded,
     StepStarted,
     StopReport,
@@ -44,7 +45,7 @@ from desktop_agent.engine.ports import AgentRecord, StoreError
 from desktop_agent.engine.recent_calls import RecentCalls
 from desktop_agent.engine.request import request_for
 from desktop_agent.engine.scope import Scope, scope_of
-from desktop_agent.engine.session import Session
+from desktop_agent.engine.session import Session, with_short_text
 from desktop_agent.engine.skill_use import SkillUse
 from desktop_agent.engine.stream import AnswerStream, is_cut_off, raise_for_finish
 from desktop_agent.engine.task_edits import apply_edit, with_list
@@ -83,7 +84,7 @@ class Agent:
         # After a crash a subagent holds until the person says that it goes on.
         self.pace = Pace(is_paused=record.spec is not None and record.was_running)
         self.meter = Meter(record)
-        self.end: AgentEnded | None = record.end
+        self.end: AgentEnded | None = record.end and with_short_text(record.end)
         self.over = asyncio.Event()
         # Stopped, and by whom: reports wait for the next message, they don't wake it.
         self.is_hushed, self.stopped_by = False, ""
@@ -230,9 +231,26 @@ class Agent:
         self.is_hushed, self._starts_again, self.stopped_by = True, False, self.stopped_by or by
 
     def release(self) -> None:
-        """Let go of what only a live agent needs; the store has its history."""
+        """Let go of what only a live agent needs; the store has the rest of it."""
         self._history.clear()
         self.files = FilesSeen()
+        self._recent = RecentCalls()
+        self.skills = SkillUse(self, self._setup.skills)
+        if self.end is not None:
+            self.end = with_short_text(self.end)
+        if self.spec is not None:
+            self.spec = msgspec.structs.replace(self.spec, prompt="")  # it was its first note
+        self._setup.forget(self.id)
+
+    def recalled(self) -> AgentRecord:
+        """Return what an ended agent let go of, from the store."""
+        return self.session.load(self.id)
+
+    def count_aside(self, usage: Usage) -> None:
+        """Charge it for a question that its model was asked aside."""
+        self.session.emit(SideCallEnded(self.id, usage))
+        self.meter.add(usage)
+        self.session.update(usage=self.session.info.usage + usage, touch=False)
 
     async def close(self) -> None:
         """Wait until a stopped turn has ended, then end the background commands."""
@@ -302,12 +320,12 @@ class Agent:
 
     async def _turn_to_go(self) -> None:
         """Hold while it is paused or its budget is used up; what was spent is looked at last."""
-        self._setup.before_step(self)
+        await self._setup.before_step(self)
         while self.pace.is_paused:
             with self.meter.resting():
                 self._setup.changed(self)
                 await self.pace.going()
-            self._setup.before_step(self)
+            await self._setup.before_step(self)
         self.pace.take_step()
         self.meter.begin_step()
 

@@ -14,6 +14,7 @@ from desktop_agent.core.notes import Note, NoteKind, ReturnReason
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tasks import TaskChanges
 from desktop_agent.core.tool import ToolError
+from desktop_agent.core.usage import Usage
 from desktop_agent.engine import budgets, reports
 from desktop_agent.engine.agent import Agent
 from desktop_agent.engine.child_model import ChildModel, choose
@@ -22,7 +23,7 @@ from desktop_agent.engine.ports import AgentRecord
 from desktop_agent.engine.questions import Questions
 from desktop_agent.engine.roles import role_named
 from desktop_agent.engine.scope import narrowed
-from desktop_agent.engine.session import Session
+from desktop_agent.engine.session import Session, has_whole_text
 from desktop_agent.engine.tasks import TaskError
 
 _RESULT_SHOWN = 300
@@ -111,6 +112,7 @@ class Agents:
     def forget(self, session_id: SessionId) -> None:
         """Drop a session's agents."""
         for agent in self.of_session(session_id):
+            agent.release()
             del self._agents[agent.id]
             self._children.pop(agent.id, None)
             self._ending.pop(agent.id, None)
@@ -184,7 +186,21 @@ class Agents:
             paused=meter.paused,
             pace="" if end is not None or status == "paused" else agent.pace.wish,
             stopped_by=end.by if end is not None else agent.stopped_by,
+            unmeasured=() if end is not None else budgets.unmeasured(self, agent),
         )
+
+    def result(self, agent: Agent) -> str:
+        """Return the whole text that a subagent ended with; empty for one that has not ended."""
+        end = agent.end
+        if end is not None and not has_whole_text(end):
+            end = agent.recalled().end
+        return end.text if end is not None else ""
+
+    def count_aside(self, agent: Agent, usage: Usage) -> None:
+        """Charge an agent, ended or not, for a question that its model was asked aside."""
+        agent.count_aside(usage)
+        self._ended.pop(agent.id, None)
+        self._changed(agent.session.info.id)
 
     # -- starting --------------------------------------------------------------------------
 

@@ -35,7 +35,7 @@ from desktop_agent.engine.approvals import Approvals
 from desktop_agent.engine.completion import complete_path
 from desktop_agent.engine.dispatch import Dispatch
 from desktop_agent.engine.holding import Holding
-from desktop_agent.engine.ports import AgentRecord, Model, Page, Store, StoreError
+from desktop_agent.engine.ports import AgentRecord, Model, ModelHost, Page, Store, StoreError
 from desktop_agent.engine.prompt import Prompt
 from desktop_agent.engine.questions import Questions
 from desktop_agent.engine.session import Session
@@ -68,6 +68,8 @@ class Engine(SkillCommands):
         is_contained: bool = False,
     ) -> None:
         self._model = model
+        # It knows of prices, and keeps histories; a model that is scripted has none.
+        self._model_host = model if isinstance(model, ModelHost) else None
         self._store = store
         self._settings = settings
         self._new_jobs = new_jobs
@@ -98,9 +100,9 @@ class Engine(SkillCommands):
             changed=self._sessions.on_agents_changed,
         )
         self._sessions.attach(self._agents, self._new_agent)
-        self._holding = Holding(self._agents)
+        self._holding = Holding(self._agents, self._is_priced)
         self._steering = Steering(
-            self._agents, self._questions, self._model, lambda: self._settings
+            self._agents, self._questions, self._model, lambda: self._settings, self._forget
         )
         self._dispatch.steering = self._steering
 
@@ -379,14 +381,31 @@ class Engine(SkillCommands):
 
     async def result_of(self, agent_id: AgentId) -> str:
         """Return the whole text that a subagent ended with."""
-        end = self._agent(agent_id).end
-        return end.text if end is not None else ""
+        return self._agents.result(self._agent(agent_id))
+
+    async def unpriced_model(self, agent_id: AgentId) -> str:
+        """Return a model that an agent, or one below it, uses and whose price is not known.
+
+        Empty when there is none: then a limit of money can be held.
+        """
+        tree = self._agents.subtree(self._agent(agent_id))
+        for model in dict.fromkeys(one.scope.model for one in tree if one.end is None):
+            if not await self._is_priced(model):
+                return model
+        return ""
 
     async def ask_aside(self, agent_id: AgentId, question: str) -> str:
         """Ask an agent's model about its work; nothing is appended to it."""
         return await self._steering.ask_aside(self._agent(agent_id), question)
 
     # -- inside --------------------------------------------------------------------------
+
+    def _forget(self, agent_id: AgentId) -> None:
+        if self._model_host is not None:
+            self._model_host.forget(agent_id)
+
+    async def _is_priced(self, model: str) -> bool:
+        return self._model_host is None or await self._model_host.is_priced(model)
 
     def _check_thread(self) -> None:
         if threading.get_ident() != self._thread:
@@ -407,6 +426,7 @@ class Engine(SkillCommands):
             changed=lambda agent: self._sessions.on_agents_changed(agent.session.info.id),
             settled=self._agents.settle,
             before_step=self._holding.check,
+            forget=self._forget,
             skills=self._skills,
         )
         jobs = self._new_jobs() if self._new_jobs is not None else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Awaitable, Callable
 
 from desktop_agent.core.agents import Budget
 from desktop_agent.core.events import BudgetChanged, BudgetReached
@@ -16,22 +17,26 @@ _WARNING = "[Four fifths of your budget are used. Come to an end: finish what ma
 
 
 class Holding:
-    """Which agents are held, and by whose budget."""
+    """Which agents are held, and by whose budget.
 
-    def __init__(self, agents: Agents) -> None:
+    `is_priced` tells whether the cost of requests to a model will be known.
+    """
+
+    def __init__(self, agents: Agents, is_priced: Callable[[str], Awaitable[bool]]) -> None:
         self._agents = agents
+        self._is_priced = is_priced
         self._held: dict[AgentId, AgentId] = {}
 
-    def check(self, agent: Agent) -> None:
+    async def check(self, agent: Agent) -> None:
         """Before a step: hold an agent whose budget, or one above it, is used up."""
         if agent.pace.is_last_step:
             return
+        # Before the first request is paid, not after it.
+        is_limited = budgets.limits_cost(self._agents, agent)
+        agent.meter.is_priced = not is_limited or await self._is_priced(agent.scope.model)
         owner = budgets.exhausted(self._agents, agent)
         if owner is not None:
-            self._held[agent.id] = owner.id
-            agent.pace.pause()
-            gone = budgets.spent(self._agents, owner)
-            agent.session.emit(BudgetReached(agent.id, owner.id, gone, owner.meter.budget))
+            self._hold(agent, owner)
             return
         share = budgets.used(self._agents, agent)
         if share >= budgets.WARN_AT and not agent.meter.was_warned:
@@ -54,10 +59,19 @@ class Holding:
         owner.meter.was_warned = False
         owner.session.emit(BudgetChanged(owner.id, budget))
         for agent in held:
-            if budgets.exhausted(self._agents, agent) is None:
+            still = budgets.exhausted(self._agents, agent)
+            if still is None:
                 self._held.pop(agent.id, None)
                 agent.resume()
+            elif self._held.get(agent.id) not in {None, still.id}:
+                self._hold(agent, still)  # it is another's now, and that is to be said
         self._agents.tell_changed(owner)
+
+    def _hold(self, agent: Agent, owner: Agent) -> None:
+        self._held[agent.id] = owner.id
+        agent.pace.pause()
+        gone = budgets.spent(self._agents, owner)
+        agent.session.emit(BudgetReached(agent.id, owner.id, gone, owner.meter.budget))
 
     def _is_held(self, agent: Agent) -> bool:
         if agent.id in self._held:

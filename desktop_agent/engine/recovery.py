@@ -97,7 +97,7 @@ def info_of_record(record: AgentRecord, session_id: SessionId) -> AgentInfo:
         status=end.status if end is not None else "paused",
         parent_id=spec.parent_id,
         step=end.steps if end is not None else record.step,
-        usage=end.usage if end is not None else record.usage,
+        usage=record.usage,
         started_at=spec.started_at,
         active_at=end.at if end is not None else spec.started_at,
         role=spec.role,

@@ -7,9 +7,23 @@ from collections.abc import Callable
 
 import msgspec
 
-from desktop_agent.core.events import Event, Happening
+from desktop_agent.core.events import AgentEnded, Event, Happening
+from desktop_agent.core.ids import AgentId
 from desktop_agent.core.sessions import SessionInfo
-from desktop_agent.engine.ports import Store
+from desktop_agent.engine.ports import AgentRecord, Store
+
+# Of what an agent ended with; a report of it holds no more, and the store has the whole.
+_KEPT_TEXT = 4_000
+
+
+def with_short_text(end: AgentEnded) -> AgentEnded:
+    """Return an end to be kept in memory; `has_whole_text` tells whether it lost something."""
+    return msgspec.structs.replace(end, text=end.text[: _KEPT_TEXT + 1])
+
+
+def has_whole_text(end: AgentEnded) -> bool:
+    """Whether an end holds its text whole."""
+    return len(end.text) <= _KEPT_TEXT
 
 
 class Session:
@@ -33,6 +47,10 @@ class Session:
     def info(self) -> SessionInfo:
         """The newest snapshot."""
         return self._info
+
+    def load(self, agent_id: AgentId) -> AgentRecord:
+        """Return what the store has of one agent, its whole history included."""
+        return self._store.load_agent(self._info.id, agent_id)
 
     def emit(self, event: Happening) -> None:
         """Put the event on disk, then tell the listeners. Raises StoreError: nobody heard it."""

@@ -225,6 +225,7 @@ class SideFlow(QObject):
             self._budget.budget_chosen.connect(
                 lambda who, budget: self._bridge.post("set_budget", who, budget)
             )
+            self._budget.price_wanted.connect(lambda who: self._look_up_price(self._budget, who))
         is_main = info.parent_id is None
         name = self.tr("this session") if is_main else plain(info.name)
         self._budget.open_for(info.id, name, info.budget, self._frame.composer)
@@ -252,6 +253,7 @@ class SideFlow(QObject):
         agents.finish_requested.connect(lambda agent_id: post("finish", agent_id))
         agents.budget_extended.connect(lambda agent_id: post("extend_budget", agent_id))
         agents.budget_set.connect(lambda agent_id, budget: post("set_budget", agent_id, budget))
+        agents.price_wanted.connect(lambda agent_id: self._look_up_price(agents, agent_id))
         agents.probe_requested.connect(lambda agent_id: self._probe(agent_id, "probe"))
         agents.aside_requested.connect(lambda a, question: self._probe(a, "ask_aside", question))
         agents.result_requested.connect(
@@ -301,6 +303,11 @@ class SideFlow(QObject):
         agents = self._panel.agents
         self._queries.ask(
             lambda text: agents.set_probe_result(agent_id, text), "engine", query, agent_id, *args
+        )
+
+    def _look_up_price(self, form: Any, agent_id: str) -> None:
+        self._queries.ask(
+            lambda model: form.set_unpriced(agent_id, model), "engine", "unpriced_model", agent_id
         )
 
     def _copy(self, text: str) -> None:

@@ -15,7 +15,6 @@ import msgspec
 
 from desktop_agent.core.faults import Fault, FaultAction, FaultKind
 from desktop_agent.model_host.exchange import Exchange
-from desktop_agent.model_host.redaction import redact
 from desktop_agent.model_host.transport import RedirectRefused
 
 _WORDS_LIMIT = 300
@@ -86,28 +85,28 @@ _BY_WORDS: list[tuple[re.Pattern[str], FaultKind]] = [
 _WORDS_DECIDE = frozenset({None, 200, 400, 403, 404, 422, 429, 500})
 
 
-def explain(error: BaseException, exchange: Exchange | None, key: str = "") -> Ending:
+def explain(error: BaseException, exchange: Exchange | None) -> Ending:
     """Tell what went wrong: from the wire where it shows it, else from the exception."""
     status, words, kind = _from_wire(exchange)
     if kind is None:
         status, words, kind = _from_exception(error, status, words)
-    return _ending(kind, words, _details(error, exchange, status), status, exchange, key)
+    return _ending(kind, words, _details(error, exchange, status), status, exchange)
 
 
-def broken_off(exchange: Exchange, key: str = "") -> Ending:
+def broken_off(exchange: Exchange) -> Ending:
     """Return the ending of a stream that stopped before its end."""
     sentence = "The answer broke off before its end."
-    return _ending("reset", "", sentence, exchange.status, exchange, key, sentence)
+    return _ending("reset", "", sentence, exchange.status, exchange, sentence)
 
 
-def not_understood(exchange: Exchange, why: str, key: str = "") -> Ending:
+def not_understood(exchange: Exchange, why: str) -> Ending:
     """Return the ending of an answer that has nothing in it, or is not in its form."""
-    return _ending("protocol", why, why, exchange.status, exchange, key)
+    return _ending("protocol", why, why, exchange.status, exchange)
 
 
-def too_slow(exchange: Exchange, limits_hit: str, key: str = "") -> Ending:
+def too_slow(exchange: Exchange, limits_hit: str) -> Ending:
     """Return the ending of an attempt that ran into one of the time limits."""
-    return _ending("timeout", "", limits_hit, exchange.status, exchange, key, limits_hit)
+    return _ending("timeout", "", limits_hit, exchange.status, exchange, limits_hit)
 
 
 def no_key(model: str) -> Fault:
@@ -122,18 +121,17 @@ def _ending(
     details: str,
     status: int | None,
     exchange: Exchange | None,
-    key: str,
     sentence: str = "",
 ) -> Ending:
     known = _KINDS[kind]
-    words = redact(_short(words), key)
+    words = _short(words)
     message = sentence or (f"{known.sentence}: {words}" if words else f"{known.sentence}.")
     action = known.action
     is_retryable = known.is_retryable
     if status is not None and kind in {"bad_request", "server"} and status in RETRIED_STATUSES:
         is_retryable, action = True, "retry"
     wait = retry_after(exchange) if exchange is not None else None
-    details = redact(details, key)[:_DETAILS_LIMIT]
+    details = details[:_DETAILS_LIMIT]
     return Ending(Fault(kind, message, action, details, status, wait), is_retryable)
 
 

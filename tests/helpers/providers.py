@@ -15,7 +15,8 @@
   of actions that make up one answer, or a function of the request (`Received`) that gives
   either; a function runs on the server's thread. After the last entry `otherwise` answers
   (default: `Say("Done.")`). `provider.push(step, ...)` adds entries later.
-- Actions: `Say Think RedactedThink Calls ServerTool Refusal Finish NoUsage Fail ErrorEvent
+- Actions: `Say Think RedactedThink Calls ServerTool Refusal Finish NoUsage Counts Fail
+  ErrorEvent
   Reset HalfEvent BadJson Stall NeverEnding EmptyChoices CutOffArguments Interleaved Wait Pace
   Raw`; see provider_script.py. An answer ends by itself with the fitting finish reason.
 - The server has its own thread and loop, so it serves Qt, asyncio and plain tests, and a
@@ -47,6 +48,7 @@ from tests.helpers.patience import HANG_S
 from tests.helpers.provider_script import (
     BadJson,
     Calls,
+    Counts,
     CutOffArguments,
     EmptyChoices,
     ErrorEvent,
@@ -90,6 +92,7 @@ __all__ = [
     "OUTPUT_TOKENS",
     "BadJson",
     "Calls",
+    "Counts",
     "CutOffArguments",
     "DialectName",
     "EmptyChoices",
@@ -448,6 +451,8 @@ class _Answering:
                 self._reason = reason
             case NoUsage():
                 writer.with_usage = False
+            case Counts():
+                writer.counts = action
             case SlowEnd(pause_s):
                 self._end_pause_s = pause_s
             case Wait(event):

@@ -19,6 +19,7 @@ from desktop_agent.core.events import (
     NoteQueued,
     NoteReturned,
     NoteTaken,
+    SideCallEnded,
     StepEnded,
     StepStarted,
     ToolStarted,
@@ -154,6 +155,7 @@ class MemoryStore:
         step, running = 0, False
         spec, end, tools = None, None, 0
         usage, budget, seconds = Usage(), None, 0.0
+        unpriced = 0
         for event in self.events[session_id]:
             if event.agent_id != agent_id:
                 continue
@@ -175,8 +177,9 @@ class MemoryStore:
                 case TurnEnded():
                     running = False
                     seconds += event.seconds
-                case StepEnded():
+                case StepEnded() | SideCallEnded():
                     usage += event.usage
+                    unpriced += event.usage.cost is None
                 case BudgetChanged():
                     budget = event.budget
                 case AgentSpawned(spec=given):
@@ -200,7 +203,11 @@ class MemoryStore:
             tools_run=tools,
             budget=budget,
             seconds=seconds,
+            unpriced=unpriced,
         )
+
+    def load_agent(self, session_id: SessionId, agent_id: AgentId) -> AgentRecord:
+        return self._record(session_id, agent_id)
 
     def load_tree(self, session_id: SessionId) -> tuple[AgentRecord, ...]:
         return tuple(r for r in self.load_agents(session_id) if r.spec is not None)

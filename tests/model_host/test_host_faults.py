@@ -378,7 +378,7 @@ async def test_a_key_that_the_provider_repeats_is_hidden(ask: Ask) -> None:
     with LoopbackProvider("openai", [step]) as provider:
         heard = await ask(provider)
     assert heard.fault is not None
-    assert "[key]" in heard.fault.message
+    assert "[hidden]" in heard.fault.message
     check_is_for_a_person(heard.fault)
 
 

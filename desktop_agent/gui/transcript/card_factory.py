@@ -268,11 +268,16 @@ class CardFactory(QObject):
         if isinstance(row, FailureItem):
             return self.tr("Something in the app went wrong")
         if isinstance(row, BudgetItem):
-            return self.tr("The budget was used up") if not row.is_current else self._held_words()
+            return self._budget_words(row)
         return ""
 
-    def _held_words(self) -> str:
-        return self.tr("The budget is used up. The work holds until you decide.")
+    def _budget_words(self, row: BudgetItem) -> str:
+        if row.spent.unmeasured(row.budget):
+            words = self.tr("A limit can’t be measured. The work holds until you decide.")
+            return words if row.is_current else self.tr("A limit could not be measured")
+        if row.is_current:
+            return self.tr("The budget is used up. The work holds until you decide.")
+        return self.tr("The budget was used up")
 
     def _approval_words(self, item: ApprovalItem) -> str:
         if item.decision is not None:
