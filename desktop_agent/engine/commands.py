@@ -150,8 +150,9 @@ def is_forbidden(command: str) -> str | None:
         if reason := why_never(simple):
             return reason
     compact = re.sub(r"\s+", "", command)
-    if re.search(r"([\w:.]+)\(\)\{\1\|\1&\};?\1", compact):
-        return "it starts copies of itself without end"
+    for found in re.finditer(r"\(\)\{([\w:.]+)\|\1&\};?\1", compact):
+        if compact.endswith(found[1], 0, found.start()):
+            return "it starts copies of itself without end"
     return None
 
 
@@ -191,7 +192,7 @@ def _unwrapped(simple: SimpleCommand) -> str:
     return " ".join(map(_quoted, _behind_options(rest, _WRAPPERS[name])))
 
 
-_INLINE = re.compile(r"-[a-z]*c[a-z]*")
+_INLINE = re.compile(r"-[abd-z]*c[a-z]*")
 _DURATION = re.compile(r"\d+(\.\d+)?[smhd]?")
 
 
@@ -204,17 +205,17 @@ def _after(words: list[str], is_marker: Callable[[str], bool]) -> list[str]:
 
 def _behind_options(words: list[str], valued: frozenset[str]) -> list[str]:
     """Skip the options, `NAME=value` and durations between a wrapper and its command."""
-    rest = list(words)
-    while rest:
-        word = rest[0]
+    at = 0
+    while at < len(words):
+        word = words[at]
         is_assignment = "=" in word and word.partition("=")[0].isidentifier()
         if word in valued:
-            rest = rest[2:]
+            at += 2
         elif word.startswith("-") or is_assignment or _DURATION.fullmatch(word):
-            rest = rest[1:]
+            at += 1
         else:
             break
-    return rest
+    return words[at:]
 
 
 def _quoted(word: str) -> str:
