@@ -208,7 +208,7 @@ def _ollama_model(raw: Json, shown: Json, running: int | None, url: str) -> Mode
         ),
         None,
     )
-    set_to = re.search(r"^num_ctx\s+(\d+)", text(shown, "parameters"), re.MULTILINE)
+    set_to = re.search(r"^num_ctx\s+(\d{1,9})\b", text(shown, "parameters"), re.MULTILINE)
     name = text(raw, "name")
     if text(raw, "remote_host") or text(shown, "remote_host"):
         note, context = "Runs in Ollama's cloud", most

@@ -24,7 +24,7 @@ _SECRETS = tuple(
         r"\bAIza[A-Za-z0-9_\-]{20,}",
         r"\bA[KS]IA[A-Z0-9]{16}\b",
         r"\bgithub_pat_[A-Za-z0-9_]{20,}",
-        r"\beyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]*",
+        r"\beyJ[A-Za-z0-9_\-]{8,}(?:\.[A-Za-z0-9_\-]*){0,2}",
         r"((?i:\b(?:bearer|basic)\s+))[A-Za-z0-9._~+/=\-]{8,}",
         r"((?i:(?:api[-_]?key|access[-_]?token|auth[-_]?token|secret|password|passwd|"
         r"authorization|x-goog-api-key)[\"']?\s*[:=]\s*[\"']?))[^\s\"'&,;]{4,}",

@@ -9,7 +9,7 @@ _KEY_SHAPES = re.compile(
     \b(?:sk|pk|rk|gsk|xai|r8|hf|pplx|nvapi|fw|tgp)[-_][\w.\-]{8,}   # prefixed keys
     | \bAIza[\w\-]{16,}                                            # Google
     | \bAKIA[0-9A-Z]{12,}                                          # AWS
-    | \beyJ[\w\-]{10,}\.[\w\-]{6,}\.[\w\-]*                        # JSON web tokens
+    | \beyJ[\w\-]{10,}(?:\.[\w\-]*){0,2}                           # JSON web tokens
     """
 )
 _NAMED = re.compile(

@@ -18,6 +18,7 @@ ALLOWED = 2.5
 # Work of this many nanoseconds is far above what a call itself costs.
 ENOUGH = 30_000_000
 _SMALL = (8, 12, 16, 20, 24, 28, 32, 48)
+_LEAST_RUNS = 5
 _ROUNDS = 40
 
 
@@ -69,7 +70,7 @@ def growth(work: Callable[[int], Callable[[], object]], largest: int) -> Growth:
     """Measure the work that `work(size)` makes ready, at sizes up to `largest`."""
     size, _ = heaviest(work, largest)
     runs = [work(max(1, part)) for part in (size // 4, size // 2, size)]
-    least = [min(cost(run) for _ in range(3)) for run in runs]
+    least = [min(cost(run) for _ in range(_LEAST_RUNS)) for run in runs]
     for _ in range(_ROUNDS):
         if _factor(least) <= ALLOWED:
             break

@@ -15,6 +15,8 @@ _COMMON = (
     "\r\n", "a ", " \n", "#\n", "<a ", "a.", "a:", "a/", "-a", "``", "*a", "[a", "a=", "](", "](a",
     "\x1b[", "\x1b]", "https://", "a@", "//", "\"a", ": ", "a-", "0:", "{a", "(a", "\\a", "`a",
 )  # fmt: skip
+# Behind them a word begins anew.
+_JOINTS = "- ./_:"
 _TAILS = ("", "\x00", "\n", "!", "a")
 _CATEGORIES = {
     codes.CATEGORY_DIGIT: "7",
@@ -42,23 +44,32 @@ class Text:
         return f"{self.head!r} + {self.unit!r} * n + {self.tail!r}"
 
 
+def common() -> Iterator[Text]:
+    """Yield texts for a parser of which no expression is known."""
+    for unit in _COMMON:
+        for tail in _TAILS[:2]:
+            yield Text("", unit, tail)
+
+
 def texts(pattern: re.Pattern[Any]) -> Iterator[Text]:
     """Yield texts that fit a part of the pattern, many times over, and then do not fit."""
-    source = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin-1")
+    source = (
+        pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin-1")
+    )
     pieces = _pieces(parser.parse(source, pattern.flags & ~re.UNICODE))
     heads = list(dict.fromkeys("".join(pieces[:end]) for end in range(len(pieces) + 1)))
-    spans = {
+    spans = [
         "".join(pieces[start:end])
         for start in range(len(pieces))
         for end in range(start + 1, min(len(pieces), start + 3) + 1)
-    }
-    whole = "".join(pieces)
-    units = [unit for unit in dict.fromkeys((*sorted(spans), whole, *heads)) if unit]
+    ]
+    joined = [span + sign for span in spans for sign in _JOINTS]
+    units = [unit for unit in dict.fromkeys((*spans, "".join(pieces), *heads)) if unit]
     seen: set[tuple[str, str, str]] = set()
     for head, unit, tail in (
-        *(("", unit, tail) for unit in (*_COMMON, *units) for tail in _TAILS[:2]),
-        *((head, unit, tail) for head in heads[:12] for unit in units[:12] for tail in _TAILS),
-        *((head, unit, "\x00") for head in heads[:12] for unit in _COMMON),
+        *(("", unit, tail) for unit in (*_COMMON, *units, *joined) for tail in _TAILS[:2]),
+        *((head, unit, tail) for head in heads[:8] for unit in units[:10] for tail in _TAILS),
+        *((head, unit, "\x00") for head in heads[1:6] for unit in _COMMON),
     ):
         if (head, unit, tail) not in seen:
             seen.add((head, unit, tail))
@@ -68,6 +79,7 @@ def texts(pattern: re.Pattern[Any]) -> Iterator[Text]:
 def _pieces(tree: Any) -> list[str]:
     """Return a text that fits, piece by piece as the pattern has them; one of each branch."""
     found: list[str] = []
+    is_open = False
     for code, value in tree:
         if code is codes.SUBPATTERN:
             found += _pieces(value[3])
@@ -78,8 +90,11 @@ def _pieces(tree: Any) -> list[str]:
                 found += _pieces(branch)
         elif code in {codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT}:
             found += ["".join(_pieces(value[2])) * min(max(value[0], 1), 200)]
+        elif code is codes.LITERAL and is_open:
+            found[-1] += chr(value)
         else:
             found.append(_one(code, value))
+        is_open = code is codes.LITERAL
     return [piece for piece in found if piece]
 
 

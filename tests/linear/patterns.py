@@ -100,7 +100,9 @@ def _held(value: object) -> Iterator[re.Pattern[Any]]:
 
 
 def _in_code(module_name: str, statement: ast.stmt, module: ModuleType) -> Iterator[Found]:
-    functions = [n for n in ast.walk(statement) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    functions = [
+        n for n in ast.walk(statement) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))
+    ]
     seen: set[int] = set()
     # The innermost function first: it gives the name.
     for function in reversed(functions):
