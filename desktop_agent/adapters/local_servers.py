@@ -119,7 +119,7 @@ class _Server:
                     if len(body) > _MAX_BYTES:
                         return {}
             return record(msgspec.json.decode(bytes(body)))
-        except (httpx.HTTPError, msgspec.DecodeError, UnicodeDecodeError):
+        except (httpx.HTTPError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return {}
 
 

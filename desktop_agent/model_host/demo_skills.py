@@ -18,7 +18,9 @@ _NAMED = re.compile(
 _HEADING = re.compile(r"^#{1,6}\s+(.+)$", re.M)
 _END = "\n</skill>"
 _MORE = re.compile(r"… and (\d{1,9}) more")
-_LISTED = re.compile(r"<available_skills>((?:(?!</?available_skills>).)*+)</available_skills>", re.S)
+_LISTED = re.compile(
+    r"<available_skills>((?:(?!</?available_skills>).)*+)</available_skills>", re.S
+)
 _NOT_MINE = "I'm a script and don't follow skills; a real model does."
 
 

@@ -257,7 +257,7 @@ def provider_words(body: bytes) -> str:
     text = body.decode("utf-8", "replace").strip()
     try:
         parsed = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return _plain(text)
     if isinstance(parsed, list) and parsed:
         parsed = parsed[0]

@@ -166,7 +166,7 @@ def _payload(raw: bytes) -> tuple[bytes, bytes]:
 def _parse(body: bytes) -> dict[str, Any] | None:
     try:
         event = _decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return event if isinstance(event, dict) else None
 

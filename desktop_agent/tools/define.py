@@ -117,7 +117,7 @@ def _unpacked(arguments: type[BaseModel], key: str, value: Any) -> Any:
         return value
     try:
         return json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return value
 
 

@@ -18,6 +18,7 @@ _MARKS = {"strong": "**", "b": "**", "em": "*", "i": "*", "del": "~~", "s": "~~"
 _DEEPEST_LIST = 8
 # Browsers go on at half of it as if nothing were nested any more.
 _DEEPEST = 1_000
+_PIECE = 4_096
 
 
 def markdown_of(html: str, address: str) -> str:
@@ -26,8 +27,11 @@ def markdown_of(html: str, address: str) -> str:
 
     reader = _Reader(address)
     parser = etree.HTMLParser(target=reader, encoding="utf-8")
+    content = html.encode("utf-8", "replace")
     with contextlib.suppress(_TooDeep):
-        parser.feed(html.encode("utf-8", "replace"))
+        # The parser reads all that it was fed, also when it was told to stop.
+        for at in range(0, len(content), _PIECE):
+            parser.feed(content[at : at + _PIECE])
         parser.close()
     return reader.markdown()
 

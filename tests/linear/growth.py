@@ -66,11 +66,18 @@ def heaviest(
     return min(size, largest), spent
 
 
-def growth(work: Callable[[int], Callable[[], object]], largest: int) -> Growth:
-    """Measure the work that `work(size)` makes ready, at sizes up to `largest`."""
-    size, _ = heaviest(work, largest)
+def growth(
+    work: Callable[[int], Callable[[], object]], largest: int, bounded_at: int = 0
+) -> Growth:
+    """Measure the work that `work(size)` makes ready, at sizes up to `largest`.
+
+    `bounded_at` is a size at which a bound on the work, if there is one, is reached for sure.
+    """
+    size = bounded_at or heaviest(work, largest)[0]
     runs = [work(max(1, part)) for part in (size // 4, size // 2, size)]
-    least = [min(cost(run) for _ in range(_LEAST_RUNS)) for run in runs]
+    least = [cost(run) for run in runs]
+    for _ in range(_LEAST_RUNS if least[-1] < ENOUGH else 1):
+        least = [min(known, cost(run)) for known, run in zip(least, runs, strict=True)]
     for _ in range(_ROUNDS):
         if _factor(least) <= ALLOWED:
             break

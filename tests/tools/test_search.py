@@ -241,7 +241,15 @@ async def test_an_ignore_file_of_many_stars_does_not_hang_the_app(bench: Bench) 
 
 @pytest.mark.parametrize(
     "pattern",
-    ["one needle", r"^one \w+", "a|b|needle", r"^\s*one .*le.*$", r"e{2}", "(foo)?needle", "NEEDLE"],
+    [
+        "one needle",
+        r"^one \w+",
+        "a|b|needle",
+        r"^\s*one .*le.*$",
+        r"e{2}",
+        "(foo)?needle",
+        "NEEDLE",
+    ],
 )
 async def test_everyday_patterns_are_found_without_ripgrep_too(
     tree: Bench, pattern: str, monkeypatch: pytest.MonkeyPatch

@@ -11,7 +11,7 @@ from typing import Any
 # Longer code is shown in one colour: a lexer may take seconds on it.
 _LIMIT = 60_000
 # Lexers may take time with the square of the code: after this much the rest is in one colour.
-_SECONDS = 0.3
+_SECONDS = 0.2
 
 
 def spans(code: str, language: str) -> Iterator[tuple[str, str]]:
