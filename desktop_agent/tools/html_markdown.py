@@ -30,7 +30,7 @@ def markdown_of(html: str, address: str) -> str:
     content = html.encode("utf-8", "replace")
     with contextlib.suppress(_TooDeep):
         # The parser reads all that it was fed, also when it was told to stop.
-        for at in range(0, len(content), _PIECE):
+        for at in range(0, len(content) or 1, _PIECE):
             parser.feed(content[at : at + _PIECE])
         parser.close()
     return reader.markdown()

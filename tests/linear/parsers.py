@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from desktop_agent.adapters import log_file, skill_address
 from desktop_agent.core import notes, ordering, tasks, updates
+from desktop_agent.core.ids import new_message_id
 from desktop_agent.core.messages import Message, TextPart
 from desktop_agent.core.skill_install import SkillLibraryError
 from desktop_agent.core.tool import ToolError
@@ -57,9 +58,8 @@ class Parser:
 
 
 def _user(text: str) -> object:
-    return parts.user_item(
-        Message(id="m", role="user", parts=(TextPart(text),), note_ids=("n",)), None
-    )  # pyright: ignore
+    message = Message(id=new_message_id(), role="user", parts=(TextPart(text),))
+    return parts.user_item(message, None)
 
 
 def _front(text: str) -> object:
