@@ -23,7 +23,7 @@ _PIECE = 4_096
 
 def markdown_of(html: str, address: str) -> str:
     """Return the text of a page as Markdown, its links made whole."""
-    from lxml import etree  # 5 MB: not before there is a page
+    from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]  # 5 MB: not before
 
     reader = _Reader(address)
     parser = etree.HTMLParser(target=reader, encoding="utf-8")

@@ -116,7 +116,8 @@ def _ignored(line: str) -> GitIgnoreSpecPattern:
         source = include = None
     if source is None:
         return GitIgnoreSpecPattern(None, None)
-    return _IgnorePattern(regex.compile(source), include)
+    compiled: Any = regex.compile(source)
+    return _IgnorePattern(compiled, include)
 
 
 def _ignore_file(folder: int) -> bytes:
