@@ -19,12 +19,12 @@ ALLOWED = 2.5
 ENOUGH = 30_000_000
 _SMALL = (8, 12, 16, 20, 24, 28, 32, 48)
 _LEAST_RUNS = 5
-_ROUNDS = 40
+_ATTEMPTS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """`factor` is what doubled input costs, the mean of the last two doublings up to `size`."""
+    """`factor` is what doubled input costs, the mean of the last three doublings up to `size`."""
 
     factor: float
     size: int
@@ -74,16 +74,18 @@ def growth(
     `bounded_at` is a size at which a bound on the work, if there is one, is reached for sure.
     """
     size = bounded_at or heaviest(work, largest)[0]
-    runs = [work(max(1, part)) for part in (size // 4, size // 2, size)]
+    runs = [work(max(1, size // part)) for part in (8, 4, 2, 1)]
+    found = _measured(runs, size)
+    for _ in range(_ATTEMPTS):
+        if found.is_linear:
+            break
+        # Anew: one quiet moment for the small sizes must not be held against the large.
+        found = min(found, _measured(runs, size), key=lambda one: one.factor)
+    return found
+
+
+def _measured(runs: list[Callable[[], object]], size: int) -> Growth:
     least = [cost(run) for run in runs]
     for _ in range(_LEAST_RUNS if least[-1] < ENOUGH else 1):
         least = [min(known, cost(run)) for known, run in zip(least, runs, strict=True)]
-    for _ in range(_ROUNDS):
-        if _factor(least) <= ALLOWED:
-            break
-        least = [min(known, cost(run)) for known, run in zip(least, runs, strict=True)]
-    return Growth(_factor(least), size, least[-1])
-
-
-def _factor(least: list[int]) -> float:
-    return math.sqrt(least[-1] / least[0])
+    return Growth(math.cbrt(least[-1] / least[0]), size, least[-1])
