@@ -118,7 +118,7 @@ class _Server:
                     if len(body) > _MAX_BYTES:
                         return {}
             return record(msgspec.json.decode(bytes(body)))
-        except (httpx.HTTPError, msgspec.DecodeError, UnicodeDecodeError):
+        except (httpx.HTTPError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return {}
 
 
@@ -207,7 +207,7 @@ def _ollama_model(raw: Json, shown: Json, running: int | None, url: str) -> Mode
         ),
         None,
     )
-    set_to = re.search(r"^num_ctx\s+(\d+)", text(shown, "parameters"), re.MULTILINE)
+    set_to = re.search(r"^num_ctx\s+(\d{1,9})\b", text(shown, "parameters"), re.MULTILINE)
     name = text(raw, "name")
     if text(raw, "remote_host") or text(shown, "remote_host"):
         note, context = "Runs in Ollama's cloud", most

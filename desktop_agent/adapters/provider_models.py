@@ -130,7 +130,7 @@ async def fetch(client: Any, url: str, headers: dict[str, str], title: str) -> A
         raise ModelError(_fault(response.status_code, bytes(body), title))
     try:
         return KEYS.hide_all(msgspec.json.decode(bytes(body)))
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         words = f"{title} answered, but not with a list of models."
         raise ModelError(Fault("protocol", words, "settings", details=url)) from None
 
@@ -160,7 +160,7 @@ def _fault(status: int, body: bytes, title: str) -> Fault:
 def _words(body: bytes) -> str:
     try:
         answer = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return ""
     if isinstance(answer, list) and answer:
         answer = answer[0]

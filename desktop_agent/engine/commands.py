@@ -157,8 +157,9 @@ def is_forbidden(command: str) -> str | None:
         if reason := why_never(simple):
             return reason
     compact = re.sub(r"\s+", "", command)
-    if re.search(r"([\w:.]+)\(\)\{\1\|\1&\};?\1", compact):
-        return "it starts copies of itself without end"
+    for found in re.finditer(r"\(\)\{([\w:.]+)\|\1&\};?\1", compact):
+        if compact.endswith(found[1], 0, found.start()):
+            return "it starts copies of itself without end"
     return None
 
 
@@ -198,7 +199,7 @@ def _unwrapped(simple: SimpleCommand) -> str:
     return " ".join(map(_quoted, _behind_options(rest, _WRAPPERS[name])))
 
 
-_INLINE = re.compile(r"-[a-z]*c[a-z]*")
+_INLINE = re.compile(r"-[abd-z]*c[a-z]*")
 _DURATION = re.compile(r"\d+(\.\d+)?[smhd]?")
 
 

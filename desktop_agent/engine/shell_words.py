@@ -132,8 +132,7 @@ class _Reader:
             self._word = None  # the descriptor in 2>file
         self._end_word()
         self._miss_target()
-        rest = self._text[self._at :]
-        if rest.startswith(("<(", ">(")):
+        if self._text.startswith(("<(", ">("), self._at):
             self._at += 1
             self._command.features.add("expansion")
             self._read_group("(")
@@ -141,7 +140,7 @@ class _Reader:
         sign = next(
             s
             for s in ("<<<", "<<-", "<<", "<>", "<&", "<", "&>>", "&>", ">>", ">&", ">|", ">")
-            if rest.startswith(s)
+            if self._text.startswith(s, self._at)
         )
         self._at += len(sign)
         self._sign = sign

@@ -16,9 +16,11 @@ _NAMED = re.compile(
     r"|\[The person picked the skill '(?P<lost>[^'\n]*)'"
 )
 _HEADING = re.compile(r"^#{1,6}\s+(.+)$", re.M)
-_FILES = re.compile(r"^Its files:\n(.*)\n</skill>\s*\Z", re.M | re.S)
+_END = "\n</skill>"
 _MORE = re.compile(r"… and (\d{1,9}) more")
-_LISTED = re.compile(r"<available_skills>(.*?)</available_skills>", re.S)
+_LISTED = re.compile(
+    r"<available_skills>((?:(?!</?available_skills>).)*+)</available_skills>", re.S
+)
 _NOT_MINE = "I'm a script and don't follow skills; a real model does."
 
 
@@ -67,9 +69,9 @@ def _about(text: str) -> str:
 
 
 def _files(text: str) -> int:
-    listed = _FILES.search(text)
-    if listed is None:
+    listed = f"\n{text}".partition("\nIts files:\n")[2].rstrip()
+    if not listed.endswith(_END):
         return 0
-    lines = listed.group(1).splitlines()
+    lines = listed.removesuffix(_END).splitlines()
     more = _MORE.fullmatch(lines[-1]) if lines else None
     return len(lines) - 1 + int(more.group(1)) if more else len(lines)

@@ -255,7 +255,7 @@ def provider_words(body: bytes) -> str:
     text = body.decode("utf-8", "replace").strip()
     try:
         parsed = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return _plain(text)
     if isinstance(parsed, list) and parsed:
         parsed = parsed[0]
@@ -275,10 +275,10 @@ def _words_of(parsed: Mapping[str, Any]) -> str:
 
 
 def _plain(text: str) -> str:
-    title = re.search(r"<title>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)
+    title = re.search(r"<title>([^<]*)</title>", text, re.IGNORECASE)
     if title:
         return title[1]
-    return re.sub(r"<[^>]*>", " ", text)
+    return re.sub(r"<[^<>]*>", " ", text)
 
 
 def _short(words: str) -> str:
@@ -295,9 +295,14 @@ def _own_text(error: BaseException) -> str:
     text = text.split("Traceback (most recent call last)")[0].split("\n")[0]
     text = re.sub(r"\b(litellm|openai|httpx)\.[\w.]+:?\s*", "", text)
     text = re.sub(r"\b\w+(Error|Exception):?\s*-?\s*", "", text)
-    text = re.sub(r"\w*Exception\s*-\s*", "", text)
-    text = re.sub(r"https?://\S*(litellm|github)\S*", "", text)
+    text = re.sub(r"\bException\s*-\s*", "", text)
+    text = re.sub(r"https?://\S*", _address_of_others, text)
     return text.strip(" -:")
+
+
+def _address_of_others(found: re.Match[str]) -> str:
+    """Leave out where litellm's own code and help stand."""
+    return "" if "litellm" in found[0] or "github" in found[0] else found[0]
 
 
 def _details(error: BaseException, exchange: Exchange | None, status: int | None) -> str:

@@ -12,6 +12,7 @@ from desktop_agent.tools.define import Arguments
 from desktop_agent.tools.text_files import Text
 
 _SHOWN_PLACES = 5
+_MOST_COMPARED = 5_000_000
 
 
 class Replacement(Arguments, frozen=True):
@@ -66,7 +67,7 @@ def _not_found(text: str, old: str) -> str:
     lines = text.split("\n")
     height = old.count("\n") + 1
     # Looking for near misses costs time with the file's length times the text's.
-    if wanted and len(lines) * height < 200_000:
+    if wanted and len(text) * height < _MOST_COMPARED:
         for index in range(len(lines) - height + 1):
             if _squeezed("\n".join(lines[index : index + height])) == wanted:
                 return (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import shutil
 import stat
 from collections.abc import Iterator, Mapping
@@ -21,7 +20,7 @@ from desktop_agent.engine.protected import is_secret, names_of, private_below
 from desktop_agent.engine.safe_open import open_read
 from desktop_agent.tools import ripgrep
 from desktop_agent.tools.define import Arguments, tool
-from desktop_agent.tools.patterns import LINE_LENGTH, compile_safely
+from desktop_agent.tools.patterns import LINE_LENGTH, Expression
 from desktop_agent.tools.text_files import is_binary
 from desktop_agent.tools.walk import Walk, glob_pattern
 
@@ -135,7 +134,7 @@ def _query(args: GrepArguments) -> ripgrep.Query:
 
 
 def _grep(path: Path, args: GrepArguments, ctx: ToolContext, *, is_folder: bool) -> list[str]:
-    wanted = compile_safely(args.pattern, ignore_case=args.ignore_case)
+    wanted = Expression(args.pattern, ignore_case=args.ignore_case)
     end = args.offset + _MATCHES + 1
     if not is_folder:
         name = relative_name(ctx.workspace, path)
@@ -163,7 +162,7 @@ def _grep(path: Path, args: GrepArguments, ctx: ToolContext, *, is_folder: bool)
 
 
 def _matches(
-    path: Path, name: str, wanted: re.Pattern[str], args: GrepArguments, ctx: ToolContext
+    path: Path, name: str, wanted: Expression, args: GrepArguments, ctx: ToolContext
 ) -> Iterator[str]:
     try:
         file = open_read(ctx.workspace, path)

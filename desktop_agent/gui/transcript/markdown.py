@@ -146,7 +146,7 @@ def is_open_fence(tail: str) -> bool:
 
 def open_fence(tail: str) -> tuple[str, str] | None:
     """Return the language and the code so far, when the tail is one fence without its end."""
-    found = re.match(r" {0,3}(`{3,}|~{3,})([^\n`]*)\n", tail)
+    found = re.match(r" {0,3}(`{3,}+|~{3,}+)([^\n`]*)\n", tail)
     if found is None:
         return None
     mark, info, code = found[1], found[2].strip(), tail[found.end() :]
