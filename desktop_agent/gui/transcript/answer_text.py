@@ -179,7 +179,7 @@ class AnswerText:
     def _without_tail(self) -> MarkdownWriter:
         """Remove what is not final and return a writer that goes on there."""
         self._forget_tail()
-        cursor = QTextCursor(self._frame.document())
+        cursor = self._frame.firstCursorPosition()
         cursor.setPosition(self._tail_position)
         cursor.setPosition(self._frame.lastPosition(), QTextCursor.MoveMode.KeepAnchor)
         cursor.removeSelectedText()
@@ -239,7 +239,7 @@ class AnswerText:
 
     def _at_last_block(self) -> MarkdownWriter:
         """Empty the last block and return a writer that begins in it."""
-        cursor = QTextCursor(self._frame.document())
+        cursor = self._frame.firstCursorPosition()
         cursor.setPosition(self._frame.lastPosition())
         cursor.movePosition(QTextCursor.MoveOperation.StartOfBlock, QTextCursor.MoveMode.KeepAnchor)
         self._changed_from = cursor.position()
@@ -296,7 +296,7 @@ class AnswerText:
             return False
         if not self._set_code(fence, block.tokens[0].content.rstrip("\n")):
             return False
-        cursor = QTextCursor(self._frame.document())
+        cursor = self._frame.firstCursorPosition()
         cursor.setPosition(fence.frame.lastPosition() + 1)
         self._fence = None
         self._settle(MarkdownWriter(cursor, self._styles), [block.signature], chars)
@@ -306,7 +306,7 @@ class AnswerText:
     def _set_code(self, fence: _OpenFence, code: str) -> bool:
         """Write only the lines that are new, and the last one again; or take lines away."""
         start = fence.code.rfind("\n") + 1
-        cursor = QTextCursor(self._frame.document())
+        cursor = self._frame.firstCursorPosition()
         cursor.setPosition(fence.frame.lastPosition())
         keep = QTextCursor.MoveMode.KeepAnchor
         if code.startswith(fence.code[:start]):
