@@ -171,14 +171,20 @@ def whole_rows(tail: str) -> str:
 
 
 def safe_link(address: object) -> str:
-    """Return the address if it may be clickable, else nothing."""
+    """Return the address if it may be clickable, else nothing.
+
+    One for mail loses its query: there are mail programs that attach the files it names.
+    """
     if not isinstance(address, str):
         return ""
+    address = address.strip()
     try:
-        scheme = urlsplit(address.strip()).scheme.lower()
+        scheme = urlsplit(address).scheme.lower()
     except ValueError:
         return ""
-    return address.strip() if scheme in _LINK_SCHEMES else ""
+    if scheme == "mailto":
+        address = re.split("[?#]", address, maxsplit=1)[0]
+    return address if scheme in _LINK_SCHEMES else ""
 
 
 def task_mark(text: str) -> tuple[bool | None, str]:

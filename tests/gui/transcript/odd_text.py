@@ -46,7 +46,7 @@ _LOOSE = re.compile(r"[\s\u2009\u200b\x1c-\x1f\x85]+")
 # What no document holds, and what would turn the order of the text behind it.
 _NOT_HELD = re.compile("[\x00\ufdd0-\ufdef\ufffc\ufeff\ufffe\uffff]")
 _TURNS = re.compile("[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]")
-_PER_SESSION = 20
+_PER_SESSION = 15
 
 
 def text_of(chance: random.Random) -> str:
@@ -175,11 +175,11 @@ class OddTexts:
         else:
             for event in events:
                 view.apply([event])
-        if chance.random() < 0.3:
+        if chance.random() < 0.1:
             QApplication.processEvents()
         view.apply([story.says(number, text)])
         self._check(AnswerItem, f"me_a{number}", expected(text), text)
-        if number % 10 == 0:
+        if number % 20 == 0:
             self._other(number, text)
 
     def _other(self, number: int, text: str) -> None:
@@ -232,7 +232,7 @@ def main() -> int:
     theme = Theme(app)
     theme.configure("light", 100, True)
     view = TranscriptView(theme)
-    view.resize(800, 600)
+    view.resize(600, 240)
     view.show()
     texts = OddTexts(view, given.seed)
     for done in range(0, given.count, 1_000):
