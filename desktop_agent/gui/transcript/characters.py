@@ -43,6 +43,11 @@ def one_line(text: str) -> str:
     return " ".join(clean(text).split())
 
 
+def utf16_length(text: str) -> int:
+    """Return how long a text is in a document, which counts halves of rare characters."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
 def utf16_slice(text: str, start: int, end: int) -> str:
     """Return a part by positions as a document counts them, where rare characters take two."""
     if text.isascii():

@@ -5,6 +5,7 @@ import logging
 import pytest
 from PySide6.QtGui import QTextCursor
 
+from desktop_agent.gui.plain_tips import plain_tip
 from desktop_agent.gui.transcript import page as page_module
 from desktop_agent.gui.transcript import writer as writer_module
 from desktop_agent.gui.transcript.card_factory import CardFactory
@@ -12,6 +13,7 @@ from desktop_agent.gui.transcript.characters import clean, utf16_slice
 from desktop_agent.gui.transcript.copying import selection_text
 from desktop_agent.gui.transcript.line_card import LineCard
 from desktop_agent.gui.transcript.transcript import Transcript
+from desktop_agent.gui.widgets import ElidedLabel
 from tests.gui.transcript.odd_text import ODD, OddTexts
 from tests.gui.transcript.story import (
     asks,
@@ -169,3 +171,20 @@ def test_a_change_that_fails_leaves_the_place_of_the_person_and_the_view_alone(v
     view.apply([says(2, "Still here")])
     assert "Still here" in text(view)
     assert view._scrolling.is_at_end
+
+
+def test_code_behind_rare_characters_has_its_own_colours(view, theme, qtbot):
+    view.open(opened(says(1, "```py\n'😀e\u0301' # note\n```"), ends()))
+    document = view.browser.document()
+    qtbot.waitUntil(lambda: not view._window._coloring.has_work(view.page.styles))
+    note, quoted = document.find("note"), document.find("😀")
+    assert note.charFormat().foreground().color() == theme.color("c_com")
+    assert quoted.charFormat().foreground().color() == theme.color("c_str")
+
+
+@pytest.mark.parametrize("odd", ["\ufffe", "\ufeff"], ids=ascii)
+def test_a_name_that_begins_with_a_mark_of_the_byte_order_stays_what_it_is(qtbot, theme, odd):
+    label = ElidedLabel(f"{odd}Pay the invoice ✓")
+    qtbot.addWidget(label)
+    assert label.accessibleName() == label.whole_text() == "Pay the invoice ✓"
+    assert plain_tip(f"{odd}Pay ✓") == "Pay ✓"
