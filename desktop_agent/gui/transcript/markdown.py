@@ -177,14 +177,14 @@ def safe_link(address: object) -> str:
     """
     if not isinstance(address, str):
         return ""
-    address = address.strip()
+    plain = address.strip()
     try:
-        scheme = urlsplit(address).scheme.lower()
+        scheme = urlsplit(plain).scheme.lower()
     except ValueError:
         return ""
     if scheme == "mailto":
-        address = re.split("[?#]", address, maxsplit=1)[0]
-    return address if scheme in _LINK_SCHEMES else ""
+        plain = re.split("[?#]", plain, maxsplit=1)[0]
+    return plain if scheme in _LINK_SCHEMES else ""
 
 
 def task_mark(text: str) -> tuple[bool | None, str]:
