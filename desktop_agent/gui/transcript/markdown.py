@@ -97,7 +97,11 @@ def parse(text: str, *, is_whole: bool = True) -> tuple[Block, ...]:
     """Return the top-level blocks. Of a text that still comes, a last `-` makes no heading."""
     # To look for bare addresses takes a sixth of the time, and few texts have any.
     may_link = "//" in text or "mailto:" in text.lower()
-    return tuple(_blocks(_parser(is_whole, may_link).parse(text)))
+    try:
+        return tuple(_blocks(_parser(is_whole, may_link).parse(text)))
+    except RuntimeError:
+        # Its rule for bare addresses stands still at some texts, such as `a[//b.c://`.
+        return tuple(_blocks(_parser(is_whole, False).parse(text)))
 
 
 def get_ready() -> None:

@@ -188,3 +188,11 @@ def test_a_name_that_begins_with_a_mark_of_the_byte_order_stays_what_it_is(qtbot
     qtbot.addWidget(label)
     assert label.accessibleName() == label.whole_text() == "Pay the invoice ✓"
     assert plain_tip(f"{odd}Pay ✓") == "Pay ✓"
+
+
+def test_what_the_parser_takes_for_half_an_address_is_shown_with_its_marks(view):
+    view.open(opened())
+    stream(view, "**bold** three[//a.b:", "// and on")
+    view.apply([says(1, "**bold** three[//a.b:// and on"), ends()])
+    assert "bold three[//a.b:// and on" in text(view)
+    assert "laid out" not in text(view)
