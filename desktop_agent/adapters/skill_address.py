@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 from urllib.request import url2pathname
 
 from desktop_agent.core.skill_install import SkillLibraryError
+from desktop_agent.engine.containment import with_home
 
 _SHORT = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 # `git@host:team/name.git`. With a second colon it would be the name of a transport program.
@@ -77,7 +78,7 @@ def read_address(text: str, *, allows_loopback_http: bool = False) -> Place:
 
 
 def _without_scheme(address: str) -> Place:
-    path = Path(address).expanduser()
+    path = with_home(address)
     is_path = address.startswith(("/", "~", ".", "\\")) or _DRIVE.match(address) is not None
     if is_path or path.exists():
         return _local(path)

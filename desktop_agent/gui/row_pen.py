@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
 
 from desktop_agent.gui.mirroring import placed
 from desktop_agent.gui.theme import Theme
+from desktop_agent.gui.transcript.characters import clean
 
 _Align = Qt.AlignmentFlag
 
@@ -85,7 +86,7 @@ class RowPen:
         if self._direction == Qt.LayoutDirection.RightToLeft:
             side ^= _Align.AlignLeft | _Align.AlignRight
         flags = side | _Align.AlignVCenter | _Align.AlignAbsolute
-        shown = painter.fontMetrics().elidedText(text, elide, box.width())
+        shown = painter.fontMetrics().elidedText(clean(text), elide, box.width())
         # Isolated, and a path is always left to right: else a mirrored window scrambles it.
         start = "\u2066" if is_path else "\u2068"
         painter.drawText(self.mirrored(box), int(flags), f"{start}{shown}\u2069")

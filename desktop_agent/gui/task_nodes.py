@@ -18,6 +18,7 @@ from desktop_agent.gui.pulse import paint_spinner
 from desktop_agent.gui.task_delegate import STATE_ICONS, owner_name
 from desktop_agent.gui.task_rows import RowState
 from desktop_agent.gui.theme import Theme
+from desktop_agent.gui.transcript.characters import clean
 
 _WIDTH, _HEIGHT = 208, 54
 _ICON = 16
@@ -139,7 +140,7 @@ class NodeItem(QGraphicsRectItem):
         if owner:
             words.setBottom(words.top() + words.height() // 2)
         flags = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextWordWrap
-        text = _fitting(painter, task.subject, words)
+        text = _fitting(painter, clean(task.subject), words)
         painter.drawText(words, int(flags), text)
         if owner:
             below = QRect(words.left(), words.bottom(), words.width(), words.height())

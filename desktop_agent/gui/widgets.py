@@ -31,6 +31,7 @@ from desktop_agent.gui.plain_tips import plain_tip
 from desktop_agent.gui.popover import Popover as Popover
 from desktop_agent.gui.pulse import paint_spinner
 from desktop_agent.gui.theme import Theme
+from desktop_agent.gui.transcript.characters import clean
 
 # Keeps a button's text off its icon; the style sheet has no property for that.
 _GAP = "\u2009"
@@ -203,8 +204,8 @@ class ElidedLabel(QLabel):
 
     def set_text(self, text: str) -> None:
         """Show this text, shortened to the room there is."""
-        self._whole = text
-        self.setAccessibleName(text)
+        self._whole = clean(text)
+        self.setAccessibleName(self._whole)
         self._shorten()
         self.updateGeometry()
 

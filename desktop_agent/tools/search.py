@@ -137,6 +137,8 @@ def _grep(path: Path, args: GrepArguments, ctx: ToolContext, *, is_folder: bool)
     wanted = Expression(args.pattern, ignore_case=args.ignore_case)
     end = args.offset + _MATCHES + 1
     if not is_folder:
+        # Asked for by name, a pipe or a device is an error and not "no match".
+        open_read(ctx.workspace, path).close()
         name = relative_name(ctx.workspace, path)
         return list(islice(_matches(path, name, wanted, args, ctx), args.offset, end))
     names = glob_pattern(args.glob) if args.glob else None

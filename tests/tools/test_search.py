@@ -146,6 +146,16 @@ async def test_searching_a_secret_file_by_name_is_asked_about(tree: Bench) -> No
     assert (await tree.preview(grep, pattern="x", path="src")).protected == ()
 
 
+async def test_searching_a_pipe_or_a_device_is_an_error_and_neither_a_wait_nor_no_match(
+    tree: Bench, engine: str
+) -> None:
+    with pytest.raises(ToolError, match="not a regular file"):
+        await tree.run(grep, pattern="needle", path="pipe.py")
+    assert "pipe.py" not in (await tree.run(grep, pattern="needle")).text
+    with pytest.raises(OutsideWorkspace):
+        await tree.run(grep, pattern="needle", path="/dev/zero")
+
+
 async def test_a_path_that_is_not_there_is_an_error_in_words(tree: Bench) -> None:
     for tool in (glob, grep):
         with pytest.raises(ToolError, match="doesn't exist"):

@@ -158,6 +158,10 @@ class CardFactory(QObject):
             case _:
                 return self._other_card(row, parent)
 
+    def line(self, icon: str, words: str, parent: QWidget) -> Card:
+        """Return a card that says something in place of one that can't be made."""
+        return LineCard(self._theme, icon, words, parent=parent)
+
     def update(self, card: Card, row: Row) -> bool:
         """Show the row's newest state in its card; False if it needs another card."""
         if isinstance(card, ToolCard) and isinstance(row, ToolItem | ToolGroup):

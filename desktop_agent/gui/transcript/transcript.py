@@ -37,6 +37,7 @@ from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import Message, ToolResult
 from desktop_agent.gui.transcript.deliveries import after_note, undelivered
 from desktop_agent.gui.transcript.event_log import LIVE_OUTPUT_LIMIT, EventLog
+from desktop_agent.gui.transcript.failure_log import attempt
 from desktop_agent.gui.transcript.items import (
     OUTCOMES,
     SETTLED,
@@ -173,7 +174,7 @@ class Transcript:
         if fold is None or getattr(event, "agent_id", None) != self.agent_id:
             return frozenset()
         self._log.add(event)
-        return frozenset(fold(event))
+        return attempt(type(event).__name__, lambda: frozenset(fold(event)), frozenset)
 
     def prepend(self, events: Sequence[Happening]) -> None:
         """Take in happenings from before the first one: everything is folded again."""
