@@ -24,7 +24,7 @@ class AgentSetup(Generic[A]):
 
     `failed` hears of defects; `changed` of each change of an agent's status or activity;
     `settled` of each turn's end, when nothing more waits; `before_step` may hold an agent
-    that used up its budget. Without `skills` there are none.
+    that used up its budget. While `is_closing` no turn begins. Without `skills` there are none.
     """
 
     model: Model
@@ -36,4 +36,5 @@ class AgentSetup(Generic[A]):
     changed: Callable[[A], None]
     settled: Callable[[A, StopReason, Fault | None], None]
     before_step: Callable[[A], None]
+    is_closing: Callable[[], bool]
     skills: Skills | None = None

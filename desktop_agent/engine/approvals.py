@@ -5,13 +5,29 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 
 import msgspec
 
 from desktop_agent.core.approvals import AllowAlways, ApprovalRequest, Decision, Deny, Rule
-from desktop_agent.core.events import ApprovalRequested, ApprovalResolved, Happening
+from desktop_agent.core.events import ApprovalRequested, ApprovalResolved
 from desktop_agent.core.ids import AgentId, RequestId, SessionId
-from desktop_agent.engine.ports import Store
+from desktop_agent.engine.ports import Store, StoreError
+from desktop_agent.engine.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A request that waits; `is_covered` tells whether a new rule settles it as well."""
+
+    request: ApprovalRequest
+    answer: asyncio.Future[Decision]
+    session: Session
+    is_covered: Callable[[Rule], bool]
+
+    def resolved(self, decision: Decision) -> ApprovalResolved:
+        return ApprovalResolved(self.request.agent_id, self.request.id, decision)
 
 
 class Approvals:
@@ -20,8 +36,7 @@ class Approvals:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._rules: tuple[Rule, ...] = store.rules()
-        self._waiting: dict[RequestId, tuple[ApprovalRequest, asyncio.Future[Decision]]] = {}
-        self._covered: dict[RequestId, Callable[[Rule], bool]] = {}
+        self._waiting: dict[RequestId, _Open] = {}
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -34,63 +49,78 @@ class Approvals:
 
     def waiting_of(self, agent_id: AgentId) -> tuple[ApprovalRequest, ...]:
         """Return an agent's open requests, oldest first."""
-        return tuple(req for req, _ in self._waiting.values() if req.agent_id == agent_id)
+        return tuple(
+            one.request for one in self._waiting.values() if one.request.agent_id == agent_id
+        )
 
     async def ask(
-        self,
-        request: ApprovalRequest,
-        emit: Callable[[Happening], None],
-        is_covered: Callable[[Rule], bool],
+        self, request: ApprovalRequest, session: Session, is_covered: Callable[[Rule], bool]
     ) -> Decision:
         """Put the request before the person and wait; cancelling withdraws it.
 
-        `is_covered` tells whether a new rule settles this request as well.
+        `is_covered` tells whether a new rule settles this request as well. Raises StoreError
+        when the request can't be put on disk: the person did not see it then.
         """
         answer: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
-        self._waiting[request.id] = (request, answer)
-        self._covered[request.id] = is_covered
-        decision: Decision = Deny("The request was withdrawn.", by="withdrawn")
+        waiting = _Open(request, answer, session, is_covered)
+        self._waiting[request.id] = waiting
         try:
-            emit(ApprovalRequested(request.agent_id, request))
-            decision = await answer
+            session.emit(ApprovalRequested(request.agent_id, request))
+        except StoreError:
+            del self._waiting[request.id]
+            raise
+        try:
+            return await answer
         finally:
-            self._waiting.pop(request.id, None)
-            self._covered.pop(request.id, None)
-            emit(ApprovalResolved(request.agent_id, request.id, decision))
-        return decision
+            if self._waiting.pop(request.id, None) is not None:  # nobody decided
+                no = Deny("The request was withdrawn.", by="withdrawn")
+                session.conclude(waiting.resolved(no))
 
     def decide(self, request_id: RequestId, decision: Decision) -> None:
-        """Settle a request; an id that is settled already (a second click) is ignored."""
+        """Settle a request; an id that is settled already (a second click) is ignored.
+
+        Raises StoreError when the decision can't be put on disk: the request still waits.
+        """
         waiting = self._waiting.get(request_id)
-        if waiting is None or waiting[1].done():
+        if waiting is None or waiting.answer.done():
             return
-        waiting[1].set_result(decision)
         if isinstance(decision, AllowAlways):
-            self._remember(decision.rule, origin=waiting[0].title)
+            self._remember(decision.rule, origin=waiting.request.title)
+        self._settle(waiting, decision)
+        if isinstance(decision, AllowAlways):
             self._settle_covered(decision.rule)
 
+    def _settle(self, waiting: _Open, decision: Decision) -> None:
+        waiting.session.emit(waiting.resolved(decision))
+        del self._waiting[waiting.request.id]
+        waiting.answer.set_result(decision)
+
     def note_use(self, rule: Rule) -> None:
-        """Count that a rule allowed a call."""
+        """Count that a rule allowed a call; a count that can't be saved is saved with the next."""
         self._rules = tuple(
             msgspec.structs.replace(r, uses=r.uses + 1) if _same(r, rule) else r
             for r in self._rules
         )
-        self._store.save_rules(self._rules)
+        with suppress(StoreError):
+            self._store.save_rules(self._rules)
 
     def delete(self, rule: Rule) -> None:
-        """Forget a rule."""
-        self._rules = tuple(r for r in self._rules if not _same(r, rule))
-        self._store.save_rules(self._rules)
+        """Forget a rule. Raises StoreError, and then it still holds."""
+        self._save(tuple(r for r in self._rules if not _same(r, rule)))
 
     def _remember(self, rule: Rule, *, origin: str) -> None:
         made = msgspec.structs.replace(rule, origin=origin, created_at=time.time(), uses=1)
-        self._rules = (*(r for r in self._rules if not _same(r, rule)), made)
-        self._store.save_rules(self._rules)
+        self._save((*(r for r in self._rules if not _same(r, rule)), made))
+
+    def _save(self, rules: tuple[Rule, ...]) -> None:
+        self._store.save_rules(rules)
+        self._rules = rules
 
     def _settle_covered(self, rule: Rule) -> None:
-        for request_id, (_, answer) in list(self._waiting.items()):
-            if not answer.done() and self._covered[request_id](rule):
-                answer.set_result(AllowAlways(rule))
+        for waiting in list(self._waiting.values()):
+            if not waiting.answer.done() and waiting.is_covered(rule):
+                with suppress(StoreError):  # it still waits for the person
+                    self._settle(waiting, AllowAlways(rule))
 
 
 def _same(first: Rule, second: Rule) -> bool:

@@ -28,16 +28,16 @@ class Holding:
             return
         owner = budgets.exhausted(self._agents, agent)
         if owner is not None:
-            self._held[agent.id] = owner.id
-            agent.pace.pause()
             gone = budgets.spent(self._agents, owner)
             agent.session.emit(BudgetReached(agent.id, owner.id, gone, owner.meter.budget))
+            self._held[agent.id] = owner.id
+            agent.pace.pause()
             return
         share = budgets.used(self._agents, agent)
         if share >= budgets.WARN_AT and not agent.meter.was_warned:
-            agent.meter.was_warned = True
             note = Note(new_note_id(), _WARNING, "notice", sender="app", created_at=time.time())
             agent.inbox.put(note)
+            agent.meter.was_warned = True
 
     def extend(self, agent: Agent) -> None:
         """Give the holder of this agent half as much again."""
@@ -48,11 +48,14 @@ class Holding:
         self.set_budget(owner, budgets.more(owner.meter.budget, gone))
 
     def set_budget(self, owner: Agent, budget: Budget) -> None:
-        """Give an agent this budget; those it held and that now have room go on."""
+        """Give an agent this budget; those it held and that now have room go on.
+
+        Raises StoreError, and then nothing changed.
+        """
+        owner.session.emit(BudgetChanged(owner.id, budget))
         held = [agent for agent in self._agents.subtree(owner) if self._is_held(agent)]
         owner.meter.budget = budget
         owner.meter.was_warned = False
-        owner.session.emit(BudgetChanged(owner.id, budget))
         for agent in held:
             if budgets.exhausted(self._agents, agent) is None:
                 self._held.pop(agent.id, None)
