@@ -53,6 +53,11 @@ class Approvals:
             one.request for one in self._waiting.values() if one.request.agent_id == agent_id
         )
 
+    def agent_of(self, request_id: RequestId) -> AgentId | None:
+        """Return whose open request it is."""
+        waiting = self._waiting.get(request_id)
+        return waiting.request.agent_id if waiting is not None else None
+
     async def ask(
         self, request: ApprovalRequest, session: Session, is_covered: Callable[[Rule], bool]
     ) -> Decision:

@@ -315,13 +315,15 @@ class Engine(SkillCommands):
     def decide(self, request_id: RequestId, decision: Decision) -> None:
         """Settle an approval request; one that is settled already is ignored."""
         self._check_thread()
-        with self._saying("Your decision was not saved, so nothing was done", where="answer"):
+        who, what = self._approvals.agent_of(request_id), "Your decision was not saved"
+        with self._saying(f"{what}, so nothing was done", who, where="answer"):
             self._approvals.decide(request_id, decision)
 
     def answer(self, question_id: QuestionId, text: str) -> None:
         """Answer an agent's question; the first answer wins."""
         self._check_thread()
-        with self._saying("Your answer was not saved, so nobody has read it", where="answer"):
+        who, what = self._questions.agent_of(question_id), "Your answer was not saved"
+        with self._saying(f"{what}, so nobody has read it", who, where="answer"):
             self._questions.answer(question_id, text)
 
     def apply_settings(self, settings: Settings) -> None:

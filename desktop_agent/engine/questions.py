@@ -40,6 +40,11 @@ class Questions:
         """Return those of them that its parent may answer."""
         return tuple(q for q in self.waiting_of(agent_id) if q.is_for_parent)
 
+    def agent_of(self, question_id: QuestionId) -> AgentId | None:
+        """Return whose open question it is."""
+        waiting = self._waiting.get(question_id)
+        return waiting.question.agent_id if waiting is not None else None
+
     async def ask(self, question: Question, session: Session) -> str:
         """Ask and wait; cancelling withdraws the question.
 

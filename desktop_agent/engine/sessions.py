@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.events import (
@@ -27,7 +28,7 @@ from desktop_agent.core.tasks import TaskState, restored
 from desktop_agent.engine.agent import Agent
 from desktop_agent.engine.agents import Agents
 from desktop_agent.engine.ports import AgentRecord, Store, StoreError
-from desktop_agent.engine.recovery import closing_events, info_of_record, unreported
+from desktop_agent.engine.recovery import closing_events, completed, info_of_record, unreported
 from desktop_agent.engine.session import Session
 
 _log = logging.getLogger(__name__)
@@ -252,15 +253,23 @@ class Sessions:
 
     def _close_interrupted(self, info: SessionInfo) -> None:
         events: list[Happening] = []
-        records = self._store.load_agents(info.id)
-        for record in records:
-            if record.was_running or record.inbox or record.unconfirmed:
-                # Each agent's own: what others stream beside it must not push these out.
-                recent = self._store.page(info.id, None, _PAGE, record.agent_id).events
+        records = list(self._store.load_agents(info.id))
+        for place, record in enumerate(records):
+            is_open = record.was_running or record.inbox or record.unconfirmed
+            if not is_open and (record.spec is None or record.end is not None):
+                continue
+            # Each agent's own: what others stream beside it must not push these out.
+            recent = self._store.page(info.id, None, _PAGE, record.agent_id).events
+            if is_open:
                 events.extend(closing_events(record, recent))
+            if (end := completed(record, records, recent)) is not None:
+                events.append(end)
+                records[place] = replace(record, end=end)
         events.extend(unreported(records))
+        is_cut = any(one.spec is not None and one.end is None for one in records)
+        is_cut |= any(isinstance(e, TurnEnded) and e.reason == "interrupted" for e in events)
         # All or nothing; a disk that refuses keeps nobody from their sessions.
-        self.session(info.id).keep(*events, status="interrupted")
+        self.session(info.id).keep(*events, status="interrupted" if is_cut else "idle")
 
     # -- events ----------------------------------------------------------------------------
 

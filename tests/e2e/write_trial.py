@@ -310,9 +310,10 @@ class Trial:
             case ApprovalRequested(request=request):
                 self._asks[request.id] = request
                 self._soon(self._settle, request)
-            case QuestionAsked(question=question) if not question.is_for_parent:
+            case QuestionAsked(question=question):
                 self._asks[question.id] = question
-                self._soon(self._settle, question)
+                if not question.is_for_parent:
+                    self._soon(self._settle, question)
             case ApprovalResolved(request_id=settled) | QuestionAnswered(question_id=settled):
                 self._asks.pop(settled, None)
             case EngineFailed():
@@ -378,7 +379,10 @@ class Trial:
                     await self._restart()
                 self.disk.is_well = True
             if is_said and not self._is_cut_off():
-                return
+                if not self._asks:
+                    return
+                act = self._free_and_settle  # a subagent asks, and its parent does not answer
+                continue
             act = self._go_on if is_said else functools.partial(self._send, self._main, text)
 
     def _go_on(self) -> None:

@@ -169,8 +169,14 @@ class CardFactory(QObject):
         if isinstance(card, WorkingCard) and isinstance(row, WorkingRow):
             card.set_since(self.silent_since, is_paused=row.is_paused)
             return True
-        is_open = isinstance(row, ApprovalItem) and row.decision is None
-        return isinstance(card, ApprovalCard) and is_open
+        is_open = (isinstance(row, ApprovalItem) and row.decision is None) or (
+            isinstance(row, QuestionItem) and row.answer is None
+        )
+        if not is_open or not isinstance(card, ApprovalCard | QuestionCard):
+            return False
+        if row.tries:
+            card.switch_on()
+        return True
 
     # -- inside --------------------------------------------------------------------------
 
