@@ -84,8 +84,6 @@ FIRST, NOTE, ASIDE = "Look around", "Please include next-year, too", "Be brief"
 LAST = "ask me something"
 # A transcript's ornaments, which nobody was promised.
 PASSING = (MessageStarted, RetryScheduled, StepEnded)
-# What a restart says in its own way of what was not on disk.
-CLOSINGS = (TurnEnded, NoteReturned)
 
 
 class Disk:
@@ -105,7 +103,7 @@ class Disk:
             return False
         return self.writes >= self._first if self._is_lasting else self.writes == self._first
 
-    def look(self, statement: str) -> None:
+    def look(self, statement: str, _: object = ()) -> None:
         """Raise what SQLite would."""
         if statement.startswith("BEGIN") and self.is_armed:
             self.writes += 1
@@ -122,7 +120,7 @@ class Disk:
 
         class Connection(sqlite3.Connection):
             def execute(self, sql: str, *args: Any) -> sqlite3.Cursor:
-                disk.look(sql)
+                disk.look(sql, *args)
                 return super().execute(sql, *args)
 
         plain = sqlite3.connect
@@ -453,7 +451,7 @@ def lost(trial: Trial) -> Iterator[str]:
         if is_promised(event, trial) and _written(event) not in stored:
             yield f"lost: {event!r:.300}"
     history = records[trial.main].history
-    yield from (f"unsendable at the end: {why}" for why in unsendable((*history, *_ASK)))
+    yield from (f"unsendable at the end: {why}" for why in unsendable((*history, _NEXT)))
     for record in records.values():
         yield from (f"lost: {one.text!r} was never read" for one in record.inbox)
         unread = [n for m in record.history for n in m.note_ids if n not in trial.model.seen]
@@ -476,7 +474,8 @@ def lost(trial: Trial) -> Iterator[str]:
 
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(Happening)
-_ASK = (Message(MessageId("msg_ask"), "user", (TextPart("And then?"),)),)
+# What the person might say next.
+_NEXT = Message(MessageId("me_next"), "user", (TextPart("And then?"),))
 
 
 def _written(event: Event) -> bytes:
@@ -565,13 +564,16 @@ def play_all(cases: Sequence[Case], limit_s: float | None = None) -> Tally:
     return tally
 
 
-def cases_of(writes: int, every: int = 1, offset: int = 0) -> list[Case]:
-    """Return the cases of every so many writes of a run, in each kind and with each end."""
-    ways = [(kind, end) for kind in KINDS for end in ENDS]
+def cases_of(writes: int, every: int = 1) -> list[Case]:
+    """Return a case for every so many writes of a run, of each kind and with each end.
+
+    Each kind and end begins at another write, so that together they come to many moments.
+    """
+    ways = list(itertools.product(KINDS, ENDS))
     return [
         Case(first, kind, end)
         for number, (kind, end) in enumerate(ways)
-        for first in range(1 + (offset + number) % every, writes + 1, every)
+        for first in range(1 + number * every // len(ways), writes + 1, every)
     ]
 
 
@@ -580,9 +582,9 @@ def main() -> int:
     plain = play_all([Case(0, "full", "once")], 60)
     sys.stdout.write(f"a run has {plain.writes} writes; {plain.faults}\n")
     total = 0
+    every_case = cases_of(plain.writes, every)
     for kind, end in itertools.product(KINDS, ENDS):
-        cases = [Case(n, kind, end) for n in range(1, plain.writes + 1, every)]
-        tally = play_all(cases, 20)
+        tally = play_all([c for c in every_case if (c.kind, c.end) == (kind, end)], 60)
         total += len(tally.faults)
         sys.stdout.write(
             f"{kind} {end}: {tally.runs} runs, {tally.refused} refused, {tally.told} told,"
