@@ -217,13 +217,16 @@ class Agents:
             task_id=self._link_task(parent, request),
             started_at=time.time(),
         )
+        return self._begin(parent, spec)
+
+    def _begin(self, parent: Agent, spec: AgentSpec) -> Agent:
+        """Put a subagent on disk together with its prompt, without which nobody would wake it."""
         child_id, now = self._unused_id(), time.time()
-        prompt = Note(new_note_id(), request.prompt, sender=parent.id, created_at=now)
+        prompt = Note(new_note_id(), spec.prompt, sender=parent.id, created_at=now)
         try:
-            # Together: without its prompt nobody would ever wake it.
             parent.session.emit(AgentSpawned(child_id, spec), NoteQueued(child_id, prompt))
         except StoreError:
-            self._unlink_task(parent, request.task_id)
+            self._unlink_task(parent, spec.task_id)
             raise
         record = AgentRecord(child_id, spec=spec, inbox=(prompt,))
         child = self._new_agent(parent.session, record)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tests.e2e.write_trial import Case, cases_of, play_all
 
-EVERY = 60
+EVERY = 100
 
 
 def test_whatever_write_is_refused_nothing_that_was_shown_is_lost_and_work_goes_on() -> None:

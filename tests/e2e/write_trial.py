@@ -486,7 +486,7 @@ def _written(event: Event) -> bytes:
 def _lost_texts(trial: Trial, history: Sequence[Message]) -> Iterator[str]:
     if trial.was_restarted:  # half a second of it may be gone, and is no more in a run as quick
         return
-    texts = {message.id: message.text for message in history}
+    texts = {str(message.id): message.text for message in history}
     shown: dict[str, str] = {}
     for event in trial.told:
         if isinstance(event, PartDelta) and event.kind == "text" and event.agent_id == trial.main:

@@ -163,8 +163,7 @@ async def _read(scene: Scene, before: list[NoteDelivered]) -> None:
     """Wait for the end of the turn in which the note was delivered."""
     while scene.note.id not in [e.note_id for e in before + scene.rig.of(NoteDelivered)]:
         await scene.rig.until(TurnEnded, len(scene.rig.of(TurnEnded)) + 1)
-    while scene.rig.engine._agent(scene.rig.agent_id).is_running:
-        await asyncio.sleep(0)
+    await scene.rig.at_rest()
 
 
 @pytest.mark.parametrize("has_history", [False, True])
@@ -185,8 +184,7 @@ async def test_a_note_taken_back_from_a_paused_agent_leaves_nothing_to_send(
     assert (ended.reason, ended.fault) == ("finished", None)
     assert len(rig.model.requests) == requests
     assert [e.note_id for e in rig.of(NoteReturned)] == [note.id]
-    while rig.engine._agent(rig.agent_id).is_running:
-        await asyncio.sleep(0)
+    await rig.at_rest()
     answer = await rig.run("and now?")
     assert answer.reason == "finished"
     assert rig.model.requests[-1].messages[-1].text == "and now?"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -102,11 +101,6 @@ def opened(tmp_path: Path, disk: PickyDisk) -> Iterator[Callable[[], SqliteStore
 Opened = Callable[[], SqliteStore]
 
 
-async def at_rest(rig: Rig) -> None:
-    while rig.engine._agent(rig.agent_id).is_running:
-        await asyncio.sleep(0)
-
-
 async def main_turn_ended(rig: TreeRig) -> None:
     """Wait until the main agent has finished, and read all that its subagents said."""
 
@@ -115,8 +109,7 @@ async def main_turn_ended(rig: TreeRig) -> None:
         ended = [e.reason for e in rig.of(TurnEnded) if e.agent_id == rig.agent_id]
         return ended[-1:] == ["finished"] and not agent.is_running and not len(agent.inbox)
 
-    while not is_over():
-        await asyncio.sleep(0)
+    await rig.once(is_over)
 
 
 async def test_a_note_is_not_taken_when_its_message_is_refused(
@@ -129,7 +122,7 @@ async def test_a_note_is_not_taken_when_its_message_is_refused(
     assert (ended.fault.kind, ended.fault.message) == ("storage", FULL)
     assert not rig.of(NoteTaken)
     assert not rig.model.requests
-    await at_rest(rig)
+    await rig.at_rest()
     rig.engine.resume(rig.agent_id)
     await rig.until(TurnEnded, 2)
     assert [m.text for m in rig.model.requests[0].messages] == ["use euros"]
@@ -148,11 +141,11 @@ async def test_whatever_is_refused_no_call_stays_without_its_result(
     rig = Rig(tmp_path / "folder", *script, *[says("done")] * 3, store=opened())  # type: ignore[arg-type]
     disk.refuse(kind)
     ended = await rig.run("go")
-    await at_rest(rig)
+    await rig.at_rest()
     if ended.fault is not None:
         rig.engine.resume(rig.agent_id)
         await rig.until(TurnEnded, 2)
-        await at_rest(rig)
+        await rig.at_rest()
     await rig.run("and then?")
     for request in rig.model.requests:
         assert not open_calls(request.messages)
@@ -331,7 +324,7 @@ async def test_the_app_starts_on_a_full_disk_after_an_interruption(
         ended = await rig.until(TurnEnded)
         assert ended.fault is not None
         assert ended.fault.message == FULL
-        await at_rest(rig)
+        await rig.at_rest()
     disk.free()
     rig.engine.resume(rig.agent_id)
     await rig.until(TurnEnded, 1 if is_freed else 2)
@@ -348,11 +341,10 @@ async def test_a_lasting_refusal_is_told_once_and_prints_no_traceback(
 ) -> None:
     rig = Rig(tmp_path / "folder", says("ok"), store=opened())  # type: ignore[arg-type]
     disk.refuse("MessageAdded", "assistant", for_good=True)
-    disk._is_for_good = True
     ended = await rig.run("go")
     disk.refuse_all()
     assert ended.fault is not None
-    await at_rest(rig)
+    await rig.at_rest()
     rig.engine.mark_read(rig.session_id)
     rig.engine._sessions._retry()
     rig.engine._sessions._retry()
@@ -371,7 +363,7 @@ async def test_a_title_and_a_deletion_that_are_refused_change_nothing(
 ) -> None:
     rig = Rig(tmp_path / "folder", says("ok"), store=opened())  # type: ignore[arg-type]
     await rig.run("go")
-    await at_rest(rig)
+    await rig.at_rest()
     disk.refuse_all()
     before = len(rig.of(SessionsChanged))
     rig.engine.rename_session(rig.session_id, "Prices")
@@ -379,10 +371,8 @@ async def test_a_title_and_a_deletion_that_are_refused_change_nothing(
     await rig.until(SessionsChanged, before + 1)
     assert rig.listed.sessions[0].title == "go"
     rig.engine.delete_session(rig.session_id)
-    while "was not deleted" not in rig.of(EngineFailed)[-1].message:
-        await asyncio.sleep(0)
-    while not rig.listed.sessions:
-        await asyncio.sleep(0)
+    await rig.once(lambda: "was not deleted" in rig.of(EngineFailed)[-1].message)
+    await rig.once(lambda: bool(rig.listed.sessions))
     assert [info.title for info in rig.listed.sessions] == ["go"]
     disk.free()
     await rig.engine.close()
@@ -398,11 +388,11 @@ async def test_a_really_full_database_ends_the_turn_in_words_and_goes_on_when_th
         ended = await rig.run("go")
         assert ended.fault is not None
         assert ended.fault.message == FULL
-        await at_rest(rig)
+        await rig.at_rest()
         store._connection.execute("PRAGMA max_page_count = 100000")
         rig.engine.resume(rig.agent_id)
         assert (await rig.until(TurnEnded, 2)).reason == "finished"
-        await at_rest(rig)
+        await rig.at_rest()
         await rig.engine.close()
         (record,) = store.load_agents(rig.session_id)
     assert [m.id for m in record.history] == [m.id for m in rig.messages]
