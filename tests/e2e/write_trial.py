@@ -446,7 +446,7 @@ def lost(trial: Trial) -> Iterator[str]:
         records = {record.agent_id: record for record in store.load_agents(SESSION)}
         lists = store.task_states(SESSION)
         status = next(info.status for info in store.sessions() if info.id == SESSION)
-    stored = set(map(_encoder.encode, events))
+    stored = set(map(_written, events))
     for event in trial.told:
         if is_promised(event, trial) and _written(event) not in stored:
             yield f"lost: {event!r:.300}"
@@ -479,7 +479,12 @@ _NEXT = Message(MessageId("me_next"), "user", (TextPart("And then?"),))
 
 
 def _written(event: Event) -> bytes:
-    """Return an event as it reads once it was on disk: whole numbers may be fractions there."""
+    """Return an event as it reads once it was on disk: whole numbers may be fractions there.
+
+    What an agent ended with counts, not when: a restart may have had to write it anew.
+    """
+    if isinstance(event, AgentEnded):
+        event = msgspec.structs.replace(event, at=0.0, paused=0.0)
     return _encoder.encode(_decoder.decode(_encoder.encode(event)))
 
 
