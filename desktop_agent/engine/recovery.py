@@ -90,7 +90,9 @@ def completed(
 def _has_answered(record: AgentRecord, own: Sequence[Happening]) -> bool:
     """Whether it had said its last word, and nothing waits for it."""
     said = [event for event in own if isinstance(event, MessageAdded)]
-    is_whole = bool(said) and not said[-1].is_partial
+    # The history may end with what was cut off while it streamed, and is no event yet.
+    is_last = bool(said) and [said[-1].message] == list(record.history[-1:])
+    is_whole = is_last and not said[-1].is_partial
     has_open = bool(record.inbox) or bool(open_calls(record.history))
     return is_whole and not has_open and not owes_reply(record.history)
 

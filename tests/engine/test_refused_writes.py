@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -21,6 +23,7 @@ from desktop_agent.core.events import (
     NoteDelivered,
     NoteQueued,
     NoteTaken,
+    PartDelta,
     QuestionAnswered,
     QuestionAsked,
     SessionOpened,
@@ -33,7 +36,7 @@ from desktop_agent.core.messages import open_calls
 from tests.e2e.write_trial import DATABASE, KINDS, Disk
 from tests.engine.rig import Rig
 from tests.engine.tree_rig import WAIT, TreeRig, spawns
-from tests.helpers.scripted import calls, says
+from tests.helpers.scripted import Waits, calls, says
 
 FULL = "The disk is full, so nothing more can be saved. Free some space, then go on."
 
@@ -334,6 +337,34 @@ async def test_the_app_starts_on_a_full_disk_after_an_interruption(
     await rig.engine.close()
     (record,) = opened().load_agents(rig.session_id)
     assert record.history[: len(sent)] == sent
+
+
+async def test_a_reply_that_was_cut_off_is_not_called_finished_on_a_full_disk(
+    tmp_path: Path, disk: PickyDisk, opened: Opened
+) -> None:
+    store, gate = opened(), asyncio.Event()
+    first = Rig(tmp_path / "folder", says("hello"), Waits(gate, "So far "), store=store)  # type: ignore[arg-type]
+    await first.run("hi")
+    first.send("go")
+    await first.once(lambda: any(e.text == "So far " for e in first.of(PartDelta)))
+    store.flush_pending()
+    left = tmp_path / "left"
+    left.mkdir()
+    for file in tmp_path.glob(f"{DATABASE}*"):
+        shutil.copy(file, left)
+    await first.engine.close()
+    disk.refuse_all()
+    with disk.connections(), closing(SqliteStore(left / DATABASE)) as killed:
+        rig = Rig(tmp_path / "folder", says("and on"), store=killed)  # type: ignore[arg-type]
+        rig.engine.open_session(rig.session_id)
+        shown = rig.of(SessionOpened)[-1]
+        assert shown.info.status == "interrupted"
+        assert [e.text for e in shown.events if isinstance(e, PartDelta)] == ["So far "]
+        disk.free()
+        rig.engine.resume(rig.agent_id)
+        await rig.until(TurnEnded)
+        assert [m.text for m in rig.model.requests[0].messages][2:4] == ["go", "So far "]
+        await rig.engine.close()
 
 
 async def test_a_lasting_refusal_is_told_once_and_prints_no_traceback(
