@@ -31,6 +31,9 @@ class PrivateRotatingFile(logging.handlers.RotatingFileHandler):
         descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         return os.fdopen(descriptor, "a", encoding="utf-8", errors="backslashreplace")
 
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Drop the line: a full disk must not fill the person's terminal with tracebacks."""
+
 
 def start_logging(directory: Path, *, name: str = "desktop-agent") -> Path:
     """Send all log records to a rotating file in `directory` and to nowhere else.

@@ -1,6 +1,7 @@
 """What the window and the store hear. Frozen values; no future, callback or key inside.
 
-A turn is TurnStarted, steps, then exactly one TurnEnded. Within a step:
+A turn is TurnStarted, steps, then exactly one TurnEnded; one that could not begin, as the disk
+refused it, is TurnEnded alone. Within a step:
 StepStarted, MessageAdded(user)?, NoteDelivered*, MessageStarted, PartDelta*,
 MessageAdded(assistant), StepEnded, (ToolStarted, ToolOutput*, ToolEnded)*, MessageAdded(tool).
 

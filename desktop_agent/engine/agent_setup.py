@@ -26,7 +26,7 @@ class AgentSetup(Generic[A]):
     `failed` hears of defects; `changed` of each change of an agent's status or activity;
     `settled` of each turn's end, when nothing more waits; `before_step` may hold an agent
     that used up its budget; `forget` drops what is kept of its history between requests.
-    Without `skills` there are none.
+    While `is_closing` no turn begins. Without `skills` there are none.
     """
 
     model: Model
@@ -39,4 +39,5 @@ class AgentSetup(Generic[A]):
     settled: Callable[[A, StopReason, Fault | None], None]
     before_step: Callable[[A], Awaitable[None]]
     forget: Callable[[AgentId], None]
+    is_closing: Callable[[], bool]
     skills: Skills | None = None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from desktop_agent.core.agents import AgentInfo, AgentSpec, AgentStatus, EndStatus, StopReason
-from desktop_agent.core.events import AgentEnded, AgentSpawned
+from desktop_agent.core.events import AgentEnded, AgentSpawned, NoteQueued
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import AgentId, SessionId, new_note_id, new_subagent_id
 from desktop_agent.core.notes import Note, NoteKind, ReturnReason
@@ -19,7 +20,7 @@ from desktop_agent.engine import budgets, reports
 from desktop_agent.engine.agent import Agent
 from desktop_agent.engine.child_model import ChildModel, choose
 from desktop_agent.engine.inbox import why_unread
-from desktop_agent.engine.ports import AgentRecord
+from desktop_agent.engine.ports import AgentRecord, StoreError
 from desktop_agent.engine.questions import Questions
 from desktop_agent.engine.roles import role_named
 from desktop_agent.engine.scope import narrowed
@@ -243,10 +244,21 @@ class Agents:
             started_at=time.time(),
             has_own_model=bool(model.name),
         )
-        child = self._new_agent(parent.session, AgentRecord(self._unused_id(), spec=spec))
-        parent.session.emit(AgentSpawned(child.id, spec))
+        return self._begin(parent, spec)
+
+    def _begin(self, parent: Agent, spec: AgentSpec) -> Agent:
+        """Put a subagent on disk together with its prompt, without which nobody would wake it."""
+        child_id, now = self._unused_id(), time.time()
+        prompt = Note(new_note_id(), spec.prompt, sender=parent.id, created_at=now)
+        try:
+            parent.session.emit(AgentSpawned(child_id, spec), NoteQueued(child_id, prompt))
+        except StoreError:
+            self._unlink_task(parent, spec.task_id)
+            raise
+        record = AgentRecord(child_id, spec=spec, inbox=(prompt,))
+        child = self._new_agent(parent.session, record)
         self.add(child)
-        child.deliver(Note(new_note_id(), request.prompt, sender=parent.id, created_at=time.time()))
+        child.wake()
         self._changed(parent.session.info.id)
         return child
 
@@ -287,13 +299,19 @@ class Agents:
             parent.tasks.update(request.task_id, changes)
         return request.task_id
 
+    def _unlink_task(self, parent: Agent, number: int) -> None:
+        if number:
+            with suppress(StoreError, TaskError):
+                parent.tasks.update(number, TaskChanges(status="pending", owner=""))
+
     # -- ending ----------------------------------------------------------------------------
 
     def settle(self, agent: Agent, reason: StopReason, fault: Fault | None) -> None:
         """A turn has ended and nothing waits in the inbox: report, unless others still work."""
         if agent.spec is None:
             if not self.live_children(agent):
-                agent.tasks.clear_if_done()
+                with suppress(StoreError):  # it is cleared after the next turn
+                    agent.tasks.clear_if_done()
         elif agent.end is not None or self._goes_on(agent, reason):
             pass
         else:
@@ -331,14 +349,17 @@ class Agents:
             return
         mine = [note.text for note in returned if note.kind == "steer" and note.sender == parent.id]
         text = reports.report(agent, status, text, mine, remark)
-        self.tell(parent, text, kind="report", sender=agent.id)
+        note = Note(new_note_id(), text, "report", sender=agent.id, created_at=time.time())
+        parent.inbox.put_report(note)
+        if not parent.is_hushed:
+            parent.wake()
 
     def _close(self, agent: Agent, status: EndStatus, text: str) -> tuple[Note, ...]:
         """Record the end, and give back what was not read."""
         meter, by, now = agent.meter, agent.stopped_by, time.time()
         used = (meter.usage, meter.tools_run, agent.step)
         agent.end = AgentEnded(agent.id, status, text, now, *used, by, meter.held)
-        agent.session.emit(agent.end)
+        agent.session.conclude(agent.end)
         returned = agent.inbox.give_back(why_unread(status), by)
         agent.release()
         self._end_commands(agent)
@@ -363,7 +384,7 @@ class Agents:
             if parent.tasks.get(number).status != "in_progress":
                 return ""  # somebody settled it in the meantime
             parent.tasks.update(number, TaskChanges(status="pending", owner=""))
-        except TaskError as error:
+        except (TaskError, StoreError) as error:
             return f"Its task #{number} was not updated: {error}."
         return reports.task_is_free(number, status)
 

@@ -33,6 +33,7 @@ from desktop_agent.core.tool import ToolOutput as Output
 from desktop_agent.core.workspace import OwnPlaces
 from desktop_agent.engine import policy
 from desktop_agent.engine.approvals import Approvals
+from desktop_agent.engine.ports import StoreError
 from desktop_agent.engine.questions import Questions
 from desktop_agent.engine.scope import Scope, offered
 from desktop_agent.engine.session import Session
@@ -125,6 +126,23 @@ class _Prepared:
     remark: str = ""
 
 
+class Unsaved(StoreError):
+    """A call ran, and the disk refused its result; `ended` has it."""
+
+    def __init__(self, ended: ToolEnded, error: StoreError) -> None:
+        super().__init__(str(error))
+        self.ended = ended
+
+
+def record_end(caller: Caller, ended: ToolEnded) -> ToolResult:
+    """Put a call's end on disk and tell it. Raises Unsaved."""
+    try:
+        caller.session.emit(ended)
+    except StoreError as error:
+        raise Unsaved(ended, error) from error
+    return ended.result
+
+
 class Dispatch:
     """Finds, validates, gets approval for and runs tool calls of any agent."""
 
@@ -168,7 +186,8 @@ class Dispatch:
         """Run one call and return its result; an expected failure is a result too.
 
         Emits ToolStarted (when it really starts) and ToolEnded. On cancellation nothing is
-        emitted: the agent, which knows what else was cancelled, closes the call.
+        emitted: the agent, which knows what else was cancelled, closes the call. Raises
+        StoreError for a call that did not run, and Unsaved for one whose result is not on disk.
         """
         began = time.monotonic()
         outcome: Outcome = "failed"
@@ -176,6 +195,8 @@ class Dispatch:
             output = await self._checked(call, caller)
             result = ToolResult(call.id, output.text, display=output.display, images=output.images)
             outcome = "ok"
+        except StoreError:
+            raise
         except _Denied as denied:
             result, outcome = _denial(call, denied.deny), "denied"
         except ToolError as error:
@@ -184,8 +205,7 @@ class Dispatch:
             result = ToolResult(call.id, "Error: the tool took too long.", is_error=True)
         except Exception as error:  # noqa: BLE001 - a defect in a tool must not end the turn
             result = self._defect(call, caller, error)
-        caller.session.emit(ToolEnded(caller.id, result, outcome, seconds=time.monotonic() - began))
-        return result
+        return record_end(caller, ToolEnded(caller.id, result, outcome, time.monotonic() - began))
 
     async def _checked(self, call: ToolCall, caller: Caller) -> Output:
         prepared = await self._prepare(call, caller)
@@ -196,7 +216,10 @@ class Dispatch:
         caller.session.emit(ToolStarted(caller.id, prepared.call, doing, at=time.time()))
         with caller.busy("running", doing):
             async with asyncio.timeout(prepared.tool.timeout_s):
-                output = await prepared.tool.run(prepared.arguments, context)
+                try:
+                    output = await prepared.tool.run(prepared.arguments, context)
+                except StoreError as error:  # what it wanted to write did not happen
+                    raise ToolError(str(error)) from error
         if prepared.remark:
             output = Output(f"{prepared.remark}\n\n{output.text}", output.display, output.images)
         return output
@@ -266,7 +289,7 @@ class Dispatch:
                     return None
 
         with caller.busy("waiting_approval", self.activity(prepared.call)):
-            decision = await self._approvals.ask(request, caller.session.emit, settle)
+            decision = await self._approvals.ask(request, caller.session, settle)
         if isinstance(decision, Deny):
             raise _Denied(decision)
         if isinstance(decision, Edited):
@@ -311,14 +334,15 @@ class Dispatch:
             if room > 0 and text:
                 shown = text[:room]
                 room -= len(shown)
-                caller.session.emit(ToolOutput(caller.id, call.id, shown))
+                # For the eye: a disk that refuses must not end a command in its middle.
+                caller.session.conclude(ToolOutput(caller.id, call.id, shown))
 
         async def ask_user(question: str, options: tuple[str, ...]) -> str:
             with caller.busy("waiting_answer", "asking you"):
                 asked = Question(
                     new_question_id(), caller.id, call.id, question, options, time.time()
                 )
-                return await self._questions.ask(asked, caller.session.emit)
+                return await self._questions.ask(asked, caller.session)
 
         return ToolContext(
             agent_id=caller.id,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -174,13 +174,10 @@ class Engine(SkillCommands):
             updated_at=now,
             api_base=api_base,
         )
-        try:
+        with self._saying("The session was not saved"):
             self._sessions.add(info)
-        except StoreError as error:
-            self._emit(EngineFailed("store", f"The session could not be saved: {error}"))
-            return
-        self._sessions.open(session_id)
-        self.watch_skills(workspace.root)
+            self._sessions.open(session_id)
+            self.watch_skills(workspace.root)
 
     def open_session(self, session_id: SessionId) -> None:
         """Send out a session's state and its newest happenings."""
@@ -192,7 +189,8 @@ class Engine(SkillCommands):
         """Give a session a title; a blank one is ignored."""
         self._check_thread()
         if title.strip():
-            self._sessions.session(session_id).update(title=title.strip(), touch=False)
+            with self._saying("The title was not changed"):
+                self._sessions.session(session_id).update(title=title.strip(), touch=False)
 
     def delete_session(self, session_id: SessionId) -> None:
         """Stop a session's agents, then delete all of it."""
@@ -202,12 +200,12 @@ class Engine(SkillCommands):
     def mark_read(self, session_id: SessionId) -> None:
         """The person has seen the session's end."""
         self._check_thread()
-        self._sessions.session(session_id).update(is_unread=False, touch=False)
+        self._sessions.session(session_id).conclude(is_unread=False)
 
     def set_mode(self, session_id: SessionId, mode: Mode) -> None:
-        """Change what is asked about, from the next call on."""
+        """Change what is asked about, from the next call on, whatever the disk says."""
         self._check_thread()
-        self._sessions.session(session_id).update(mode=mode, touch=False)
+        self._sessions.session(session_id).conclude(mode=mode)
 
     def set_model(
         self,
@@ -218,15 +216,17 @@ class Engine(SkillCommands):
     ) -> None:
         """Change the model, from the next step on."""
         self._check_thread()
-        self._sessions.session(session_id).update(
-            model=model, api_base=api_base, context_limit=context_limit, touch=False
-        )
+        with self._saying("The model was not changed"):
+            self._sessions.session(session_id).update(
+                model=model, api_base=api_base, context_limit=context_limit, touch=False
+            )
 
     def set_workspace(self, session_id: SessionId, workspace: Workspace) -> None:
         """Change the folders, from the next call on."""
         self._check_thread()
-        self._sessions.session(session_id).update(workspace=workspace, touch=False)
-        self.watch_skills(workspace.root)
+        with self._saying("The folder was not changed"):
+            self._sessions.session(session_id).update(workspace=workspace, touch=False)
+            self.watch_skills(workspace.root)
 
     # -- agents --------------------------------------------------------------------------
 
@@ -241,30 +241,31 @@ class Engine(SkillCommands):
         A note for one that has ended comes back at once, with its text kept.
         """
         agent = self._agent(agent_id)
-        try:
-            if (why := self._agents.why_unread(agent)) is not None:
-                agent.session.emit(NoteQueued(agent_id, note))
-                by = self._agents.info(agent).stopped_by
-                agent.session.emit(NoteReturned(agent_id, note.id, why, by))
+        # The window gives a note back to the box when it hears of a failure of `store`.
+        with self._saying("Your message was not sent", agent_id, where="store"):
+            if (why := self._agents.why_unread(agent)) is None:
+                self._steering.deliver_from_person(agent, note)
+                self._after_sending(agent, note)
                 return
-            agent.deliver(note)
-            self._steering.steered_by_person(agent, note)
-        except StoreError as error:
-            self._emit(EngineFailed("store", f"Your message was not sent: {error}", agent_id))
-            return
+            by = self._agents.info(agent).stopped_by
+            returned = NoteReturned(agent_id, note.id, why, by)
+            agent.session.emit(NoteQueued(agent_id, note), returned)
+
+    def _after_sending(self, agent: Agent, note: Note) -> None:
         session = agent.session
         if agent.spec is None and session.info.title == UNTITLED and note.text.strip():
-            with suppress(StoreError):  # it is saved with the next change
-                session.update(title=_title_from(note.text))
+            session.conclude(title=_title_from(note.text), touch=True)
         self._sessions.on_agents_changed(session.info.id)
 
     def edit_note(self, agent_id: AgentId, note_id: NoteId, text: str) -> None:
         """Change a note that still waits."""
-        self._agent(agent_id).inbox.edit(note_id, text)
+        with self._saying("Your message was not changed", agent_id):
+            self._agent(agent_id).inbox.edit(note_id, text)
 
     def withdraw_note(self, agent_id: AgentId, note_id: NoteId) -> None:
         """Take back a note that still waits."""
-        self._agent(agent_id).inbox.withdraw(note_id)
+        with self._saying("Your message was not taken back", agent_id):
+            self._agent(agent_id).inbox.withdraw(note_id)
 
     def edit_tasks(self, agent_id: AgentId, edit: TaskEdit) -> None:
         """Change an agent's task list by the person's hand; what is refused is said."""
@@ -292,9 +293,10 @@ class Engine(SkillCommands):
         """Go on after a pause, a fault, a stop or a crash; then with all that the crash held."""
         agent = self._agent(agent_id)
         if not self._agents.is_ending(agent):
-            for one in self._agents.subtree(agent):
-                if one is agent or (one.end is None and one.pace.is_since_crash):
-                    one.resume()
+            with self._saying("Work could not go on", agent_id):
+                for one in self._agents.subtree(agent):
+                    if one is agent or (one.end is None and one.pace.is_since_crash):
+                        one.resume()
 
     def pause(self, agent_id: AgentId) -> None:
         """Hold the agent at its next step; nothing is cancelled."""
@@ -315,26 +317,33 @@ class Engine(SkillCommands):
             return
         agent.pace.finish()
         if not agent.is_running:
-            agent.resume()
+            with self._saying("Work could not go on", agent_id):
+                agent.resume()
         self._sessions.on_agents_changed(agent.session.info.id)
 
     def extend_budget(self, agent_id: AgentId) -> None:
         """Give the agent half as much again, and let those go on that it held."""
-        self._holding.extend(self._agent(agent_id))
+        with self._saying("The budget was not changed", agent_id):
+            self._holding.extend(self._agent(agent_id))
 
     def set_budget(self, agent_id: AgentId, budget: Budget) -> None:
         """Give the agent this budget."""
-        self._holding.set_budget(self._agent(agent_id), budget)
+        with self._saying("The budget was not changed", agent_id):
+            self._holding.set_budget(self._agent(agent_id), budget)
 
     def decide(self, request_id: RequestId, decision: Decision) -> None:
         """Settle an approval request; one that is settled already is ignored."""
         self._check_thread()
-        self._approvals.decide(request_id, decision)
+        who, what = self._approvals.agent_of(request_id), "Your decision was not saved"
+        with self._saying(f"{what}, so nothing was done", who, where="answer"):
+            self._approvals.decide(request_id, decision)
 
     def answer(self, question_id: QuestionId, text: str) -> None:
         """Answer an agent's question; the first answer wins."""
         self._check_thread()
-        self._questions.answer(question_id, text)
+        who, what = self._questions.agent_of(question_id), "Your answer was not saved"
+        with self._saying(f"{what}, so nobody has read it", who, where="answer"):
+            self._questions.answer(question_id, text)
 
     def apply_settings(self, settings: Settings) -> None:
         """Use these settings from the next step on."""
@@ -349,7 +358,8 @@ class Engine(SkillCommands):
     def delete_rule(self, rule: Rule) -> None:
         """Forget an approval rule."""
         self._check_thread()
-        self._approvals.delete(rule)
+        with self._saying("The rule was not deleted"):
+            self._approvals.delete(rule)
 
     # -- queries -------------------------------------------------------------------------
 
@@ -411,6 +421,17 @@ class Engine(SkillCommands):
         if threading.get_ident() != self._thread:
             raise RuntimeError("engine commands run on the engine thread only")
 
+    @contextmanager
+    def _saying(
+        self, what: str, agent_id: AgentId | None = None, *, where: str = "disk"
+    ) -> Generator[None]:
+        """Say in words what a disk that refuses to write kept from being done."""
+        try:
+            yield
+        except StoreError as error:
+            self._emit(EngineFailed(where, f"{what}. {error}", agent_id))
+            self._sessions.tell_list()  # it may show already what the person wanted
+
     def _agent(self, agent_id: AgentId) -> Agent:
         self._check_thread()
         return self._sessions.agent(agent_id)
@@ -427,6 +448,7 @@ class Engine(SkillCommands):
             settled=self._agents.settle,
             before_step=self._holding.check,
             forget=self._forget,
+            is_closing=lambda: self._sessions.is_closing,
             skills=self._skills,
         )
         jobs = self._new_jobs() if self._new_jobs is not None else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 from desktop_agent.core.agents import Budget
 from desktop_agent.core.events import BudgetChanged, BudgetReached
@@ -12,6 +13,7 @@ from desktop_agent.core.notes import Note
 from desktop_agent.engine import budgets
 from desktop_agent.engine.agent import Agent
 from desktop_agent.engine.agents import Agents
+from desktop_agent.engine.ports import StoreError
 
 _WARNING = "[Four fifths of your budget are used. Come to an end: finish what matters most.]"
 
@@ -40,9 +42,9 @@ class Holding:
             return
         share = budgets.used(self._agents, agent)
         if share >= budgets.WARN_AT and not agent.meter.was_warned:
-            agent.meter.was_warned = True
             note = Note(new_note_id(), _WARNING, "notice", sender="app", created_at=time.time())
             agent.inbox.put(note)
+            agent.meter.was_warned = True
 
     def extend(self, agent: Agent) -> None:
         """Give the holder of this agent half as much again."""
@@ -53,25 +55,29 @@ class Holding:
         self.set_budget(owner, budgets.more(owner.meter.budget, gone))
 
     def set_budget(self, owner: Agent, budget: Budget) -> None:
-        """Give an agent this budget; those it held and that now have room go on."""
+        """Give an agent this budget; those it held and that now have room go on.
+
+        Raises StoreError, and then nothing changed.
+        """
+        owner.session.emit(BudgetChanged(owner.id, budget))
         held = [agent for agent in self._agents.subtree(owner) if self._is_held(agent)]
         owner.meter.budget = budget
         owner.meter.was_warned = False
-        owner.session.emit(BudgetChanged(owner.id, budget))
         for agent in held:
             still = budgets.exhausted(self._agents, agent)
             if still is None:
                 self._held.pop(agent.id, None)
                 agent.resume()
             elif self._held.get(agent.id) not in {None, still.id}:
-                self._hold(agent, still)  # it is another's now, and that is to be said
+                with suppress(StoreError):  # it stays held, by whom is said when it is tried again
+                    self._hold(agent, still)
         self._agents.tell_changed(owner)
 
     def _hold(self, agent: Agent, owner: Agent) -> None:
-        self._held[agent.id] = owner.id
-        agent.pace.pause()
         gone = budgets.spent(self._agents, owner)
         agent.session.emit(BudgetReached(agent.id, owner.id, gone, owner.meter.budget))
+        self._held[agent.id] = owner.id
+        agent.pace.pause()
 
     def _is_held(self, agent: Agent) -> bool:
         if agent.id in self._held:

@@ -112,6 +112,10 @@ class Meter:
         """A step begins; it counts from now on, so that those beside it can't take it too."""
         self._steps += 1
 
+    def drop_step(self) -> None:
+        """The step was not taken after all."""
+        self._steps -= 1
+
     def add(self, usage: Usage) -> None:
         """A step used this up."""
         self.usage += usage

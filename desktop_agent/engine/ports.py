@@ -87,8 +87,13 @@ class Store(Protocol):
     Any method raises StoreError when the disk refuses.
     """
 
-    def record(self, session_id: SessionId, event: Happening) -> None:
-        """Put the event on disk before it returns; deltas and live output within 0.5 s."""
+    def record(
+        self, session_id: SessionId, *events: Happening, info: SessionInfo | None = None
+    ) -> None:
+        """Put events on disk, all or none, before it returns; deltas, live output within 0.5 s.
+
+        `info`, when given, is saved in the same transaction.
+        """
         ...
 
     def flush_pending(self) -> None:
@@ -120,12 +125,16 @@ class Store(Protocol):
         """
         ...
 
-    def load_agents(self, session_id: SessionId) -> tuple[AgentRecord, ...]:
-        """Return every agent of the session, with its whole history."""
+    def load_agents(
+        self, session_id: SessionId, more: Sequence[Happening] = ()
+    ) -> tuple[AgentRecord, ...]:
+        """Return every agent of the session, with its whole history; as if `more` were on disk."""
         ...
 
-    def load_agent(self, session_id: SessionId, agent_id: AgentId) -> AgentRecord:
-        """Return one agent of the session, with its whole history."""
+    def load_agent(
+        self, session_id: SessionId, agent_id: AgentId, more: Sequence[Happening] = ()
+    ) -> AgentRecord:
+        """Return one agent of the session, with its whole history; as if `more` were on disk."""
         ...
 
     def load_tree(self, session_id: SessionId) -> tuple[AgentRecord, ...]:

@@ -192,7 +192,7 @@ class Steering:
                             created_at=time.time(),
                             is_for_parent=True,
                         ),
-                        caller.session.emit,
+                        caller.session,
                     )
             except TimeoutError:
                 return NO_ANSWER
@@ -255,13 +255,19 @@ class Steering:
 
     # -- the person ------------------------------------------------------------------------
 
-    def steered_by_person(self, agent: Agent, note: Note) -> None:
-        """Tell the parent in one line what the person told its child."""
+    def deliver_from_person(self, agent: Agent, note: Note) -> None:
+        """Queue the person's note and wake the agent; its parent is told in one line.
+
+        Raises StoreError, and then neither has it.
+        """
         parent = self.agents.parent(agent)
-        if parent is not None and parent.end is None:
+        if parent is None or parent.end is not None:
+            agent.inbox.put(note)
+        else:
             text = f"[The user told {agent.name} ({agent.id}): {_shortened(note.text, 200)}]"
             told = Note(new_note_id(), text, kind="notice", created_at=time.time())
-            parent.inbox.put(told)
+            agent.inbox.put_both(note, parent.inbox, told)
+        agent.wake()
 
 
 def _unknown(agent_id: str) -> str:

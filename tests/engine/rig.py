@@ -176,6 +176,17 @@ class Rig:
             await self._seen.wait_for(found)
         return self.of(kind)[count - 1]
 
+    async def once(self, holds: Callable[[], bool]) -> None:
+        """Wait until something holds, looking after each event."""
+        async with self._seen:
+            await self._seen.wait_for(holds)
+
+    async def at_rest(self) -> None:
+        """Wait until the main agent may be woken again."""
+        job = self.engine._agent(self.agent_id).job
+        if job is not None:
+            await asyncio.wait([job])
+
     async def run(self, text: str) -> TurnEnded:
         """Send a message and wait for the turn's end."""
         ended = len(self.of(TurnEnded))

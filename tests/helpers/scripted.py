@@ -113,8 +113,12 @@ class MemoryStore:
         self.infos: dict[SessionId, SessionInfo] = {}
         self._rules: tuple[Rule, ...] = ()
 
-    def record(self, session_id: SessionId, event: Happening) -> None:
-        self.events.setdefault(session_id, []).append(event)
+    def record(
+        self, session_id: SessionId, *events: Happening, info: SessionInfo | None = None
+    ) -> None:
+        self.events.setdefault(session_id, []).extend(events)
+        if info is not None:
+            self.save_session(info)
 
     def flush_pending(self) -> None:
         pass
@@ -142,12 +146,15 @@ class MemoryStore:
         start = max(0, end - count)
         return Page(tuple(events[start:end]), start + 1)
 
-    def load_agents(self, session_id: SessionId) -> tuple[AgentRecord, ...]:
-        agents = dict.fromkeys(event.agent_id for event in self.events.get(session_id, []))
-        return tuple(self._record(session_id, agent_id) for agent_id in agents)
+    def load_agents(
+        self, session_id: SessionId, more: Sequence[Happening] = ()
+    ) -> tuple[AgentRecord, ...]:
+        events = [*self.events.get(session_id, []), *more]
+        agents = dict.fromkeys(event.agent_id for event in events)
+        return tuple(self._record(events, agent_id) for agent_id in agents)
 
     def _record(  # noqa: C901, PLR0912 - one case for each event
-        self, session_id: SessionId, agent_id: AgentId
+        self, events: Sequence[Happening], agent_id: AgentId
     ) -> AgentRecord:
         notes: dict[str, Note] = {}
         taken: dict[str, Note] = {}
@@ -156,7 +163,7 @@ class MemoryStore:
         spec, end, tools = None, None, 0
         usage, budget, seconds = Usage(), None, 0.0
         unpriced = 0
-        for event in self.events[session_id]:
+        for event in events:
             if event.agent_id != agent_id:
                 continue
             match event:
@@ -206,8 +213,10 @@ class MemoryStore:
             unpriced=unpriced,
         )
 
-    def load_agent(self, session_id: SessionId, agent_id: AgentId) -> AgentRecord:
-        return self._record(session_id, agent_id)
+    def load_agent(
+        self, session_id: SessionId, agent_id: AgentId, more: Sequence[Happening] = ()
+    ) -> AgentRecord:
+        return self._record([*self.events.get(session_id, []), *more], agent_id)
 
     def load_tree(self, session_id: SessionId) -> tuple[AgentRecord, ...]:
         return tuple(r for r in self.load_agents(session_id) if r.spec is not None)

@@ -364,6 +364,11 @@ class ApprovalCard(AskCard):
         self.switch_off()
         self.decided.emit(decision)
 
+    def switch_on(self) -> None:
+        """Ask again: the decision could not be saved."""
+        super().switch_on()
+        self._is_decided = False
+
     def height_for(self, width: int) -> int:
         """Return the height; a command takes what its lines need, up to a limit."""
         if self._view is not None:

@@ -173,8 +173,16 @@ class CardFactory(QObject):
         if isinstance(card, WorkingCard) and isinstance(row, WorkingRow):
             card.set_since(self.silent_since, is_paused=row.is_paused)
             return True
-        is_open = isinstance(row, ApprovalItem) and row.decision is None
-        return isinstance(card, ApprovalCard) and is_open
+        match card, row:
+            case ApprovalCard(), ApprovalItem(decision=None, tries=tries):
+                pass
+            case QuestionCard(), QuestionItem(answer=None, tries=tries):
+                pass
+            case _:
+                return False
+        if tries:
+            card.switch_on()
+        return True
 
     # -- inside --------------------------------------------------------------------------
 

@@ -239,7 +239,12 @@ class Transcript:
 
     def _on_engine_failed(self, event: EngineFailed) -> Iterable[str]:
         where, words = event.where, event.message
-        return [self._put(FailureItem(f"failure/{where}/{words}", where, words))]
+        again: list[str] = []
+        if where == "answer":  # it could not be saved, and is still asked for
+            for item in list(self._open.values()):
+                if isinstance(item, ApprovalItem | QuestionItem):
+                    again.append(self._put(replace(item, tries=item.tries + 1)))
+        return [*again, self._put(FailureItem(f"failure/{where}/{words}", where, words))]
 
     def _on_message_started(self, event: MessageStarted) -> Iterable[str]:
         self._runs.setdefault(event.message_id, [])

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPlainTextEdit, Q
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.approvals import AllowAlways, AllowOnce, Deny, Edited, Rule
-from desktop_agent.core.events import ApprovalResolved
+from desktop_agent.core.events import ApprovalResolved, EngineFailed
 from desktop_agent.core.messages import DiffDisplay, UrlDisplay
 from desktop_agent.gui.transcript.approval_card import ApprovalCard
 from desktop_agent.gui.transcript.approval_forms import RefuseForm
@@ -147,6 +147,20 @@ def test_a_second_click_decides_nothing_more(view, ask, qtbot, clock):
     qtbot.mouseClick(allow, LEFT)
     qtbot.keyClick(card, Qt.Key.Key_Return)
     assert decisions == [AllowOnce()]
+
+
+def test_a_decision_that_could_not_be_saved_can_be_made_again(view, ask, qtbot, clock):
+    card = ask()
+    clock.advance(1)
+    decided = []
+    view.decided.connect(lambda request, decision: decided.append(request))
+    qtbot.mouseClick(button(card, "allowOnce"), LEFT)
+    assert not card.isEnabled()
+    failed = EngineFailed("answer", "Your decision was not saved. The disk is full.", AGENT)
+    view.apply([failed])
+    clock.advance(1)
+    qtbot.mouseClick(button(view.cards.cards["rq_1"], "allowOnce"), LEFT)
+    assert decided == ["rq_1", "rq_1"]
 
 
 def test_esc_asks_for_a_refusal_and_does_not_refuse_by_itself(view, ask, qtbot, clock):
