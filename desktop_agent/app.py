@@ -77,9 +77,6 @@ def _window(folder: str, settings: Settings | None = None) -> int:
 
     wanted = settings or settings_file.load(paths.config_dir() / "settings.json")
     try:
-        from desktop_agent.gui.startup import fast_import
-
-        fast_import.restore()
         from desktop_agent.gui.startup.run import run_window
     except ImportError as error:
         print(f"desktop-agent: a system library is missing: {error}", file=sys.stderr)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from desktop_agent import paths
 from desktop_agent.adapters.config import settings_file
-from desktop_agent.adapters.config.secrets import KeyStore, Secrets
+from desktop_agent.adapters.config.secrets import KEYS_FILE, KeyStore, Secrets
 from desktop_agent.adapters.config.update_check import UpdateCheck, find_source
 from desktop_agent.adapters.models.catalog import ModelCatalog
 from desktop_agent.adapters.models.hosted_model import HostedModel
@@ -21,6 +22,7 @@ from desktop_agent.core.events import EngineFailed, Event
 from desktop_agent.core.faults import ModelError
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tool import Tool
+from desktop_agent.core.workspace import OwnPlaces
 from desktop_agent.engine.engine import Engine
 from desktop_agent.engine.skills.catalog import Places
 from desktop_agent.engine.skills.registry import Skills
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 SESSIONS_FILE = "sessions.db"
+RUNS_FOLDER = "runs"
 _RELEASES = "releases.json"
 _OWN_SKILLS = "skills"
 
@@ -147,7 +150,7 @@ async def compose(
             spill_dir=_private(data_dir / "outputs"),
             new_jobs=Jobs,
         )
-        engine.use_skills(_skills(data_dir, config_dir))
+        _equip(engine, model, data_dir, config_dir)
         engine.start()
         if store.set_aside is not None:
             emit(EngineFailed("sessions", _DAMAGED.format(path=store.set_aside)))
@@ -160,6 +163,13 @@ async def compose(
     return Backend(engine, model, store, secrets, catalog, file, library, warming)
 
 
+def _equip(engine: Engine, model: HostedModel, data_dir: Path, config_dir: Path) -> None:
+    """Tell the engine of models' prices, of the app's own files and of skills."""
+    engine.describe_models(lambda name: model.call("model_info", model=name))
+    engine.protect(_own_places(data_dir, config_dir))
+    engine.use_skills(_skills(data_dir, config_dir))
+
+
 async def _warm(model: HostedModel) -> None:
     try:
         await model.start()
@@ -169,7 +179,7 @@ async def _warm(model: HostedModel) -> None:
 
 
 def _tools() -> Sequence[Tool]:
-    # They bring pydantic. A window that nobody has written in does without.
+    # A window that nobody has written in does without.
     from desktop_agent.tools.builtin import builtin_tools
 
     return builtin_tools()
@@ -194,6 +204,17 @@ def _library(data_dir: Path, config_dir: Path, changed: Callable[[], None]) -> S
         removed=data_dir / "removed",
         config_dir=config_dir,
         changed=changed,
+    )
+
+
+def _own_places(data_dir: Path, config_dir: Path) -> OwnPlaces:
+    """Return where the app's own files are: rules and sessions, settings, trust and keys."""
+    given = [Path(os.path.realpath(path)) for path in (config_dir, data_dir)]
+    folders = list(dict.fromkeys([*given, *paths.own_folders()]))
+    names = (KEYS_FILE, SESSIONS_FILE, RUNS_FOLDER)
+    return OwnPlaces(
+        kept=tuple(map(str, folders)),
+        private=tuple(str(folder / name) for folder in folders for name in names),
     )
 
 

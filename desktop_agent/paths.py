@@ -51,6 +51,17 @@ def config_dir() -> Path:
     return _private(home / "config" if home else Path(platformdirs.user_config_dir(_APP)))
 
 
+def own_folders() -> tuple[Path, ...]:
+    """Return where the app's settings and data are, real paths; nothing is made.
+
+    Those in use, and those of a start without `DESKTOP_AGENT_HOME`: both are the person's.
+    """
+    home = _home()
+    moved = (home / "config", home / "data") if home else ()
+    usual = (Path(platformdirs.user_config_dir(_APP)), Path(platformdirs.user_data_dir(_APP)))
+    return tuple(dict.fromkeys(Path(os.path.realpath(path)) for path in (*moved, *usual)))
+
+
 def log_dir() -> Path:
     """Return the directory for log files."""
     return _private(data_dir() / "logs")

@@ -9,10 +9,34 @@ os.environ["DESKTOP_AGENT_DEMO_PACE"] = "quick"
 
 import asyncio
 from collections.abc import Callable, Coroutine, Generator, Iterator
+from functools import partialmethod
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pytestqt.qtbot import QtBot
+
+import desktop_agent.gui  # noqa: F401 - before pytest-qt: no test imports under Qt's hook
+from tests.helpers.patience import HANG_MS, HANG_S
+
+_LIMITS = (
+    "adapters.local_servers._ANSWER_S",
+    "adapters.model_catalog._ANSWER_S",
+    "adapters.model_catalog._CONNECT_S",
+    "adapters.model_catalog._LISTED_S",
+    "adapters.update_check._ANSWER_S",
+    "engine.skill_needs._TIME_S",
+    "engine.skills._PATIENCE_S",
+)
+# What the window takes away again by itself.
+_SHOWN_FOR = (
+    "note_strip.DELIVERED_MS",
+    "notices._HINT_MS",
+    "session_panel.UNDO_MS",
+    "skills_flow._NEWS_MS",
+    "task_panel.UNDO_MS",
+    "trust_flow._TOLD_MS",
+)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -36,6 +60,31 @@ def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     return home
 
 
+class PatientBot(QtBot):
+    """pytest-qt's own, which waits for five seconds where a test names no limit."""
+
+    waitActive = partialmethod(QtBot.waitActive, timeout=HANG_MS)
+    waitExposed = partialmethod(QtBot.waitExposed, timeout=HANG_MS)
+    waitSignal = partialmethod(QtBot.waitSignal, timeout=HANG_MS)
+    waitSignals = partialmethod(QtBot.waitSignals, timeout=HANG_MS)
+    waitUntil = partialmethod(QtBot.waitUntil, timeout=HANG_MS)
+    waitCallback = partialmethod(QtBot.waitCallback, timeout=HANG_MS)
+
+
+@pytest.fixture
+def qtbot(qapp, request) -> QtBot:
+    """A person at the window who waits as long as it takes."""
+    return PatientBot(request)
+
+
+@pytest.fixture(autouse=True)
+def own_keys() -> None:
+    """Begin as the app does: what one test gave out as a key may be a word in the next."""
+    from desktop_agent.core.known_keys import KEYS
+
+    KEYS.__init__()
+
+
 @pytest.fixture(scope="session")
 def session_theme(qapp):
     from desktop_agent.gui.kit.theme import Theme
@@ -46,11 +95,20 @@ def session_theme(qapp):
 
 
 @pytest.fixture
-def theme(session_theme):
-    """The look of the window: light, normal size, nothing moving."""
+def theme(session_theme, monkeypatch):
+    """The look of the window: light, normal size, nothing moving or going away by itself."""
+    for name in _SHOWN_FOR:
+        monkeypatch.setattr(f"desktop_agent.gui.{name}", HANG_MS)
     session_theme.configure("light", 100, True)
     yield session_theme
     session_theme.configure("light", 100, True)
+
+
+@pytest.fixture(autouse=True)
+def patient_app(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lift the app's own limits that only a busy machine runs into; some tests set their own."""
+    for name in _LIMITS:
+        monkeypatch.setattr(f"desktop_agent.{name}", HANG_S)
 
 
 @pytest.fixture
@@ -64,7 +122,7 @@ def run_on_window(qapp) -> Iterator[Callable[[Coroutine[Any, Any, Any]], Any]]:
     loop.set_exception_handler(lambda _, context: failures.append(context))
 
     def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
-        return loop.run_until_complete(asyncio.wait_for(coroutine, 20))
+        return loop.run_until_complete(asyncio.wait_for(coroutine, HANG_S))
 
     run.loop = loop
     yield run

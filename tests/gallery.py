@@ -17,7 +17,7 @@ from pathlib import Path
 import qasync
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QMouseEvent
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
 from desktop_agent.core.events import Event, SessionOpened, SessionsChanged
 from desktop_agent.core.settings import Settings
@@ -26,6 +26,8 @@ from desktop_agent.gui.bridge.bridge import Bridge
 from desktop_agent.gui.frame.shortcuts_dialog import ShortcutsDialog
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.startup.run import make_application
+from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
+from desktop_agent.gui.transcript.cards.approval_forms import RefuseForm
 from desktop_agent.gui.window.main_window import MainWindow
 from tests import gallery_story as story
 from tests.bench.stage import pause
@@ -125,6 +127,7 @@ async def _session(gallery: Gallery) -> None:
     gallery.window.side.toggle()
     await gallery.take("05b-panel-toggled")
     gallery.window.side.toggle()
+    await _refusing(gallery)
     gallery.show(story.edited())
     await gallery.take("06-diff")
     gallery.show(story.failed())
@@ -141,6 +144,21 @@ async def _session(gallery: Gallery) -> None:
     await gallery.take("11-models")
     gallery.window.popups._model_picker.close()
     await _finding(gallery)
+
+
+async def _refusing(gallery: Gallery) -> None:
+    card = gallery.window.findChild(ApprovalCard)
+    assert card is not None
+    await pause(_SETTLE_S)  # it can be answered only after a moment
+    card.findChild(QPushButton, "refuse").click()
+    await gallery.take("05c-refusing")
+    form = card.findChild(RefuseForm)
+    assert form is not None
+    menu = form.rule_menu()
+    always = card.findChild(QPushButton, "refuseAlways")
+    menu.popup(always.mapToGlobal(always.rect().bottomLeft()))
+    await gallery.take("05d-refuse-always", menu)
+    menu.close()
 
 
 async def _finding(gallery: Gallery) -> None:

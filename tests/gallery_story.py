@@ -246,6 +246,11 @@ def tasks() -> ListChanged:
     return ListChanged(MAIN, 1, made, 8)
 
 
+def _beginnings(command: str) -> tuple[str, str]:
+    words = command.split()
+    return " ".join(words[:2]), words[0]
+
+
 def _request(number: int, agent: AgentId, command: str) -> ApprovalRequest:
     return ApprovalRequest(
         RequestId(f"rq_{number}"),
@@ -256,6 +261,7 @@ def _request(number: int, agent: AgentId, command: str) -> ApprovalRequest:
         "It is not known to only read.",
         ("runs a command",),
         (Rule("shell", command.split()[0]),),
+        tuple(Rule("shell", words, is_deny=True) for words in _beginnings(command)),
         NOW - number * 6,
     )
 

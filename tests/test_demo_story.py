@@ -32,8 +32,7 @@ from desktop_agent.core.messages import DiffDisplay
 from desktop_agent.core.notes import Note
 from desktop_agent.core.tasks import TaskEdit
 from desktop_agent.core.workspace import Workspace
-
-SECONDS = 40
+from tests.helpers.patience import HANG_S as SECONDS
 
 
 class Watcher:
@@ -239,6 +238,22 @@ async def test_a_task_that_the_person_skips_is_not_done(story: Story) -> None:
     assert not (story.folder / "OVERVIEW.md").exists()
     said = [e.message.text for e in story.watcher.events if isinstance(e, MessageAdded)]
     assert any("searched for `lavender`" in text for text in said)
+
+
+async def test_the_demo_loads_the_skill_that_fits_the_folder_and_says_that_it_is_a_script(
+    story: Story,
+) -> None:
+    await story.begin("Look around")
+    await story.decide(AllowOnce())
+    await story.ended()
+    begun = [e.call for e in story.watcher.events if isinstance(e, ToolStarted)]
+    loaded = [call for call in begun if call.name == "skill"]
+    assert [call.arguments for call in loaded] == [{"name": "spreadsheet"}]
+    said = [e.message for e in story.watcher.events if isinstance(e, MessageAdded)]
+    told = "\n".join(message.text for message in said if message.role == "assistant")
+    assert "I was given the text of the skill `spreadsheet`" in told
+    assert told.count("I'm a script and don't follow skills") >= 1
+    assert "<skill" not in told + story.overview
 
 
 async def test_a_skill_that_is_picked_is_owned_up_to_and_its_text_is_no_wish(story: Story) -> None:

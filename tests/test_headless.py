@@ -39,11 +39,11 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.settings import Settings
 from desktop_agent.headless.output import RunEnded
+from tests.helpers.patience import HANG_S as SECONDS
 from tests.helpers.providers import Calls, Fail, LoopbackProvider, Received, Say
 
 COMMAND = [sys.executable, "-m", "desktop_agent", "run"]
 LINE = msgspec.json.Decoder(Event | RunEnded)
-SECONDS = 60
 
 
 @pytest.fixture
@@ -439,6 +439,25 @@ def test_a_budget_that_is_used_up_ends_the_run_with_3(folder: Path) -> None:
     settings_file.save(paths.config_dir() / "settings.json", Settings(budget=Budget(steps=1)))
     code, _, ended = run_lines("Look around", "--workspace", folder, "--model", "demo")
     assert (code, ended.reason) == (3, "budget")
+
+
+def test_a_limit_of_money_without_a_known_price_says_so_and_asks_no_model(folder: Path) -> None:
+    settings_file.save(paths.config_dir() / "settings.json", Settings(budget=Budget(cost=1.0)))
+    with LoopbackProvider("openai", otherwise=Say("Hello.")) as provider:
+        options = ("--model", provider.model, "--api-base", provider.api_base)
+        ended = run("Begin", "--workspace", folder, *options)
+        assert provider.requests == ()
+    assert ended.returncode == 3
+    assert "can't be measured: the price of the model is not known" in ended.stderr
+
+
+def test_a_limit_of_money_for_a_known_price_lets_the_work_be_done(folder: Path) -> None:
+    settings_file.save(paths.config_dir() / "settings.json", Settings(budget=Budget(cost=1.0)))
+    with LoopbackProvider("openai", otherwise=Say("Hello."), name="gpt-4o") as provider:
+        options = ("--model", provider.model, "--api-base", provider.api_base)
+        ended = run("Begin", "--workspace", folder, *options)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.strip() == "Hello."
 
 
 def _tree(request: Received) -> Say | Calls:

@@ -41,12 +41,18 @@ class Budget(Value, frozen=True):
 
 
 class Spent(Value, frozen=True):
-    """What was used up. Time that was spent waiting for the person does not count."""
+    """What was used up. Time that was spent waiting for the person does not count.
+
+    `unpriced` and `uncounted` are requests that are in neither `cost` nor `tokens`: the model's
+    price is not known, or the provider told no counts.
+    """
 
     cost: float = 0.0
     tokens: int = 0
     steps: int = 0
     seconds: float = 0.0
+    unpriced: int = 0
+    uncounted: int = 0
 
     def __add__(self, other: Spent) -> Spent:
         return Spent(
@@ -54,10 +60,24 @@ class Spent(Value, frozen=True):
             self.tokens + other.tokens,
             self.steps + other.steps,
             self.seconds + other.seconds,
+            self.unpriced + other.unpriced,
+            self.uncounted + other.uncounted,
         )
 
+    def unmeasured(self, budget: Budget) -> tuple[Literal["cost", "tokens"], ...]:
+        """Return which limits can't be held, since what counts towards them is not known."""
+        found: list[Literal["cost", "tokens"]] = []
+        if budget.cost is not None and self.unpriced:
+            found.append("cost")
+        if budget.tokens is not None and self.uncounted:
+            found.append("tokens")
+        return tuple(found)
+
     def share_of(self, budget: Budget) -> float:
-        """Return the largest used share of any limit; 1.0 is all of it."""
+        """Return the largest used share of any limit; 1.0 is all of it.
+
+        A limit that can't be measured counts as used up: it must not let everything through.
+        """
         pairs = (
             (self.cost, budget.cost),
             (self.tokens, budget.tokens),
@@ -66,14 +86,16 @@ class Spent(Value, frozen=True):
         )
         limited = [(used, limit) for used, limit in pairs if limit is not None]
         # A limit of 0 is used up from the start.
-        return max((used / limit if limit else 1.0 for used, limit in limited), default=0.0)
+        share = max((used / limit if limit else 1.0 for used, limit in limited), default=0.0)
+        return max(share, 1.0) if self.unmeasured(budget) else share
 
 
 class AgentSpec(Value, frozen=True):
     """What a subagent was started with. Its rights are at most its parent's.
 
     `tools` names the tools it may use; None is all of them. `task_id` is a task of its
-    parent's list, or 0.
+    parent's list, or 0. Only with `has_own_model` does it run on `model` at `api_base`: the
+    person's word covers them. Else it runs on its session's, whichever that is.
     """
 
     parent_id: AgentId
@@ -89,6 +111,7 @@ class AgentSpec(Value, frozen=True):
     budget: Budget = Budget()
     task_id: int = 0
     started_at: float = 0.0
+    has_own_model: bool = False
 
 
 class AgentInfo(Value, frozen=True):
@@ -98,7 +121,7 @@ class AgentInfo(Value, frozen=True):
     text it ended with, shortened; `question` is what it asks. `pace` tells what the person asked
     of it that its next step will show. `paused_at` is since when it is paused, `paused` how many
     seconds it was before. `stopped_by` is who stopped it: `user`, `app`, the id of an agent, or
-    `ended` when the agent above it ended.
+    `ended` when the agent above it ended. `unmeasured` are limits of its own that can't be held.
     """
 
     id: AgentId
@@ -125,6 +148,7 @@ class AgentInfo(Value, frozen=True):
     paused_at: float = 0.0
     paused: float = 0.0
     stopped_by: str = ""
+    unmeasured: tuple[Literal["cost", "tokens"], ...] = ()
 
     @property
     def is_ended(self) -> bool:

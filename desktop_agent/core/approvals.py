@@ -39,7 +39,8 @@ class ApprovalRequest(Value, frozen=True):
     """One tool call that waits for the person.
 
     `title` is a plain question, `display` the exact effect, `stakes` short chips such as
-    `writes 1 file`, `reason` why it is asked, `rules` what *Allow* may remember.
+    `writes 1 file`, `reason` why it is asked, `rules` what *Allow* may remember, `refusals`
+    what *Refuse* may.
     """
 
     id: RequestId
@@ -50,6 +51,7 @@ class ApprovalRequest(Value, frozen=True):
     reason: str = ""
     stakes: tuple[str, ...] = ()
     rules: tuple[Rule, ...] = ()
+    refusals: tuple[Rule, ...] = ()
     created_at: float = 0.0
 
 
@@ -58,7 +60,10 @@ class AllowOnce(Value, frozen=True):
 
 
 class AllowAlways(Value, frozen=True):
-    """Run it, and whatever else the rule covers from now on."""
+    """Run it, and allow whatever the rule covers from now on.
+
+    Of a command with several parts the rule may cover only some.
+    """
 
     rule: Rule
 
@@ -70,10 +75,14 @@ class Edited(Value, frozen=True):
 
 
 class Deny(Value, frozen=True):
-    """Don't run it. `by` says who refused: only a person's no reads *denied by the user*."""
+    """Don't run it. `by` says who refused: only a person's no reads *denied by the user*.
+
+    A `rule` refuses whatever it speaks of from now on.
+    """
 
     reason: str = ""
     by: Literal["user", "rule", "mode", "unattended", "withdrawn"] = "user"
+    rule: Rule | None = None
 
 
 Decision = AllowOnce | AllowAlways | Edited | Deny

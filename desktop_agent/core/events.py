@@ -1,6 +1,7 @@
 """What the window and the store hear. Frozen values; no future, callback or key inside.
 
-A turn is TurnStarted, steps, then exactly one TurnEnded. Within a step:
+A turn is TurnStarted, steps, then exactly one TurnEnded; one that could not begin, as the disk
+refused it, is TurnEnded alone. Within a step:
 StepStarted, MessageAdded(user)?, NoteDelivered*, MessageStarted, PartDelta*,
 MessageAdded(assistant), StepEnded, (ToolStarted, ToolOutput*, ToolEnded)*, MessageAdded(tool).
 
@@ -227,12 +228,22 @@ class AgentEnded(Value, frozen=True):
 
 
 class BudgetReached(Value, frozen=True):
-    """The agent used up its budget, or that of an agent above it, and holds until told."""
+    """The agent used up its budget, or that of an agent above it, and holds until told.
+
+    Also when a limit can't be measured: `spent.unmeasured(budget)` names it.
+    """
 
     agent_id: AgentId
     owner_id: AgentId
     spent: Spent
     budget: Budget
+
+
+class SideCallEnded(Value, frozen=True):
+    """The agent's model was asked something aside, over a copy of its history: what it used."""
+
+    agent_id: AgentId
+    usage: Usage
 
 
 class BudgetChanged(Value, frozen=True):
@@ -285,6 +296,7 @@ Happening = (
     | TurnEnded
     | StepStarted
     | StepEnded
+    | SideCallEnded
     | RetryScheduled
     | MessageStarted
     | PartDelta

@@ -22,6 +22,7 @@ FaultKind = Literal[
     "cut_off",  # the answer hit its length limit
     "bad_request",  # 400 and other 4xx
     "host_died",  # our model host process ended
+    "storage",  # our own disk refused a write
     "internal",  # a defect of ours
 ]
 

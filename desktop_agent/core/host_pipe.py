@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from desktop_agent.core.faults import Fault
+from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import Value
 from desktop_agent.core.requests import ModelRequest, StreamItem
 
@@ -19,18 +20,26 @@ class StreamStarted(Value, frozen=True):
 
     `request.messages` holds only what is new; the first `kept` messages are those that the
     host has of this agent's last request. The key is used for this request and not kept.
+    `environment` are variables that the provider needs beside it.
     """
 
     id: int
     request: ModelRequest
     kept: int = 0
     key: str = ""
+    environment: dict[str, str] = msgspec.field(default_factory=dict[str, str])
 
 
 class StreamCancelled(Value, frozen=True):
     """Close the provider's answer; nothing more is wanted of this stream."""
 
     id: int
+
+
+class AgentForgotten(Value, frozen=True):
+    """Drop what is kept of an agent's history: it ended, or was asked only once."""
+
+    agent_id: AgentId
 
 
 class CallMade(Value, frozen=True):
@@ -75,7 +84,7 @@ class CallFailed(Value, frozen=True):
     fault: Fault
 
 
-ToHost = StreamStarted | StreamCancelled | CallMade
+ToHost = StreamStarted | StreamCancelled | AgentForgotten | CallMade
 FromHost = StreamAdvanced | StreamFailed | StreamForgotten | CallAnswered | CallFailed
 
 _encoder = msgspec.msgpack.Encoder()

@@ -19,13 +19,21 @@ class CustomServer(Value, frozen=True):
     api_base: str
 
 
+class ListedModel(Value, frozen=True):
+    """A model that subagents may use unasked, at this address; empty is its provider's own."""
+
+    name: str
+    api_base: str = ""
+
+
 class Settings(Value, frozen=True):
     """Everything the Settings window can change; each field is read somewhere.
 
     `model` is empty until one was chosen. `steer_on_enter` swaps *Queue* and *Steer*.
     `text_scale` is a percentage of the type sizes. `max_depth`, `max_children` (of one agent)
     and `max_agents` (live, in one session) cap subagents; `budget` is a session's main
-    agent's, `subagent_budget` what each subagent gets at most.
+    agent's, `subagent_budget` what each subagent gets at most. `subagent_models` are those that a
+    subagent may be started on unasked, besides its parent's.
     """
 
     theme: Theme = "system"
@@ -47,6 +55,7 @@ class Settings(Value, frozen=True):
     question_timeout_s: int = 900
     budget: Budget = Budget()
     subagent_budget: Budget = Budget()
+    subagent_models: tuple[ListedModel, ...] = ()
     servers: tuple[CustomServer, ...] = ()
     favourite_models: tuple[str, ...] = ()
     recent_folders: tuple[str, ...] = ()

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import Display, ImagePart
-from desktop_agent.core.workspace import Workspace
+from desktop_agent.core.workspace import OwnPlaces, Workspace
 
 
 class Access(Enum):
@@ -41,25 +41,30 @@ class ToolOutput:
 class Preview:
     """What a call would do, found out without doing it; the approval card shows this.
 
-    `title` is a question (`Run a command?`). `paths` are the resolved files it would write,
-    `deletes` those it would remove, `protected` those the policy must always ask about,
-    `command` the shell text, `host` the network host. `is_read_only` is set for a command
-    proven to change nothing. `rules` are what *Allow always* may offer; their scope is set
-    by the card. Two equal previews mean the same effect: it is computed again after the
-    person has allowed it, and a difference stops the call.
+    `title` is a question (`Run a command?`). `paths` are the resolved files it would touch (of a
+    command: the folder it runs in), `called` other names they were called by, `deletes` those it
+    would remove, `protected` those the policy must always ask about, `command` the shell text,
+    `host` where it sends something. `is_read_only` is set for a command proven to change nothing,
+    `proven` are the numbers of its parts of which that is known. `rules` are what *Allow always*
+    may offer, `refusals` what *Refuse always* may; their scope is set by the card. Two equal
+    previews mean the same effect: it is computed again after the person has allowed it, and a
+    difference stops the call.
     """
 
     title: str
     display: Display | None = None
     stakes: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
+    called: tuple[str, ...] = ()
     deletes: tuple[str, ...] = ()
     protected: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
     command: str = ""
     host: str = ""
     is_read_only: bool = False
+    proven: tuple[int, ...] = ()
     rules: tuple[Rule, ...] = ()
+    refusals: tuple[Rule, ...] = ()
     fingerprint: str = ""
 
 
@@ -83,7 +88,8 @@ class ToolContext:
     `spill_dir` takes the whole of an output that was cut for the model. `jobs` and `tasks`
     are the agent's background commands and task list, `agent` and `steering` itself and its
     dealings with others; the tools that use them know their kind. A command that names no time
-    limit has `command_time_s`.
+    limit has `command_time_s`. `own` is where the app's own files are. `judged` are
+    the preview's paths that the policy decided about, empty when none was.
     """
 
     agent_id: AgentId
@@ -100,6 +106,16 @@ class ToolContext:
     steering: Any = None
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     command_time_s: int = 120
+    own: OwnPlaces = OwnPlaces()  # noqa: RUF009 - frozen
+    judged: tuple[str, ...] = ()
+
+    def require_judged(self, resolved: Path) -> None:
+        """Raise ToolError when a path leads elsewhere than it did when it was decided about."""
+        if self.judged and str(resolved) not in self.judged:
+            raise ToolError(
+                f"'{resolved}' is not where this path led when the call was checked; nothing was "
+                "done. Look at the current state and call again."
+            )
 
 
 RunTool = Callable[[Any, ToolContext], Awaitable[ToolOutput]]

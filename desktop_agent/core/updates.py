@@ -6,7 +6,7 @@ import re
 
 from desktop_agent.core.messages import Value
 
-_NUMBERS = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?$")
+_NUMBERS = re.compile(r"v?(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?$")
 
 
 class UpdateAnswer(Value, frozen=True):

@@ -28,3 +28,13 @@ class Usage(Value, frozen=True):
 
 def _whole(number: float | None) -> int | None:
     return None if number is None else int(number)
+
+
+def is_unpriced(usage: Usage) -> bool:
+    """Whether it is not known what a request cost."""
+    return usage.cost is None
+
+
+def is_uncounted(usage: Usage) -> bool:
+    """Whether it is not known how many tokens a request took; one that is free took none."""
+    return usage.cost is None and None in (usage.input_tokens, usage.output_tokens)

@@ -10,22 +10,24 @@ from desktop_agent.core.messages import Value
 class Workspace(Value, frozen=True):
     """`root` and the extra folders, as real absolute paths of existing directories.
 
-    The read-set is root, readable and writable; the write-set is root and writable.
+    The read-set is root, readable and writable; the write-set is root and writable. Without
+    `has_root` the root is in neither: relative paths start there, and that is all.
     """
 
     root: str
     readable: tuple[str, ...] = ()
     writable: tuple[str, ...] = ()
+    has_root: bool = True
 
     @property
     def read_roots(self) -> tuple[str, ...]:
         """Every folder that may be read, root first."""
-        return (self.root, *self.writable, *self.readable)
+        return (*self.write_roots, *self.readable)
 
     @property
     def write_roots(self) -> tuple[str, ...]:
         """Every folder that may be written, root first."""
-        return (self.root, *self.writable)
+        return (self.root, *self.writable) if self.has_root else self.writable
 
     @property
     def name(self) -> str:
@@ -37,6 +39,37 @@ class Workspace(Value, frozen=True):
         return _covered(self.read_roots, other.read_roots) and _covered(
             self.write_roots, other.write_roots
         )
+
+    def limited_to(self, other: Workspace) -> Workspace:
+        """Return the rights that both give, with the other's root: what paths are relative to."""
+        if self.root == other.root and self.is_within(other):
+            return self
+        return Workspace(
+            other.root,
+            _common(self.read_roots, other.read_roots),
+            _common(self.write_roots, other.write_roots),
+            has_root=False,
+        )
+
+
+class OwnPlaces(Value, frozen=True):
+    """Where the app keeps files of its own, as real absolute paths.
+
+    `kept` are folders in which nothing is changed unasked. `private` are files and folders that
+    are not even read unasked; a file whose name begins like one of them (`sessions.db-wal`)
+    counts as well.
+    """
+
+    kept: tuple[str, ...] = ()
+    private: tuple[str, ...] = ()
+
+
+def _common(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the deeper folder of each pair in which one lies in the other."""
+    pairs = [(PurePath(one), PurePath(two)) for one in first for two in second]
+    inner = [one for one, two in pairs if one.is_relative_to(two)]
+    inner += [two for one, two in pairs if two.is_relative_to(one)]
+    return tuple(dict.fromkeys(map(str, inner)))
 
 
 def _covered(inner: tuple[str, ...], outer: tuple[str, ...]) -> bool:

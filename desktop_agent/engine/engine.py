@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,20 +22,20 @@ from desktop_agent.core.ids import (
     SessionId,
     new_agent_id,
 )
-from desktop_agent.core.models import DEMO_MODEL
+from desktop_agent.core.models import DEMO_MODEL, ModelInfo
 from desktop_agent.core.notes import Note
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tasks import TaskEdit, TaskState
 from desktop_agent.core.tool import Tool
-from desktop_agent.core.workspace import Workspace
+from desktop_agent.core.workspace import OwnPlaces, Workspace
 from desktop_agent.engine.agent.agent import Agent
 from desktop_agent.engine.agent.dispatch import Dispatch
 from desktop_agent.engine.agent.prompt import Prompt
 from desktop_agent.engine.agent.questions import Questions
 from desktop_agent.engine.agent.services import AgentSetup
 from desktop_agent.engine.agent.toolbox import Toolbox
-from desktop_agent.engine.base.ports import AgentRecord, Model, Store, StoreError
+from desktop_agent.engine.base.ports import AgentRecord, Model, ModelHost, Store, StoreError
 from desktop_agent.engine.base.session import Session
 from desktop_agent.engine.permissions.approvals import Approvals
 from desktop_agent.engine.sessions.registry import UNTITLED, Sessions
@@ -69,6 +69,8 @@ class Engine(SkillCommands):
         is_contained: bool = False,
     ) -> None:
         self._model = model
+        # It knows of prices, and keeps histories; a model that is scripted has none.
+        self._model_host = model if isinstance(model, ModelHost) else None
         self._store = store
         self._settings = settings
         self._new_jobs = new_jobs
@@ -79,7 +81,7 @@ class Engine(SkillCommands):
         self._approvals = Approvals(store)
         self._questions = Questions()
         self._toolbox = Toolbox(tools)
-        self._getting_ready: asyncio.Future[object] | None = None
+        self._getting_ready: asyncio.Task[None] | None = None
         self._dispatch = Dispatch(
             tools=self._toolbox,
             approvals=self._approvals,
@@ -99,13 +101,21 @@ class Engine(SkillCommands):
             changed=self._sessions.on_agents_changed,
         )
         self._sessions.attach(self._agents, self._new_agent)
-        self._holding = BudgetGuard(self._agents)
+        self._holding = BudgetGuard(self._agents, self._is_priced)
         self._steering = Steering(
-            self._agents, self._questions, self._model, lambda: self._settings
+            self._agents, self._questions, self._model, lambda: self._settings, self._forget
         )
         self._dispatch.steering = self._steering
 
     # -- life ----------------------------------------------------------------------------
+
+    def protect(self, own: OwnPlaces) -> None:
+        """Have the app's own files asked about in every mode; once, before `start`."""
+        self._dispatch.own = own
+
+    def describe_models(self, ask: Callable[[str], Awaitable[ModelInfo | None]]) -> None:
+        """Take what knows a model's price by its name; once, before `start`."""
+        self._steering.describe_model = ask
 
     def start(self) -> None:
         """Take the calling thread as the engine thread and send out the list of sessions.
@@ -116,12 +126,21 @@ class Engine(SkillCommands):
         self._sessions.restore()
 
     def get_ready(self) -> None:
-        """Load what a first message needs, behind the scenes: somebody is writing one."""
+        """Load what a first message needs, behind the scenes: somebody is writing one.
+
+        What fails is told as EngineFailed, and the next call tries again.
+        """
         self._check_thread()
         if self._getting_ready is None:
-            self._getting_ready = asyncio.get_running_loop().run_in_executor(
-                None, self._toolbox.load
-            )
+            self._getting_ready = asyncio.get_running_loop().create_task(self._load_tools())
+
+    async def _load_tools(self) -> None:
+        try:
+            await asyncio.to_thread(self._toolbox.load)
+        except Exception as error:  # noqa: BLE001 - nobody awaits this: it is told, and tried again
+            self._getting_ready = None
+            words = f"The tools could not be loaded: {str(error) or type(error).__name__}"
+            self._emit(EngineFailed("tools", words))
 
     async def close(self) -> None:
         """Stop every agent, end its processes and write what is buffered."""
@@ -156,13 +175,10 @@ class Engine(SkillCommands):
             updated_at=now,
             api_base=api_base,
         )
-        try:
+        with self._saying("The session was not saved"):
             self._sessions.add(info)
-        except StoreError as error:
-            self._emit(EngineFailed("store", f"The session could not be saved: {error}"))
-            return
-        self._sessions.open(session_id)
-        self.watch_skills(workspace.root)
+            self._sessions.open(session_id)
+            self.watch_skills(workspace.root)
 
     def open_session(self, session_id: SessionId) -> None:
         """Send out a session's state and its newest happenings."""
@@ -174,7 +190,8 @@ class Engine(SkillCommands):
         """Give a session a title; a blank one is ignored."""
         self._check_thread()
         if title.strip():
-            self._sessions.session(session_id).update(title=title.strip(), touch=False)
+            with self._saying("The title was not changed"):
+                self._sessions.session(session_id).update(title=title.strip(), touch=False)
 
     def delete_session(self, session_id: SessionId) -> None:
         """Stop a session's agents, then delete all of it."""
@@ -184,12 +201,12 @@ class Engine(SkillCommands):
     def mark_read(self, session_id: SessionId) -> None:
         """The person has seen the session's end."""
         self._check_thread()
-        self._sessions.session(session_id).update(is_unread=False, touch=False)
+        self._sessions.session(session_id).conclude(is_unread=False)
 
     def set_mode(self, session_id: SessionId, mode: Mode) -> None:
-        """Change what is asked about, from the next call on."""
+        """Change what is asked about, from the next call on, whatever the disk says."""
         self._check_thread()
-        self._sessions.session(session_id).update(mode=mode, touch=False)
+        self._sessions.session(session_id).conclude(mode=mode)
 
     def set_model(
         self,
@@ -200,15 +217,17 @@ class Engine(SkillCommands):
     ) -> None:
         """Change the model, from the next step on."""
         self._check_thread()
-        self._sessions.session(session_id).update(
-            model=model, api_base=api_base, context_limit=context_limit, touch=False
-        )
+        with self._saying("The model was not changed"):
+            self._sessions.session(session_id).update(
+                model=model, api_base=api_base, context_limit=context_limit, touch=False
+            )
 
     def set_workspace(self, session_id: SessionId, workspace: Workspace) -> None:
         """Change the folders, from the next call on."""
         self._check_thread()
-        self._sessions.session(session_id).update(workspace=workspace, touch=False)
-        self.watch_skills(workspace.root)
+        with self._saying("The folder was not changed"):
+            self._sessions.session(session_id).update(workspace=workspace, touch=False)
+            self.watch_skills(workspace.root)
 
     # -- agents --------------------------------------------------------------------------
 
@@ -223,30 +242,31 @@ class Engine(SkillCommands):
         A note for one that has ended comes back at once, with its text kept.
         """
         agent = self._agent(agent_id)
-        try:
-            if (why := self._agents.why_unread(agent)) is not None:
-                agent.session.emit(NoteQueued(agent_id, note))
-                by = self._agents.info(agent).stopped_by
-                agent.session.emit(NoteReturned(agent_id, note.id, why, by))
+        # The window gives a note back to the box when it hears of a failure of `store`.
+        with self._saying("Your message was not sent", agent_id, where="store"):
+            if (why := self._agents.why_unread(agent)) is None:
+                self._steering.deliver_from_person(agent, note)
+                self._after_sending(agent, note)
                 return
-            agent.deliver(note)
-            self._steering.steered_by_person(agent, note)
-        except StoreError as error:
-            self._emit(EngineFailed("store", f"Your message was not sent: {error}", agent_id))
-            return
+            by = self._agents.info(agent).stopped_by
+            returned = NoteReturned(agent_id, note.id, why, by)
+            agent.session.emit(NoteQueued(agent_id, note), returned)
+
+    def _after_sending(self, agent: Agent, note: Note) -> None:
         session = agent.session
         if agent.spec is None and session.info.title == UNTITLED and note.text.strip():
-            with suppress(StoreError):  # it is saved with the next change
-                session.update(title=_title_from(note.text))
+            session.conclude(title=_title_from(note.text), touch=True)
         self._sessions.on_agents_changed(session.info.id)
 
     def edit_note(self, agent_id: AgentId, note_id: NoteId, text: str) -> None:
         """Change a note that still waits."""
-        self._agent(agent_id).inbox.edit(note_id, text)
+        with self._saying("Your message was not changed", agent_id):
+            self._agent(agent_id).inbox.edit(note_id, text)
 
     def withdraw_note(self, agent_id: AgentId, note_id: NoteId) -> None:
         """Take back a note that still waits."""
-        self._agent(agent_id).inbox.withdraw(note_id)
+        with self._saying("Your message was not taken back", agent_id):
+            self._agent(agent_id).inbox.withdraw(note_id)
 
     def edit_tasks(self, agent_id: AgentId, edit: TaskEdit) -> None:
         """Change an agent's task list by the person's hand; what is refused is said."""
@@ -274,9 +294,10 @@ class Engine(SkillCommands):
         """Go on after a pause, a fault, a stop or a crash; then with all that the crash held."""
         agent = self._agent(agent_id)
         if not self._agents.is_ending(agent):
-            for one in self._agents.subtree(agent):
-                if one is agent or (one.end is None and one.pace.is_since_crash):
-                    one.resume()
+            with self._saying("Work could not go on", agent_id):
+                for one in self._agents.subtree(agent):
+                    if one is agent or (one.end is None and one.pace.is_since_crash):
+                        one.resume()
 
     def pause(self, agent_id: AgentId) -> None:
         """Hold the agent at its next step; nothing is cancelled."""
@@ -297,36 +318,49 @@ class Engine(SkillCommands):
             return
         agent.pace.finish()
         if not agent.is_running:
-            agent.resume()
+            with self._saying("Work could not go on", agent_id):
+                agent.resume()
         self._sessions.on_agents_changed(agent.session.info.id)
 
     def extend_budget(self, agent_id: AgentId) -> None:
         """Give the agent half as much again, and let those go on that it held."""
-        self._holding.extend(self._agent(agent_id))
+        with self._saying("The budget was not changed", agent_id):
+            self._holding.extend(self._agent(agent_id))
 
     def set_budget(self, agent_id: AgentId, budget: Budget) -> None:
         """Give the agent this budget."""
-        self._holding.set_budget(self._agent(agent_id), budget)
+        with self._saying("The budget was not changed", agent_id):
+            self._holding.set_budget(self._agent(agent_id), budget)
 
     def decide(self, request_id: RequestId, decision: Decision) -> None:
         """Settle an approval request; one that is settled already is ignored."""
         self._check_thread()
-        self._approvals.decide(request_id, decision)
+        who, what = self._approvals.agent_of(request_id), "Your decision was not saved"
+        with self._saying(f"{what}, so nothing was done", who, where="answer"):
+            self._approvals.decide(request_id, decision)
 
     def answer(self, question_id: QuestionId, text: str) -> None:
         """Answer an agent's question; the first answer wins."""
         self._check_thread()
-        self._questions.answer(question_id, text)
+        who, what = self._questions.agent_of(question_id), "Your answer was not saved"
+        with self._saying(f"{what}, so nobody has read it", who, where="answer"):
+            self._questions.answer(question_id, text)
 
     def apply_settings(self, settings: Settings) -> None:
         """Use these settings from the next step on."""
         self._check_thread()
         self._settings = settings
 
+    def add_rule(self, rule: Rule) -> None:
+        """Keep an approval rule that the person made in the settings."""
+        self._check_thread()
+        self._approvals.add(rule)
+
     def delete_rule(self, rule: Rule) -> None:
         """Forget an approval rule."""
         self._check_thread()
-        self._approvals.delete(rule)
+        with self._saying("The rule was not deleted"):
+            self._approvals.delete(rule)
 
     # -- queries -------------------------------------------------------------------------
 
@@ -358,8 +392,18 @@ class Engine(SkillCommands):
 
     async def result_of(self, agent_id: AgentId) -> str:
         """Return the whole text that a subagent ended with."""
-        end = self._agent(agent_id).end
-        return end.text if end is not None else ""
+        return self._agents.result(self._agent(agent_id))
+
+    async def unpriced_model(self, agent_id: AgentId) -> str:
+        """Return a model that an agent, or one below it, uses and whose price is not known.
+
+        Empty when there is none: then a limit of money can be held.
+        """
+        tree = self._agents.subtree(self._agent(agent_id))
+        for model in dict.fromkeys(one.scope.model for one in tree if one.end is None):
+            if not await self._is_priced(model):
+                return model
+        return ""
 
     async def ask_aside(self, agent_id: AgentId, question: str) -> str:
         """Ask an agent's model about its work; nothing is appended to it."""
@@ -367,9 +411,27 @@ class Engine(SkillCommands):
 
     # -- inside --------------------------------------------------------------------------
 
+    def _forget(self, agent_id: AgentId) -> None:
+        if self._model_host is not None:
+            self._model_host.forget(agent_id)
+
+    async def _is_priced(self, model: str) -> bool:
+        return self._model_host is None or await self._model_host.is_priced(model)
+
     def _check_thread(self) -> None:
         if threading.get_ident() != self._thread:
             raise RuntimeError("engine commands run on the engine thread only")
+
+    @contextmanager
+    def _saying(
+        self, what: str, agent_id: AgentId | None = None, *, where: str = "disk"
+    ) -> Generator[None]:
+        """Say in words what a disk that refuses to write kept from being done."""
+        try:
+            yield
+        except StoreError as error:
+            self._emit(EngineFailed(where, f"{what}. {error}", agent_id))
+            self._sessions.tell_list()  # it may show already what the person wanted
 
     def _agent(self, agent_id: AgentId) -> Agent:
         self._check_thread()
@@ -386,6 +448,8 @@ class Engine(SkillCommands):
             changed=lambda agent: self._sessions.on_agents_changed(agent.session.info.id),
             settled=self._agents.settle,
             before_step=self._holding.check,
+            forget=self._forget,
+            is_closing=lambda: self._sessions.is_closing,
             skills=self._skills,
         )
         jobs = self._new_jobs() if self._new_jobs is not None else None

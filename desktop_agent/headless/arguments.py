@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, NoReturn, cast
 
 from desktop_agent.core.approvals import Mode
+from desktop_agent.engine.workspace.containment import with_home
 
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
@@ -87,7 +88,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 def _folder(text: str) -> Path:
     try:
-        folder = Path(text).expanduser().resolve(strict=True)
+        folder = with_home(text).resolve(strict=True)
     except (OSError, RuntimeError, ValueError):
         raise argparse.ArgumentTypeError(f"there is no folder {text!r}") from None
     if not folder.is_dir():

@@ -18,6 +18,7 @@ from desktop_agent.core.events import (
     QuestionAsked,
     SessionOpened,
     SessionsChanged,
+    SideCallEnded,
     TurnEnded,
     TurnStarted,
 )
@@ -109,6 +110,8 @@ class Follower:
                 if self._is_main(agent_id):
                     self._turn_is_over = True
                     self.reason = self._cut or _reason_of(event)
+            case SideCallEnded(usage=usage):
+                self.usage += usage
             case AgentsChanged():
                 if self._turn_is_over and _rests(event):
                     self.idle.set()

@@ -13,6 +13,7 @@ from desktop_agent.core.events import (
     AgentEnded,
     AgentSpawned,
     ApprovalResolved,
+    BudgetReached,
     EngineFailed,
     Event,
     MessageAdded,
@@ -34,7 +35,7 @@ EndReason = Literal["finished", "error", "step_limit", "budget", "timeout", "int
 
 _EARLY: dict[EndReason, str] = {
     "step_limit": "Stopped: the limit of steps was reached.",
-    "budget": "Stopped: the budget was used up.",
+    "budget": "Stopped by the budget.",
     "timeout": "Stopped: the time was up.",
     "interrupted": "Stopped.",
 }
@@ -165,10 +166,22 @@ class Text:
                 self._line(self._errors, f"{whose}Ended: {status.replace('_', ' ')}.")
             case SkillsChanged(trust=trust):
                 self._on_trust(trust)
+            case BudgetReached():
+                self._on_budget(event)
             case EngineFailed(message=message):
                 self._line(self._errors, f"Error: {message}")
             case _:
                 pass
+
+    def _on_budget(self, reached: BudgetReached) -> None:
+        words = {
+            "cost": "The limit in dollars can't be measured: the price of the model is not known. "
+            "Limit tokens or steps instead.",
+            "tokens": "The limit of tokens can't be measured: the provider does not count them. "
+            "Limit steps instead.",
+        }
+        for limit in reached.spent.unmeasured(reached.budget):
+            self._line(self._errors, f"{self._whose(reached.agent_id)}{words[limit]}")
 
     def _on_trust(self, trust: FolderTrust) -> None:
         unused = trust.changed if trust.is_trusted else trust.brings

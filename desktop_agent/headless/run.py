@@ -16,7 +16,7 @@ from desktop_agent.adapters.config import settings_file
 from desktop_agent.adapters.config.secrets import Secrets
 from desktop_agent.adapters.files.file_lock import StoreLocked
 from desktop_agent.adapters.files.log_file import start_logging
-from desktop_agent.compose import Backend, compose
+from desktop_agent.compose import RUNS_FOLDER, Backend, compose
 from desktop_agent.core.approvals import Mode
 from desktop_agent.core.events import EngineFailed
 from desktop_agent.core.ids import SessionId, new_note_id, new_session_id
@@ -95,7 +95,7 @@ async def _open(options: Options, session_id: SessionId, follower: Follower) -> 
     settings = settings_file.load(config_dir / "settings.json")
     if options.max_steps is not None:
         settings = msgspec.structs.replace(settings, max_steps=options.max_steps)
-    apart = data_dir / "runs" / f"{session_id}.db"
+    apart = data_dir / RUNS_FOLDER / f"{session_id}.db"
     try:
         return await compose(
             follower.hear,

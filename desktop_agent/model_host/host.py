@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import socket
 import sys
 from collections import OrderedDict
@@ -16,6 +17,7 @@ import msgspec
 
 from desktop_agent.core.faults import Fault, ModelError
 from desktop_agent.core.host_pipe import (
+    AgentForgotten,
     CallAnswered,
     CallFailed,
     CallMade,
@@ -69,6 +71,8 @@ class Host:
                 stream = self._streams.pop(id_, None)
                 if stream is not None:
                     stream.cancel()
+            case AgentForgotten(agent_id):
+                self._conversations.pop(agent_id, None)
             case CallMade():
                 self._spawn(self._call(wanted))
 
@@ -91,6 +95,8 @@ class Host:
             whole = msgspec.structs.replace(request, messages=conversation.history())
             work = self._demo(whole, outlet)
         else:
+            # litellm looks for some providers' settings here, and nowhere else.
+            os.environ.update(wanted.environment)
             work = self._ask(request, conversation, wanted.key, outlet)
         self._streams[wanted.id] = self._spawn(self._finish(wanted.id, work, outlet))
 
@@ -244,12 +250,11 @@ def _import_litellm() -> Any:
 
 
 def _defect(error: Exception) -> Fault:
-    redact = import_module("desktop_agent.model_host.litellm_client.redaction").redact
     where = ""
     trace = error.__traceback__
     while trace is not None:
         code = trace.tb_frame.f_code
         where = f"{code.co_name}, line {trace.tb_lineno}"
         trace = trace.tb_next
-    details = redact(f"{type(error).__name__}: {error}\n{where}\nPython {sys.version.split()[0]}")
+    details = f"{type(error).__name__}: {error}\n{where}\nPython {sys.version.split()[0]}"
     return Fault("internal", "The app could not make the request.", "retry", details)

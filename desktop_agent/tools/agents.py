@@ -5,14 +5,18 @@ the call, so every agent is offered the same tools.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field
+from msgspec import Meta
 
-from desktop_agent.core.tool import Access, Tool, ToolContext, ToolError, ToolOutput
+from desktop_agent.core.approvals import Rule
+from desktop_agent.core.faults import ModelError
+from desktop_agent.core.models import ModelInfo
+from desktop_agent.core.tool import Access, Preview, Tool, ToolContext, ToolError, ToolOutput
 from desktop_agent.engine.agent.agent import Agent
 from desktop_agent.engine.skills.roles import role_named
 from desktop_agent.engine.tree.agents import SpawnRequest
+from desktop_agent.engine.tree.child_model import ChildModel, price_words
 from desktop_agent.engine.tree.messaging import Steering
 from desktop_agent.tools.define import Arguments, tool
 
@@ -25,31 +29,28 @@ def _parties(ctx: ToolContext) -> tuple[Agent, Steering]:
     return ctx.agent, ctx.steering
 
 
-class SpawnArguments(Arguments):
+class SpawnArguments(Arguments, frozen=True):
     """What a subagent is started with."""
 
-    description: str = Field(description="A name for it of two to five words.")
-    prompt: str = Field(description="All it is to know: the goal, the files, the answer's form.")
-    agent: str = Field(default="general", description="Its role, by name.")
-    model: str = Field(default="", description="Another model; empty is yours.")
-    read: list[str] = Field(default=[], description="Folders it may read; empty: yours.")
-    write: list[str] = Field(default=[], description="Folders it may write; empty: yours.")
-    task_id: int = Field(default=0, description="A task of your list that it is to do.")
+    description: Annotated[str, Meta(description="A name for it of two to five words.")]
+    prompt: Annotated[
+        str, Meta(description="All it is to know: the goal, the files, the answer's form.")
+    ]
+    agent: Annotated[str, Meta(description="Its role, by name.")] = "general"
+    model: Annotated[
+        str, Meta(description="Another model; empty is yours. Most are asked about first.")
+    ] = ""
+    read: Annotated[tuple[str, ...], Meta(description="Folders it may read; empty: yours.")] = ()
+    write: Annotated[tuple[str, ...], Meta(description="Folders it may write; empty: yours.")] = ()
+    task_id: Annotated[int, Meta(description="A task of your list that it is to do.")] = 0
 
 
 def _spawning(raw: Mapping[str, Any]) -> str:
     return f"starting a subagent: {str(raw.get('description', ''))[:60]}"
 
 
-@tool(access=Access.INTERNAL, describe=_spawning)
-async def spawn(args: SpawnArguments, ctx: ToolContext) -> ToolOutput:
-    """Start a subagent and go on at once; its answer comes to you as a report.
-
-    It sees nothing of your conversation: only the prompt, its folders and its role. Roles:
-    general (a whole piece of work), explore (looks, changes nothing), review (checks work).
-    """
-    caller, steering = _parties(ctx)
-    request = SpawnRequest(
+def _request(args: SpawnArguments) -> SpawnRequest:
+    return SpawnRequest(
         description=args.description,
         prompt=args.prompt,
         role=args.agent,
@@ -58,7 +59,43 @@ async def spawn(args: SpawnArguments, ctx: ToolContext) -> ToolOutput:
         write=args.write,
         task_id=args.task_id,
     )
-    child = steering.agents.spawn(caller, request)
+
+
+async def _preview_spawn(args: SpawnArguments, ctx: ToolContext) -> Preview:
+    caller, steering = _parties(ctx)
+    model = steering.agents.model_for(caller, _request(args))
+    if model.is_agreed:
+        return Preview(title="Start a subagent?")
+    price = price_words(model, await _known(steering, model))
+    if steering.agents.model_for(caller, _request(args)) != model:
+        raise ToolError("the model of this subagent was changed just now; call again")
+    place = f"{model.name} at {model.address}"
+    return Preview(
+        title=f"Start a subagent on {model.name}?",
+        stakes=(model.provider, model.address, price),
+        host=place,
+        rules=(Rule("spawn", place),),
+    )
+
+
+async def _known(steering: Steering, model: ChildModel) -> ModelInfo | None:
+    if steering.describe_model is None:
+        return None
+    try:
+        return await steering.describe_model(model.name)
+    except ModelError:  # no host to ask: the price stays unknown
+        return None
+
+
+@tool(access=Access.INTERNAL, preview=_preview_spawn, describe=_spawning)
+async def spawn(args: SpawnArguments, ctx: ToolContext) -> ToolOutput:
+    """Start a subagent and go on at once; its answer comes to you as a report.
+
+    It sees nothing of your conversation: only the prompt, its folders and its role. Roles:
+    general (a whole piece of work), explore (looks, changes nothing), review (checks work).
+    """
+    caller, steering = _parties(ctx)
+    child = steering.agents.spawn(caller, _request(args))
     text = f"Started {child.name} as {child.id}. Its report will come to you."
     role = role_named(args.agent, caller.skills.catalog.roles)
     if unknown := role.unknown_tools(caller.known_tools):
@@ -66,11 +103,11 @@ async def spawn(args: SpawnArguments, ctx: ToolContext) -> ToolOutput:
     return ToolOutput(text)
 
 
-class WaitArguments(Arguments):
+class WaitArguments(Arguments, frozen=True):
     """Whom to wait for."""
 
-    agent_ids: list[str] = Field(default=[], description="Subagents; empty: any of yours.")
-    timeout_s: float = Field(default=600.0, description="How long at most, in seconds.")
+    agent_ids: Annotated[tuple[str, ...], Meta(description="Subagents; empty: any of yours.")] = ()
+    timeout_s: Annotated[float, Meta(description="How long at most, in seconds.")] = 600.0
 
 
 @tool(access=Access.INTERNAL, describe=lambda _: "waiting for subagents")
@@ -81,10 +118,10 @@ async def wait(args: WaitArguments, ctx: ToolContext) -> ToolOutput:
     return ToolOutput(await steering.wait(caller, args.agent_ids, limit))
 
 
-class ChildArguments(Arguments):
+class ChildArguments(Arguments, frozen=True):
     """One subagent."""
 
-    agent_id: str = Field(default="", description="The id of one of your subagents: sa_…")
+    agent_id: Annotated[str, Meta(description="The id of one of your subagents: sa_…")] = ""
 
 
 @tool(access=Access.INTERNAL, describe=lambda _: "reading a subagent's result")
@@ -94,10 +131,10 @@ async def agent_result(args: ChildArguments, ctx: ToolContext) -> ToolOutput:
     return ToolOutput(steering.result(caller, args.agent_id))
 
 
-class SteerArguments(ChildArguments):
+class SteerArguments(ChildArguments, frozen=True):
     """A note for a subagent."""
 
-    note: str = Field(default="", description="Short, complete in itself.")
+    note: Annotated[str, Meta(description="Short, complete in itself.")] = ""
 
 
 @tool(access=Access.INTERNAL, describe=lambda raw: f"steering {raw.get('agent_id', '')}")
@@ -110,11 +147,11 @@ async def steer(args: SteerArguments, ctx: ToolContext) -> ToolOutput:
     return ToolOutput(steering.steer(caller, args.agent_id, args.note))
 
 
-class ProbeArguments(ChildArguments):
+class ProbeArguments(ChildArguments, frozen=True):
     """A look at a subagent."""
 
-    question: str = Field(default="", description="With live: what you want to know.")
-    live: bool = Field(default=False, description="Ask its model aside; at most 5 times a child.")
+    question: Annotated[str, Meta(description="With live: what you want to know.")] = ""
+    live: Annotated[bool, Meta(description="Ask its model aside; at most 5 times a child.")] = False
 
 
 @tool(access=Access.INTERNAL, describe=lambda raw: f"looking at {raw.get('agent_id', '')}")
@@ -124,10 +161,10 @@ async def probe(args: ProbeArguments, ctx: ToolContext) -> ToolOutput:
     return ToolOutput(await steering.probe(caller, args.agent_id, args.question, live=args.live))
 
 
-class QuestionArguments(Arguments):
+class QuestionArguments(Arguments, frozen=True):
     """A question for the parent."""
 
-    question: str = Field(default="", description="One clear question.")
+    question: Annotated[str, Meta(description="One clear question.")] = ""
 
 
 @tool(access=Access.INTERNAL, describe=lambda _: "asking its parent")
@@ -137,10 +174,10 @@ async def ask_parent(args: QuestionArguments, ctx: ToolContext) -> ToolOutput:
     return ToolOutput(await steering.ask_parent(caller, ctx.call_id, args.question))
 
 
-class AnswerArguments(ChildArguments):
+class AnswerArguments(ChildArguments, frozen=True):
     """An answer for a subagent."""
 
-    answer: str = Field(default="", description="What it asked for.")
+    answer: Annotated[str, Meta(description="What it asked for.")] = ""
 
 
 @tool(access=Access.INTERNAL, describe=lambda raw: f"answering {raw.get('agent_id', '')}")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field
+from msgspec import Meta
 
 from desktop_agent.core.tool import Access, ToolContext, ToolError, ToolOutput
 from desktop_agent.tools.define import Arguments, tool
@@ -13,11 +13,13 @@ from desktop_agent.tools.define import Arguments, tool
 _MOST_OPTIONS = 8
 
 
-class AskArguments(Arguments):
+class AskArguments(Arguments, frozen=True):
     """What to ask."""
 
-    question: str = Field(description="One clear question.")
-    options: list[str] = Field(default=[], description="Answers to pick from, if there are any.")
+    question: Annotated[str, Meta(description="One clear question.")]
+    options: Annotated[
+        tuple[str, ...], Meta(description="Answers to pick from, if there are any.")
+    ] = ()
 
 
 def _describe(raw: Mapping[str, Any]) -> str:

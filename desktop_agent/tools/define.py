@@ -1,4 +1,4 @@
-"""`@tool`: an async function with a pydantic model of its arguments becomes a core Tool."""
+"""`@tool`: an async function with a msgspec struct of its arguments becomes a core Tool."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import typing
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+import msgspec
 
 from desktop_agent.core.tool import Access, Preview, Tool, ToolContext, ToolError, ToolOutput
 
 _SHOWN_ERRORS = 5
+# Where in the value msgspec found it: "Expected `str`, got `int` - at `$[0].name`".
+_PLACE = " - at `$"
 
 
-class Arguments(BaseModel):
+class Arguments(msgspec.Struct, frozen=True):
     """The arguments of a tool; what a model adds on its own is left out silently."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
 
 
 ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
@@ -57,38 +57,66 @@ def tool(
 def parse(arguments: type[ArgumentsT], raw: Mapping[str, Any]) -> ArgumentsT:
     """Check raw arguments; raises ToolError in words for the model.
 
-    Nulls count as absent, and a list or object sent as JSON text is read: models do both.
+    Nulls count as absent, and a list, object or number sent as text is read: models do all three.
     """
     try:
         json.dumps(raw, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         raise ToolError("the arguments hold half a character (a lone surrogate).") from None
-    given = {key: value for key, value in raw.items() if value is not None}
+    values: dict[str, Any] = {}
+    problems: list[str] = []
+    for field in msgspec.structs.fields(arguments):
+        given = raw.get(field.name)
+        if given is not None:
+            try:
+                values[field.name] = _converted(given, field.type)
+            except msgspec.ValidationError as error:
+                problems.append(_in_words(field.name, field.type, error))
+        elif field.required:
+            problems.append(f"{field.name} is required")
+    if problems:
+        raise ToolError("; ".join(problems[:_SHOWN_ERRORS]) + ".")
+    return arguments(**values)
+
+
+def _converted(value: Any, kind: Any) -> Any:
     try:
-        return arguments.model_validate(given)
-    except ValidationError as error:
-        first = error
-    unpacked = {key: _unpacked(arguments, key, value) for key, value in given.items()}
-    if unpacked != given:
+        return msgspec.convert(value, kind, strict=False)
+    except msgspec.ValidationError as as_given:
+        if not isinstance(value, str) or not value.lstrip().startswith(("[", "{")):
+            raise
         try:
-            return arguments.model_validate(unpacked)
-        except ValidationError as error:
-            first = error
-    raise ToolError(_in_words(first)) from None
+            return msgspec.json.decode(value, type=kind, strict=False)
+        except msgspec.ValidationError:
+            raise
+        except (msgspec.DecodeError, RecursionError):
+            raise as_given from None
 
 
-def schema_of(arguments: type[BaseModel]) -> dict[str, Any]:
-    """Return the JSON schema of the arguments, without references, titles and null unions."""
-    full = arguments.model_json_schema()
-    definitions = full.pop("$defs", {})
-    plain = _plain(full, definitions)
+def _in_words(name: str, kind: Any, error: msgspec.ValidationError) -> str:
+    message, _, place = str(error).partition(_PLACE)
+    if message.startswith("Invalid enum value"):
+        # It repeats the value, which may be long, and keeps what was expected to itself.
+        allowed = msgspec.json.schema(kind).get("enum", [])
+        message = f"Expected one of {', '.join(map(str, allowed))}" if allowed else "Invalid value"
+    return f"{name}{place.rstrip('`')}: {message}"
+
+
+def schema_of(arguments: type[Arguments]) -> dict[str, Any]:
+    """Return the JSON schema of the arguments as every provider takes it.
+
+    Without references, titles and null unions, and with a type beside each enumeration.
+    """
+    full = msgspec.json.schema(arguments)
+    plain = _plain(full, full["$defs"])
     plain.pop("description", None)
-    plain.setdefault("properties", {})
+    if not plain["required"]:
+        del plain["required"]
     return plain
 
 
 def _plain(node: Any, definitions: Mapping[str, Any]) -> Any:
-    if isinstance(node, list):
+    if isinstance(node, list | tuple):
         return [_plain(item, definitions) for item in node]
     if not isinstance(node, dict):
         return node
@@ -100,32 +128,12 @@ def _plain(node: Any, definitions: Mapping[str, Any]) -> Any:
         real = [option for option in options if option != {"type": "null"}]
         if len(real) == 1:
             node = {**{key: value for key, value in node.items() if key != "anyOf"}, **real[0]}
+    if "enum" in node:
+        node = {"type": "string", **node}
     result: dict[str, Any] = {}
     for key, value in node.items():
         if key == "properties":
             result[key] = {name: _plain(inner, definitions) for name, inner in value.items()}
-        elif not (key == "title" or (key == "default" and value is None)):
+        elif key not in ("title", "$defs") and not (key == "default" and value is None):
             result[key] = _plain(value, definitions)
     return result
-
-
-def _unpacked(arguments: type[BaseModel], key: str, value: Any) -> Any:
-    known = arguments.model_fields.get(key)
-    if known is None or known.annotation is str or not isinstance(value, str):
-        return value
-    if not value.lstrip().startswith(("[", "{")):
-        return value
-    try:
-        return json.loads(value)
-    except ValueError:
-        return value
-
-
-def _in_words(error: ValidationError) -> str:
-    lines: list[str] = []
-    for problem in error.errors(include_url=False, include_context=False)[:_SHOWN_ERRORS]:
-        where = ".".join(str(step) for step in problem["loc"])
-        missing = problem["type"] == "missing"
-        says = f"{where} is required" if missing else f"{where}: {problem['msg']}"
-        lines.append(says if where else problem["msg"])
-    return "; ".join(lines) + "."

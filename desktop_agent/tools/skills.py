@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field
+from msgspec import Meta
 
 from desktop_agent.core.tool import Access, ToolContext, ToolError, ToolOutput
 from desktop_agent.engine.agent.agent import Agent
 from desktop_agent.tools.define import Arguments, tool
 
 
-class SkillArguments(Arguments):
+class SkillArguments(Arguments, frozen=True):
     """Which skill."""
 
-    name: str = Field(default="", description="Its name, exactly as in the list of skills.")
+    name: Annotated[str, Meta(description="Its name, exactly as in the list of skills.")] = ""
 
 
 def _describe(raw: Mapping[str, Any]) -> str:

@@ -222,5 +222,5 @@ def _number(value: Any, name: str) -> int:
 def _parsed(text: str, name: str) -> Any:
     try:
         return json.loads(text)
-    except json.JSONDecodeError:
+    except (json.JSONDecodeError, RecursionError):
         raise ToolError(f"invalid tool input: {name} is not JSON: {text[:80]}") from None

@@ -10,19 +10,22 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
+from desktop_agent.adapters.models.hosted_model import HostedModel
 from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.compose import SESSIONS_FILE
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.events import AgentEnded, AgentsChanged, Event, PartDelta, SessionOpened
-from desktop_agent.core.ids import AgentId, SessionId, new_session_id
-from desktop_agent.core.messages import TextPart
+from desktop_agent.core.faults import ModelError
+from desktop_agent.core.ids import AgentId, SessionId, new_message_id, new_session_id
+from desktop_agent.core.messages import Message, TextPart
 from desktop_agent.core.requests import Accepted, Answer, ModelRequest, StreamItem
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.settings import Settings
@@ -38,6 +41,7 @@ from tests.bench.stage import Stage, pause, run
 
 _LIVE, _RATE, _SECONDS, _MARGIN_S, _REST_S = 8, 100, 12, 6, 4
 _MANY, _ROUNDS, _UPDATES_S = 1_000, 9, 5
+_ENDED, _HISTORY_MB = 30, 2
 _SESSION, _MAIN = SessionId("se_bench"), AgentId("ag_bench")
 # Out of the group, twice forked, deaf: whatever of it is left says so by its process id.
 _COMMAND = """
@@ -102,6 +106,29 @@ async def _measure_registry() -> None:
         report("agents_change_1k", statistics.median(changes))
         await engine.close()
         store.close()
+
+
+async def _measure_ended() -> None:
+    """Give the host the histories of agents that then end, and count what is left of them."""
+    hosted = HostedModel(key_for=lambda _name: None)
+    await hosted.call("token_count", model="openai/gpt-4o", text="litellm is there")
+    assert hosted.pid is not None
+    gc.collect()
+    before = rss_mb(), rss_mb(hosted.pid)
+    for number in range(_ENDED):
+        agent = AgentId(f"sa_{number:08x}")
+        words = TextPart(f"{number} " * (_HISTORY_MB * 1_000_000 // 3))
+        message = Message(new_message_id(), "user", (words,))
+        # Refused for want of a key, once the host has it all.
+        with suppress(ModelError):
+            async for _ in hosted.stream(ModelRequest(agent, "openai/gpt-4o", "", (message,))):
+                pass
+        hosted.forget(agent)
+    await hosted.call("model_info", model="demo")
+    gc.collect()
+    report("agents_ended_app", rss_mb() - before[0])
+    report("agents_ended_host", rss_mb(hosted.pid) - before[1])
+    await hosted.close()
 
 
 def _took(act: Callable[[], object]) -> float:
@@ -343,7 +370,7 @@ def _is_alive(pid: int) -> bool:
 
 
 async def _play(stage: Stage) -> None:
-    only = os.environ.get("BENCH_AGENTS", "tree updates streams stop registry").split()
+    only = os.environ.get("BENCH_AGENTS", "tree updates streams stop registry ended").split()
     # The start of the app, with its model host, is measured elsewhere.
     await stage.new_session("demo")
     await pause(2)
@@ -369,6 +396,8 @@ def _allow_commands() -> None:
 if __name__ == "__main__":
     if "registry" in os.environ.get("BENCH_AGENTS", "registry"):
         asyncio.run(_measure_registry())
+    if "ended" in os.environ.get("BENCH_AGENTS", "ended"):
+        asyncio.run(_measure_ended())
     _allow_commands()
     run(_play, Settings(model="demo", max_children=_LIVE, max_agents=_LIVE))
     sys.stdout.flush()

@@ -18,10 +18,6 @@ def _tell() -> None:
 
 def main() -> None:
     """Start the window on an empty folder, with a model chosen."""
-    # In the app's own order: what comes first makes the rest cheaper.
-    from desktop_agent.gui.startup import fast_import
-
-    fast_import.restore()
     from desktop_agent.gui.startup import run
 
     class Watched(run.MainWindow):

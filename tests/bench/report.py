@@ -60,6 +60,8 @@ MARKS: dict[str, Mark] = {
     "agents_tree_expand": Mark("ms", 20, 30),
     "agents_tree_update_core": Mark("%", 5, 10),
     "agents_registry": Mark("MB", 50, 100),
+    "agents_ended_app": Mark("MB", 5, 15),
+    "agents_ended_host": Mark("MB", 10, 30),
     "agents_change_1k": Mark("ms", 1, None),
     "agents_stop_shown": Mark("ms", 50, 100),
     "agents_stop_told": Mark("ms", 50, 100),

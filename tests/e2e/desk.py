@@ -14,8 +14,8 @@ from desktop_agent.core.ids import AgentId, SessionId, new_note_id, new_session_
 from desktop_agent.core.messages import Message
 from desktop_agent.core.notes import Note
 from desktop_agent.core.workspace import Workspace
+from tests.helpers.patience import HANG_S as SECONDS
 
-SECONDS = 60
 E = TypeVar("E")
 
 

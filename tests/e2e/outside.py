@@ -11,7 +11,7 @@ import time
 import pyatspi
 from gi.repository import GLib
 
-SECONDS = 60
+SECONDS = 900  # as in tests/helpers/patience.py, which this Python can not import
 PRESSES = {"press", "click", "toggle", "jump", "activate", "showmenu"}
 
 
@@ -226,7 +226,7 @@ class Outside:
 
     def reads_only(self, name, words):
         """Wait a moment until the text is exactly this."""
-        return until(lambda: self.text(name) == words, seconds=5)
+        return until(lambda: self.text(name) == words, seconds=60)
 
     def reads(self, name, words):
         """Wait until the text holds these words."""

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -17,6 +18,7 @@ import desktop_agent
 from desktop_agent.adapters.config import settings_file
 from desktop_agent.core.settings import Settings
 from tests.e2e import job
+from tests.helpers.patience import HANG_S as SECONDS
 from tests.helpers.providers import LoopbackProvider
 
 pytestmark = pytest.mark.window
@@ -25,7 +27,6 @@ ROOT = Path(desktop_agent.__file__).parents[1]
 SYSTEM_PYTHON = "/usr/bin/python3"
 LAUNCHER = Path("/usr/libexec/at-spi-bus-launcher")
 PROGRAMS = ("Xvfb", "openbox", "xdotool", "dbus-daemon")
-SECONDS = 90
 
 
 def missing() -> str:
@@ -69,12 +70,11 @@ def _manage_windows(stack: ExitStack, environment: dict[str, str]) -> None:
     for _ in range(3):
         process = _unheard(["openbox"], environment)
         stack.callback(_end, process)
-        for _ in range(200):
+        while process.poll() is None:
             if not _unheard(["xdotool", "get_num_desktops"], environment).wait():
                 return
             with suppress(subprocess.TimeoutExpired):
                 process.wait(0.1)
-                break
     pytest.fail("no window manager could be started")
 
 
@@ -95,7 +95,7 @@ def _started(stack: ExitStack, command: list[str], own: dict[str, str]) -> str:
 def _end(process: subprocess.Popen) -> None:
     process.terminate()
     try:
-        process.wait(10)
+        process.wait(SECONDS)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
@@ -193,7 +193,8 @@ def check_names(app: App) -> None:
 
 def allow_by_keys(app: App, provider: LoopbackProvider) -> None:
     """Choose the card and press Enter, again while it is deaf: it is for its first moments."""
-    for _ in range(20):
+    give_up = time.monotonic() + SECONDS
+    while time.monotonic() < give_up:
         app.keys("alt+a", "Return")
         try:
             provider.wait_for(4, 3)

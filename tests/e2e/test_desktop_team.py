@@ -124,7 +124,10 @@ def make_folder(parent: Path, *rules: Rule) -> Path:
     return folder
 
 
-ALLOWED = (Rule("shell", "./hold", "everywhere"), Rule("shell", "sleep", "everywhere"))
+ALLOWED = tuple(
+    Rule("shell", command, "everywhere")
+    for command in ("./hold anna", "./hold carl", "./hold carl2", "./hold main", "sleep")
+)
 
 
 def pid_of(folder: Path, name: str) -> int:

@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import pytest
 import pytest_asyncio
 
@@ -22,6 +23,7 @@ from desktop_agent.core.requests import Limits
 from desktop_agent.core.settings import Settings
 from tests.e2e import wire
 from tests.e2e.desk import Conversation, Desk
+from tests.helpers.patience import HANG_S
 from tests.helpers.providers import (
     DIALECTS,
     BadJson,
@@ -45,7 +47,12 @@ from tests.helpers.providers import (
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-LIMITS = Limits(connect_s=4, first_byte_s=4, idle_s=3, retry_total_s=3, max_retries=1)
+LIMITS = Limits(
+    connect_s=HANG_S, first_byte_s=HANG_S, idle_s=HANG_S, retry_total_s=60, max_retries=1
+)
+# For who says nothing at all, and for who stops after some words.
+NO_WORD = msgspec.structs.replace(LIMITS, connect_s=2, first_byte_s=2, idle_s=2)
+NO_MORE = msgspec.structs.replace(LIMITS, idle_s=8)
 WELL = "I am well again."
 
 
@@ -81,6 +88,7 @@ class Case:
     action: FaultAction
     text: str = ""
     dialects: Sequence[str] = DIALECTS
+    limits: Limits = LIMITS
 
 
 NO_WAIT = {"retry-after": "0"}
@@ -107,9 +115,16 @@ CASES = [
     Case("503", Fail(503, NO_WAIT), ("overloaded",), "retry"),
     Case("529", Fail(529, NO_WAIT), ("overloaded",), "retry"),
     Case("an error in the stream", [Say("So "), ErrorEvent()], ("overloaded",), "continue", "So "),
-    Case("no byte at all", Stall(headers=False), ("timeout",), "retry"),
-    Case("silence after the headers", Stall(), ("timeout",), "retry"),
-    Case("silence after some text", Stall("And then "), ("timeout",), "continue", "And then "),
+    Case("no byte at all", Stall(headers=False), ("timeout",), "retry", limits=NO_WORD),
+    Case("silence after the headers", Stall(), ("timeout",), "retry", limits=NO_WORD),
+    Case(
+        "silence after some text",
+        Stall("And then "),
+        ("timeout",),
+        "continue",
+        "And then ",
+        limits=NO_MORE,
+    ),
     Case("never-ending", NeverEnding(size=100_000), ("cut_off",), "continue", "0000", ("openai",)),
     Case("empty choices", EmptyChoices(), ("protocol", "reset"), "retry"),
     Case(
@@ -136,23 +151,34 @@ CASES = [
 async def test_a_fault_ends_with_one_thing_to_do_and_the_session_goes_on(
     desk: Desk, folder: Path, case: Case
 ) -> None:
-    await asyncio.gather(*(check_one_provider(desk, folder, case, name) for name in case.dialects))
+    engine = desk.backend.engine
+    engine.apply_settings(Settings(limits=case.limits))
+    is_told = asyncio.Barrier(len(case.dialects))
+
+    async def check(dialect: str) -> None:
+        with provider_of(dialect, is_well := threading.Event(), lambda _: case.step) as provider:
+            conversation = await check_one_provider(desk, folder, case, provider)
+            await is_told.wait()
+            engine.apply_settings(Settings(limits=LIMITS))
+            is_well.set()
+            await goes_on(conversation, provider)
+
+    await asyncio.gather(*map(check, case.dialects))
 
 
-async def check_one_provider(desk: Desk, folder: Path, case: Case, dialect: str) -> None:
-    is_well = threading.Event()
-    with provider_of(dialect, is_well, lambda _: case.step) as provider:
-        conversation = await desk.session(folder, provider.model, provider.api_base)
-        conversation.send("Go on with the work")
-        fault = await faulted(conversation)
-        assert fault.kind in case.kinds, fault
-        assert fault.action == case.action, fault
-        assert len(provider.requests) <= 1 + LIMITS.max_retries
-        said = "".join(m.text for m in conversation.history if m.role == "assistant")
-        assert said.startswith(case.text) if case.text else not said
-        assert not [e for e in conversation.events if isinstance(e, ToolStarted)]
-        is_well.set()
-        await goes_on(conversation, provider)
+async def check_one_provider(
+    desk: Desk, folder: Path, case: Case, provider: LoopbackProvider
+) -> Conversation:
+    conversation = await desk.session(folder, provider.model, provider.api_base)
+    conversation.send("Go on with the work")
+    fault = await faulted(conversation)
+    assert fault.kind in case.kinds, fault
+    assert fault.action == case.action, fault
+    assert len(provider.requests) <= 1 + LIMITS.max_retries
+    said = "".join(m.text for m in conversation.history if m.role == "assistant")
+    assert said.startswith(case.text) if case.text else not said
+    assert not [e for e in conversation.events if isinstance(e, ToolStarted)]
+    return conversation
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

@@ -27,12 +27,12 @@ from desktop_agent.core.events import (
 from desktop_agent.core.messages import DiffDisplay, OutputDisplay, ThinkingPart, open_calls
 from desktop_agent.headless.output import RunEnded
 from tests.e2e import job
+from tests.helpers.patience import HANG_S as SECONDS
 from tests.helpers.providers import DIALECTS, LoopbackProvider, Received
 
 KEY = "sk-only-for-this-run-0123456789abcdef"
 KEY_NAMES = {"anthropic": "ANTHROPIC_API_KEY", "gemini": "GEMINI_API_KEY"}
 LINE = msgspec.json.Decoder(Event | RunEnded)
-SECONDS = 120
 
 
 @dataclass

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import random
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from desktop_agent.adapters.store.store import SqliteStore
+from desktop_agent.compose import SESSIONS_FILE
 from tests.e2e.kill_trial import Trial, WindowTrial, kill_many
+from tests.helpers.patience import HANG_S
+from tests.helpers.providers import LoopbackProvider, Say, Wait
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux to follow processes")
@@ -20,3 +31,33 @@ def test_after_a_kill_all_that_was_shown_is_there_and_no_command_runs_again(
     assert not tally.faults, (seed, tally.faults)
     assert tally.kills == kills
     assert tally.shown > kills, tally
+
+
+def test_words_that_stream_are_written_though_nothing_else_comes_and_outlive_a_kill(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-loopback")
+    gate, file = threading.Event(), tmp_path / "home" / "data" / SESSIONS_FILE
+    half = [Say("Half of it.", chunks=1), Wait(gate)]
+    with LoopbackProvider("openai", [half]) as provider:
+        command = [sys.executable, "-m", "desktop_agent", "run", "Go", "--output", "jsonl"]
+        command += ["--workspace", str(tmp_path), "--session", "killed"]
+        command += ["--model", provider.model, "--api-base", provider.api_base]
+        environment = {**os.environ, "DESKTOP_AGENT_HOME": str(tmp_path / "home")}
+        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            assert any(b"Half of it." in line for line in process.stdout)
+            wait_until_written(file)
+            process.kill()
+            gate.set()
+    with closing(SqliteStore(file)) as store:
+        (agent,) = store.load_agents(store.sessions()[0].id)
+    assert agent.history[-1].text == "Half of it."
+
+
+def wait_until_written(file: Path) -> None:
+    pause, give_up = threading.Event(), time.monotonic() + HANG_S
+    with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as connection:
+        while not connection.execute("SELECT count(*) FROM streaming").fetchone()[0]:
+            assert time.monotonic() < give_up, "nothing was written"
+            pause.wait(0.02)

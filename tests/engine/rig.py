@@ -18,6 +18,7 @@ from desktop_agent.core.tool import Access, Preview, Tool, ToolContext, ToolErro
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.engine import Engine
 from desktop_agent.engine.skills.registry import Skills
+from tests.helpers.patience import HANG_S
 from tests.helpers.scripted import MemoryStore, ScriptedModel
 
 E = TypeVar("E")
@@ -166,14 +167,25 @@ class Rig:
         return self.of(SessionOpened)[-1]
 
     async def until(self, kind: type[E], count: int = 1) -> E:
-        """Wait for the `count`-th event of a kind, at most 5 s."""
+        """Wait for the `count`-th event of a kind."""
 
         def found() -> bool:
             return len(self.of(kind)) >= count
 
-        async with asyncio.timeout(5), self._seen:
+        async with asyncio.timeout(HANG_S), self._seen:
             await self._seen.wait_for(found)
         return self.of(kind)[count - 1]
+
+    async def once(self, holds: Callable[[], bool]) -> None:
+        """Wait until something holds, looking after each event."""
+        async with self._seen:
+            await self._seen.wait_for(holds)
+
+    async def at_rest(self) -> None:
+        """Wait until the main agent may be woken again."""
+        job = self.engine._agent(self.agent_id).job
+        if job is not None:
+            await asyncio.wait([job])
 
     async def run(self, text: str) -> TurnEnded:
         """Send a message and wait for the turn's end."""

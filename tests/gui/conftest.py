@@ -8,6 +8,7 @@ import qasync
 
 from desktop_agent.adapters.config.settings_file import save
 from desktop_agent.core.settings import Settings
+from tests.helpers.patience import HANG_MS, HANG_S
 
 
 @pytest.fixture(autouse=True)
@@ -16,6 +17,13 @@ def collect_between_tests_only():
     gc.disable()
     yield
     gc.enable()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def collect_after_the_last():
+    """Nor may a thread of the tests that come next find what is left of a window."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture
@@ -58,10 +66,10 @@ def open_window(qtbot, theme, window_loop):
         # The model host is up, or comes up now: a process half started can't be waited for.
         model = Asked(bridge._ask, lambda backend: backend.model)
         window.queries.ask(lambda _: None, model.start())
-        qtbot.waitUntil(lambda: not window.queries.is_busy, timeout=60_000)
+        qtbot.waitUntil(lambda: not window.queries.is_busy, timeout=HANG_MS)
         window.quit_now()
-        qtbot.waitUntil(lambda: not window.queries.is_busy, timeout=5000)
-        assert bridge.close()
+        qtbot.waitUntil(lambda: not window.queries.is_busy, timeout=HANG_MS)
+        assert bridge.close(HANG_S)
         window.deleteLater()
 
     def open_one(folder="", **changes):

@@ -78,6 +78,17 @@ class NoUsage:
 
 
 @dataclass(frozen=True)
+class Counts:
+    """Tell these token counts: `input` is all of it, what was cached and written included."""
+
+    input: int = 100
+    cached: int = 40
+    output: int = 20
+    written: int = 0
+    written_1h: int = 0
+
+
+@dataclass(frozen=True)
 class SlowEnd:
     """Pause before each event after the finish; None sends none and keeps the connection."""
 
@@ -192,6 +203,7 @@ Action = (
     | Refusal
     | Finish
     | NoUsage
+    | Counts
     | SlowEnd
     | Fail
     | ErrorEvent

@@ -7,6 +7,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
+from tests.helpers.provider_script import Counts
+
 DialectName = Literal["openai", "responses", "anthropic", "gemini", "ollama"]
 
 INPUT_TOKENS, OUTPUT_TOKENS, CACHED_TOKENS = 100, 20, 40
@@ -29,6 +31,7 @@ class Writer:
 
     model: str
     with_usage: bool = True
+    counts: Counts = Counts()  # noqa: RUF009  (frozen)
     serial: int = field(default_factory=lambda: next(_serial))
     content_type: str = "text/event-stream"
     text_so_far: str = ""
@@ -129,10 +132,10 @@ class OpenAIWriter(Writer):
 
     def usage(self) -> dict[str, Any]:
         return {
-            "prompt_tokens": INPUT_TOKENS,
-            "completion_tokens": OUTPUT_TOKENS,
-            "total_tokens": INPUT_TOKENS + OUTPUT_TOKENS,
-            "prompt_tokens_details": {"cached_tokens": CACHED_TOKENS},
+            "prompt_tokens": self.counts.input,
+            "completion_tokens": self.counts.output,
+            "total_tokens": self.counts.input + self.counts.output,
+            "prompt_tokens_details": {"cached_tokens": self.counts.cached},
         }
 
     def finish(self, reason: str) -> list[bytes]:
@@ -190,10 +193,16 @@ class AnthropicWriter(Writer):
         }
 
     def _usage(self, output: int) -> dict[str, Any]:
+        counts = self.counts
+        written = counts.written + counts.written_1h
         return {
-            "input_tokens": INPUT_TOKENS - CACHED_TOKENS,
-            "cache_creation_input_tokens": 0,
-            "cache_read_input_tokens": CACHED_TOKENS,
+            "input_tokens": counts.input - counts.cached - written,
+            "cache_creation_input_tokens": written,
+            "cache_read_input_tokens": counts.cached,
+            "cache_creation": {
+                "ephemeral_5m_input_tokens": counts.written,
+                "ephemeral_1h_input_tokens": counts.written_1h,
+            },
             "output_tokens": output,
         }
 
@@ -262,7 +271,7 @@ class AnthropicWriter(Writer):
     def finish(self, reason: str) -> list[bytes]:
         frames = self._close()
         delta = {"stop_reason": self._reasons.get(reason, reason), "stop_sequence": None}
-        usage = {"output_tokens": OUTPUT_TOKENS} if self.with_usage else {"output_tokens": 0}
+        usage = {"output_tokens": self.counts.output} if self.with_usage else {"output_tokens": 0}
         frames.append(self._event("message_delta", delta=delta, usage=usage))
         return [*frames, self._event("message_stop")]
 
@@ -289,7 +298,7 @@ class AnthropicWriter(Writer):
             for call in self.calls
         ]
         reason = self._reasons.get(self.reason, self.reason)
-        usage = self._usage(OUTPUT_TOKENS)
+        usage = self._usage(self.counts.output)
         return self._message() | {"content": content, "stop_reason": reason, "usage": usage}
 
 
@@ -311,10 +320,10 @@ class GeminiWriter(Writer):
         body["responseId"] = f"gemini-{self.serial}"
         if self.with_usage:
             body["usageMetadata"] = {
-                "promptTokenCount": INPUT_TOKENS,
-                "candidatesTokenCount": OUTPUT_TOKENS,
-                "totalTokenCount": INPUT_TOKENS + OUTPUT_TOKENS,
-                "cachedContentTokenCount": CACHED_TOKENS,
+                "promptTokenCount": self.counts.input,
+                "candidatesTokenCount": self.counts.output,
+                "totalTokenCount": self.counts.input + self.counts.output,
+                "cachedContentTokenCount": self.counts.cached,
             }
         return body
 
@@ -400,7 +409,7 @@ class OllamaWriter(Writer):
             "total_duration": 1_000_000,
         }
         if self.with_usage:
-            fields |= {"prompt_eval_count": INPUT_TOKENS, "eval_count": OUTPUT_TOKENS}
+            fields |= {"prompt_eval_count": self.counts.input, "eval_count": self.counts.output}
         return fields
 
     def finish(self, reason: str) -> list[bytes]:
@@ -433,11 +442,11 @@ class ResponsesWriter(Writer):
 
     def _response(self, status: str) -> dict[str, Any]:
         usage = {
-            "input_tokens": INPUT_TOKENS,
-            "input_tokens_details": {"cached_tokens": CACHED_TOKENS},
-            "output_tokens": OUTPUT_TOKENS,
+            "input_tokens": self.counts.input,
+            "input_tokens_details": {"cached_tokens": self.counts.cached},
+            "output_tokens": self.counts.output,
             "output_tokens_details": {"reasoning_tokens": 0},
-            "total_tokens": INPUT_TOKENS + OUTPUT_TOKENS,
+            "total_tokens": self.counts.input + self.counts.output,
         }
         is_done = status in {"completed", "incomplete"}
         return {

@@ -15,7 +15,8 @@
   of actions that make up one answer, or a function of the request (`Received`) that gives
   either; a function runs on the server's thread. After the last entry `otherwise` answers
   (default: `Say("Done.")`). `provider.push(step, ...)` adds entries later.
-- Actions: `Say Think RedactedThink Calls ServerTool Refusal Finish NoUsage Fail ErrorEvent
+- Actions: `Say Think RedactedThink Calls ServerTool Refusal Finish NoUsage Counts Fail
+  ErrorEvent
   Reset HalfEvent BadJson Stall NeverEnding EmptyChoices CutOffArguments Interleaved Wait Pace
   Raw`; see provider_script.py. An answer ends by itself with the fitting finish reason.
 - The server has its own thread and loop, so it serves Qt, asyncio and plain tests, and a
@@ -43,9 +44,11 @@ from typing import Any, Self
 
 from aiohttp import web
 
+from tests.helpers.patience import HANG_S
 from tests.helpers.provider_script import (
     BadJson,
     Calls,
+    Counts,
     CutOffArguments,
     EmptyChoices,
     ErrorEvent,
@@ -89,6 +92,7 @@ __all__ = [
     "OUTPUT_TOKENS",
     "BadJson",
     "Calls",
+    "Counts",
     "CutOffArguments",
     "DialectName",
     "EmptyChoices",
@@ -192,7 +196,7 @@ class LoopbackProvider:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        if not self._ready.wait(10):
+        if not self._ready.wait(HANG_S):
             raise TimeoutError("the loopback provider did not start")
         return self
 
@@ -207,7 +211,7 @@ class LoopbackProvider:
         """Drop all connections and end the server's thread."""
         if self._loop is not None and self._closing is not None and self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._closing.set)
-            self._thread.join(10)
+            self._thread.join(HANG_S)
         if self._failures:
             raise self._failures[0]
 
@@ -234,16 +238,16 @@ class LoopbackProvider:
         with self._changed:
             return tuple(self._timings)
 
-    def wait_for(self, count: int, timeout: float = 10.0) -> tuple[Received, ...]:
+    def wait_for(self, count: int, timeout: float = HANG_S) -> tuple[Received, ...]:
         """Wait until so many requests have arrived; raises TimeoutError."""
         self._wait(lambda: len(self._requests) >= count, timeout, f"{count} requests")
         return self.requests
 
-    def wait_answered(self, count: int, timeout: float = 10.0) -> None:
+    def wait_answered(self, count: int, timeout: float = HANG_S) -> None:
         """Wait until so many answers were sent to their end; raises TimeoutError."""
         self._wait(lambda: len(self._timings) >= count, timeout, f"{count} answers")
 
-    def wait_disconnected(self, count: int = 1, timeout: float = 10.0) -> None:
+    def wait_disconnected(self, count: int = 1, timeout: float = HANG_S) -> None:
         """Wait until so many clients have closed an answer under way; raises TimeoutError."""
         self._wait(lambda: self._disconnected >= count, timeout, f"{count} disconnects")
 
@@ -447,6 +451,8 @@ class _Answering:
                 self._reason = reason
             case NoUsage():
                 writer.with_usage = False
+            case Counts():
+                writer.counts = action
             case SlowEnd(pause_s):
                 self._end_pause_s = pause_s
             case Wait(event):

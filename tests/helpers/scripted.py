@@ -20,6 +20,7 @@ from desktop_agent.core.events import (
     NoteQueued,
     NoteReturned,
     NoteTaken,
+    SideCallEnded,
     StepEnded,
     StepStarted,
     ToolStarted,
@@ -113,8 +114,12 @@ class MemoryStore:
         self.infos: dict[SessionId, SessionInfo] = {}
         self._rules: tuple[Rule, ...] = ()
 
-    def record(self, session_id: SessionId, event: Happening) -> None:
-        self.events.setdefault(session_id, []).append(event)
+    def record(
+        self, session_id: SessionId, *events: Happening, info: SessionInfo | None = None
+    ) -> None:
+        self.events.setdefault(session_id, []).extend(events)
+        if info is not None:
+            self.save_session(info)
 
     def flush_pending(self) -> None:
         pass
@@ -142,12 +147,15 @@ class MemoryStore:
         start = max(0, end - count)
         return EventPage(tuple(events[start:end]), start + 1)
 
-    def load_agents(self, session_id: SessionId) -> tuple[AgentRecord, ...]:
-        agents = dict.fromkeys(event.agent_id for event in self.events.get(session_id, []))
-        return tuple(self._record(session_id, agent_id) for agent_id in agents)
+    def load_agents(
+        self, session_id: SessionId, more: Sequence[Happening] = ()
+    ) -> tuple[AgentRecord, ...]:
+        events = [*self.events.get(session_id, []), *more]
+        agents = dict.fromkeys(event.agent_id for event in events)
+        return tuple(self._record(events, agent_id) for agent_id in agents)
 
     def _record(  # noqa: C901, PLR0912 - one case for each event
-        self, session_id: SessionId, agent_id: AgentId
+        self, events: Sequence[Happening], agent_id: AgentId
     ) -> AgentRecord:
         notes: dict[str, Note] = {}
         taken: dict[str, Note] = {}
@@ -155,7 +163,8 @@ class MemoryStore:
         step, running = 0, False
         spec, end, tools = None, None, 0
         usage, budget, seconds = Usage(), None, 0.0
-        for event in self.events[session_id]:
+        unpriced = 0
+        for event in events:
             if event.agent_id != agent_id:
                 continue
             match event:
@@ -176,8 +185,9 @@ class MemoryStore:
                 case TurnEnded():
                     running = False
                     seconds += event.seconds
-                case StepEnded():
+                case StepEnded() | SideCallEnded():
                     usage += event.usage
+                    unpriced += event.usage.cost is None
                 case BudgetChanged():
                     budget = event.budget
                 case AgentSpawned(spec=given):
@@ -201,7 +211,13 @@ class MemoryStore:
             tools_run=tools,
             budget=budget,
             seconds=seconds,
+            unpriced=unpriced,
         )
+
+    def load_agent(
+        self, session_id: SessionId, agent_id: AgentId, more: Sequence[Happening] = ()
+    ) -> AgentRecord:
+        return self._record([*self.events.get(session_id, []), *more], agent_id)
 
     def load_tree(self, session_id: SessionId) -> tuple[AgentRecord, ...]:
         return tuple(r for r in self.load_agents(session_id) if r.spec is not None)

@@ -11,6 +11,7 @@ from desktop_agent.core.events import Event, SkillsChanged
 from desktop_agent.core.skills import Skill
 from desktop_agent.engine.skills.catalog import Places
 from desktop_agent.engine.skills.registry import Skills
+from tests.helpers.patience import HANG_S
 
 
 def put_skill(
@@ -71,8 +72,8 @@ class Shelf:
         return await self.until(lambda event: event.root == self.place)
 
     async def until(self, is_wanted: Callable[[SkillsChanged], bool]) -> SkillsChanged:
-        """Wait until the newest word is what is wanted, at most 5 s."""
-        async with asyncio.timeout(5):
+        """Wait until the newest word is what is wanted."""
+        async with asyncio.timeout(HANG_S):
             while not self.events or not is_wanted(self.events[-1]):
                 self._came.clear()
                 await self._came.wait()

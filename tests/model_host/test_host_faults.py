@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 
+import msgspec
 import pytest
 
 from desktop_agent.core.faults import Fault
@@ -285,9 +286,14 @@ async def test_a_provider_that_never_answers_is_given_up(dialect, ask: Ask) -> N
 @every_dialect
 @pytest.mark.parametrize("text", ["", "And then "])
 async def test_a_silent_stream_is_given_up(dialect, text, ask: Ask) -> None:
-    with LoopbackProvider(dialect, [Stall(text)]) as provider:
-        heard = await ask(provider, limits=IMPATIENT)
-        provider.wait_disconnected()
+    # A busy machine may need longer than the limit for what comes before the silence.
+    for idle_s in (0.3, 3.0, 30.0):
+        with LoopbackProvider(dialect, [Stall(text)]) as provider:
+            limits = msgspec.structs.replace(IMPATIENT, first_byte_s=idle_s, idle_s=idle_s)
+            heard = await ask(provider, limits=limits)
+            provider.wait_disconnected()
+        if heard.shown == text:
+            break
     assert heard.fault is not None
     assert heard.fault.kind == "timeout"
     assert heard.shown == text
@@ -372,7 +378,7 @@ async def test_a_key_that_the_provider_repeats_is_hidden(ask: Ask) -> None:
     with LoopbackProvider("openai", [step]) as provider:
         heard = await ask(provider)
     assert heard.fault is not None
-    assert "[key]" in heard.fault.message
+    assert "[hidden]" in heard.fault.message
     check_is_for_a_person(heard.fault)
 
 

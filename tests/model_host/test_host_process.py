@@ -24,6 +24,7 @@ from desktop_agent.core.ids import new_agent_id
 from desktop_agent.core.messages import TextPart
 from desktop_agent.core.models import DEMO_MODEL, ModelInfo
 from desktop_agent.core.requests import Answer, Limits, ModelRequest
+from tests.helpers.patience import HANG_S
 from tests.helpers.providers import Calls, Fail, LoopbackProvider, Pace, Say, Stall, Wait
 from tests.model_host.conftest import KEY, Ask, hear, request_to, user
 
@@ -32,7 +33,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 needs_pidfd = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs Linux")
 
 
-def wait_for_exit(pid: int, timeout: float = 10.0) -> None:
+def wait_for_exit(pid: int, timeout: float = HANG_S) -> None:
     """Wait for the end of a process that is not our child; raises TimeoutError."""
     try:
         fd = os.pidfd_open(pid)
@@ -160,6 +161,12 @@ async def test_the_host_prints_nothing_whatever_happens(monkeypatch) -> None:
 async def test_no_key_of_the_environment_reaches_the_host(monkeypatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("MY_SERVICE_TOKEN", KEY)
+    monkeypatch.setenv("DATABASE_URL", f"postgres://ann:{KEY}@db.example/shop")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", KEY)
+    monkeypatch.setenv("SENTRY_DSN", f"https://{KEY}@sentry.example/1")
+    monkeypatch.setenv("JUST_A_NAME", KEY)
+    monkeypatch.setenv("HTTPS_PROXY", "http://ann:word@proxy.example:3128")
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", "/etc/own-ca.pem")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere.invalid")
     monkeypatch.setenv("NO_PROXY", "intranet.example")
     hosted = HostedModel(key_for=lambda _name: None)
@@ -172,6 +179,9 @@ async def test_no_key_of_the_environment_reaches_the_host(monkeypatch) -> None:
     assert KEY.encode() not in environ
     assert b"elsewhere.invalid" not in environ
     assert b"NO_PROXY=intranet.example,127.0.0.1,localhost,::1" in environ
+    # Without these nothing is reached from within a company's network.
+    assert b"HTTPS_PROXY=http://ann:word@proxy.example:3128" in environ
+    assert b"REQUESTS_CA_BUNDLE=/etc/own-ca.pem" in environ
 
 
 async def test_a_key_is_looked_up_by_address_when_there_is_one() -> None:
@@ -203,7 +213,7 @@ async def test_the_demo_answers_though_litellm_is_never_imported(tmp_path, monke
     hosted = HostedModel(key_for=lambda _name: None)
     try:
         request = ModelRequest(new_agent_id(), DEMO_MODEL, "", (user("Hello"),))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANG_S):
             heard = await hear(hosted, request)
     finally:
         await hosted.close()

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.patience import HANG_S as SECONDS
 from tests.packaging.test_files import ask
 
-SECONDS = 30
 # Tells what it sees, and stays until a line is read where it is asked to.
 APP = """#!/bin/sh
 printf '%s\\n' "$APPDIR" "$APPIMAGE" "$ARGV0" "$OWD" "$@"

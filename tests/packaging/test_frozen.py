@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.bench.package import frozen
-
-SECONDS = 300
+from tests.helpers.patience import HANG_S as SECONDS
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,7 @@ from desktop_agent.self_check import dialects
 from desktop_agent.self_check.dialects import DIALECTS
 from desktop_agent.self_check.engine import EngineCheck
 from desktop_agent.self_check.run import SelfCheck
-
-SECONDS = 240
+from tests.helpers.patience import HANG_S as SECONDS
 
 
 def self_check(home: Path, **environment: str) -> subprocess.CompletedProcess[str]:

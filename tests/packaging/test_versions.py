@@ -24,8 +24,7 @@ from desktop_agent.core.messages import Message, TextPart
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import Workspace
-
-SECONDS = 60
+from tests.helpers.patience import HANG_S as SECONDS
 
 
 @pytest.fixture

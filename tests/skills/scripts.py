@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from desktop_agent import paths
+from tests.helpers.patience import HANG_S
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ def run(skill: str, script: str, *words: str | Path, cwd: Path | None = None) ->
         capture_output=True,
         encoding="utf-8",
         check=False,
-        timeout=60,
+        timeout=HANG_S,
     )
     assert "Traceback" not in done.stderr, done.stderr
     return Done(done.returncode, done.stdout, done.stderr)
@@ -54,7 +55,7 @@ def run_without(package: str, skill: str, script: str, *words: str | Path) -> Do
         capture_output=True,
         encoding="utf-8",
         check=False,
-        timeout=60,
+        timeout=HANG_S,
     )
     assert "Traceback" not in done.stderr, done.stderr
     return Done(done.returncode, done.stdout, done.stderr)

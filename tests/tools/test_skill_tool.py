@@ -10,7 +10,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from desktop_agent.core.events import AgentEnded, SkillsChanged, TurnEnded
+from desktop_agent.core.approvals import AllowOnce
+from desktop_agent.core.events import AgentEnded, ApprovalRequested, SkillsChanged, TurnEnded
 from desktop_agent.core.ids import new_note_id
 from desktop_agent.core.notes import Note
 from desktop_agent.core.requests import ModelRequest
@@ -20,6 +21,7 @@ from desktop_agent.engine.skills.scan import Found, Place, Scanner
 from desktop_agent.tools.builtin import builtin_tools
 from tests.engine.rig import Rig
 from tests.engine.tree.tree_rig import TreeModel
+from tests.helpers.patience import HANG_S
 from tests.helpers.scripted import Answer, MemoryStore, calls, says
 from tests.helpers.skills import Shelf, put_skill
 
@@ -52,7 +54,7 @@ class SkillRig(Rig):
 
     async def skills_are(self, *names: str) -> None:
         """Wait until exactly these may be used."""
-        async with asyncio.timeout(5), self._seen:
+        async with asyncio.timeout(HANG_S), self._seen:
             await self._seen.wait_for(lambda: self._usable() == sorted(names))
 
     def _usable(self) -> list[str] | None:
@@ -135,7 +137,7 @@ async def test_what_comes_goes_and_changes_on_disk_is_in_the_next_request(shelf:
     await rig.skills_are("pdf")
     await rig.run("again")
     put_skill(shelf.mine, "pdf", head="name: pdf\ndescription: Now of another kind.")
-    async with asyncio.timeout(5), rig._seen:
+    async with asyncio.timeout(HANG_S), rig._seen:
         await rig._seen.wait_for(
             lambda: rig.of(SkillsChanged)[-1].skills[0].description == "Now of another kind."
         )
@@ -336,6 +338,9 @@ async def test_a_role_from_a_file_is_offered_and_used(shelf: Shelf) -> None:
     child = [says("done")]
     rig = SkillRig(shelf, spawning("scout"), says("1"), says("2"), children={"work": child})
     rig.send("go")
+    asked = (await rig.until(ApprovalRequested)).request
+    assert asked.title == "Start a subagent on x/y?"
+    rig.engine.decide(asked.id, AllowOnce())
     await rig.until(AgentEnded)
     assert "- scout: looks for things" in rig.requests[0].system
     (request,) = rig.tree.requests_of("work")
@@ -425,7 +430,7 @@ async def test_a_place_that_does_not_answer_holds_a_turn_up_once_and_not_for_eve
     scan = Scanner.scan
 
     def slow(scanner: Scanner, place: Place) -> list[Found]:
-        gate.wait(20)
+        gate.wait(HANG_S)
         return scan(scanner, place)
 
     monkeypatch.setattr(Scanner, "scan", slow)

@@ -10,12 +10,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from desktop_agent.core.approvals import AllowAlways, AllowOnce, Mode
+from desktop_agent.core.approvals import AllowAlways, AllowOnce, Deny, Mode
 from desktop_agent.core.events import ApprovalRequested, ToolStarted, TurnEnded
 from desktop_agent.core.messages import CommandDisplay, DiffDisplay
 from desktop_agent.core.tool import Tool
 from desktop_agent.tools.builtin import builtin_tools
 from tests.engine.rig import Rig
+from tests.helpers.patience import HANG_S
 from tests.helpers.scripted import calls, says
 
 
@@ -125,26 +126,91 @@ async def test_what_nobody_means_is_refused_unasked(tmp_path: Path) -> None:
     assert "This is never run" in text
 
 
+def _marks(name: str) -> str:
+    return f"python3 -m unittest {name}"
+
+
+def _markers(folder: Path) -> None:
+    """Make modules that leave a file of their own name when they are run."""
+    for name in "abcd":
+        (folder / f"{name}.py").write_text(f"open('ran-{name}', 'w').close()\n")
+
+
 async def test_a_rule_covers_its_commands_and_no_chain_behind_them(tmp_path: Path) -> None:
+    _markers(tmp_path)
+    chain = f"{_marks('c')}; {_marks('d')} > e"
     rig = RealRig(
         tmp_path,
-        calls(("shell", {"command": "touch a"})),
-        calls(("shell", {"command": "touch b"})),
-        calls(("shell", {"command": "touch c; touch d > e"})),
+        calls(("shell", {"command": _marks("a")})),
+        calls(("shell", {"command": _marks("b")})),
+        calls(("shell", {"command": chain})),
         says("done"),
     )
     rig.send("go")
     first = (await rig.until(ApprovalRequested)).request
-    rule = next(rule for rule in first.rules if rule.pattern == "touch")
+    rule = next(rule for rule in first.rules if rule.pattern == "python3 -m unittest")
     where = str(rig.session_id)
     rig.engine.decide(first.id, AllowAlways(msgspec.structs.replace(rule, where=where)))
     second = (await rig.until(ApprovalRequested, 2)).request
-    assert (tmp_path / "b").exists(), "the rule covered the second command"
+    assert (tmp_path / "ran-b").exists(), "the rule covered the second command"
     assert isinstance(second.display, CommandDisplay)
-    assert second.display.command == "touch c; touch d > e"
-    assert not (tmp_path / "c").exists()
+    assert second.display.command == chain
+    assert not (tmp_path / "ran-c").exists()
     rig.engine.stop(rig.agent_id)
     await rig.until(TurnEnded)
+
+
+async def test_each_part_of_a_command_is_allowed_by_a_rule_of_its_own(tmp_path: Path) -> None:
+    _markers(tmp_path)
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "Makefile").write_text("check:\n\ttouch ran-make\n")
+    both = f"{_marks('a')} && make check"
+    piped = f"{_marks('b')} 2>&1 | tail -3"
+    rig = RealRig(
+        tmp_path,
+        calls(("shell", {"command": both})),
+        calls(("shell", {"command": both})),
+        calls(("shell", {"command": piped})),
+        calls(("shell", {"command": f"cd sub && {both}"})),
+        says("done"),
+    )
+    rig.send("go")
+    for turn, pattern in ((1, "python3 -m unittest"), (2, "make check")):
+        request = (await rig.until(ApprovalRequested, turn)).request
+        rule = next(rule for rule in request.rules if rule.pattern == pattern)
+        everywhere = msgspec.structs.replace(rule, scope="everywhere")
+        rig.engine.decide(request.id, AllowAlways(everywhere))
+    await rig.until(TurnEnded)
+    assert len(rig.of(ApprovalRequested)) == 2, "the rest is covered part by part"
+    assert (tmp_path / "ran-b").exists()
+    assert {rule.pattern: rule.uses for rule in rig.store.rules()} == {
+        "python3 -m unittest": 3,
+        "make check": 2,
+    }
+
+
+async def test_a_refusal_for_always_holds_for_the_next_call_in_any_disguise(
+    tmp_path: Path,
+) -> None:
+    _markers(tmp_path)
+    rig = RealRig(
+        tmp_path,
+        calls(("shell", {"command": _marks("a")})),
+        calls(("shell", {"command": f"ls && env X=1 {_marks('b')}"})),
+        says("done"),
+    )
+    rig.send("go")
+    request = (await rig.until(ApprovalRequested)).request
+    rule = next(rule for rule in request.refusals if rule.pattern == "python3")
+    made = msgspec.structs.replace(rule, scope="everywhere")
+    rig.engine.decide(request.id, Deny("use pytest", rule=made))
+    await rig.until(TurnEnded)
+    assert len(rig.of(ApprovalRequested)) == 1
+    assert not list(tmp_path.glob("ran-*"))
+    assert "denied by the user" in rig.results[0].text
+    assert "denied by the user" not in rig.results[1].text
+    assert "rule" in rig.results[1].text
+    assert [(kept.pattern, kept.is_deny) for kept in rig.store.rules()] == [("python3", True)]
 
 
 async def test_stop_ends_a_running_command_and_all_it_started(tmp_path: Path) -> None:
@@ -152,7 +218,7 @@ async def test_stop_ends_a_running_command_and_all_it_started(tmp_path: Path) ->
     rig, request = await request_for(tmp_path, "ask", "shell", command=command)
     rig.engine.decide(request.id, AllowOnce())
     await rig.until(ToolStarted)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + HANG_S
     while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text().strip():
         assert time.monotonic() < deadline
         await asyncio.to_thread(os.sched_yield)

@@ -14,12 +14,14 @@ import msgspec
 
 from desktop_agent.adapters.files.private_file import damaged_name, write_private
 from desktop_agent.core.commands import KeyPlace
+from desktop_agent.core.known_keys import KEYS
 from desktop_agent.core.models import KeyInfo
 from desktop_agent.core.providers import PROVIDERS, find_provider, key_owner
 
 _log = logging.getLogger(__name__)
 
 
+KEYS_FILE = "keys.json"
 _KEYRING_NAME = "desktop-agent"
 
 
@@ -40,7 +42,7 @@ class Secrets:
 
     def __init__(self, directory: Path, *, environment: Mapping[str, str] | None = None) -> None:
         self._names_path = directory / "key-names.json"
-        self._file_path = directory / "keys.json"
+        self._file_path = directory / KEYS_FILE
         self._environment = os.environ if environment is None else environment
         self._guard = threading.RLock()
         self._session: dict[str, str] = {}
@@ -56,17 +58,14 @@ class Secrets:
         await asyncio.to_thread(self._load_ring)
 
     def key_for(self, model_or_provider: str) -> str | None:
-        """Return the key for a provider, a litellm model name or a server's address."""
-        owner = key_owner(model_or_provider)
+        """Return the key for a provider, a litellm model name or a server's address.
+
+        Wherever it turns up from now on, it is hidden.
+        """
         with self._guard:
-            info = self._where(owner)
-            if info is None:
-                return None
-            if info.origin == "environment":
-                return self._environment[info.variable].strip()
-            if info.origin == "keyring":
-                return self._ring_key(owner)
-            return (self._session if info.origin == "session" else self._file)[owner]
+            key = self._key_of(key_owner(model_or_provider))
+        KEYS.remember(key)
+        return key
 
     def keys(self) -> tuple[KeyInfo, ...]:
         """Return whose keys are known and where each was found, without asking the keyring."""
@@ -117,6 +116,16 @@ class Secrets:
             return "session" if self._open_ring() is None else "keyring"
 
     # Inside, with the guard held
+
+    def _key_of(self, owner: str) -> str | None:
+        info = self._where(owner)
+        if info is None:
+            return None
+        if info.origin == "environment":
+            return self._environment[info.variable].strip()
+        if info.origin == "keyring":
+            return self._ring_key(owner)
+        return (self._session if info.origin == "session" else self._file)[owner]
 
     def _where(self, owner: str) -> KeyInfo | None:
         variable = self._variable(owner)

@@ -87,7 +87,7 @@ class UpdateCheck:
         try:
             async with asyncio.timeout(_ANSWER_S):
                 release = msgspec.json.decode(await _fetch(self._source.address), type=_Release)
-        except (OSError, ValueError, TimeoutError) as error:
+        except (OSError, ValueError, TimeoutError, RecursionError) as error:
             _log.info("the check for updates failed: %r", error)
             is_strange = isinstance(error, msgspec.DecodeError)
             return UpdateAnswer(problem=_STRANGE if is_strange else _UNREACHABLE)

@@ -59,9 +59,16 @@ class FileLock:
             # Some network drives know no locks; the app must work there too.
             _log.warning("%s can't be locked: %s", path.name, error)
         self.was_abandoned = bool(holder)
-        os.ftruncate(self._descriptor, 0)
-        os.lseek(self._descriptor, 0, os.SEEK_SET)
-        os.write(self._descriptor, str(os.getpid()).encode())
+        self._say_who_holds_it(str(os.getpid()).encode())
+
+    def _say_who_holds_it(self, pid: bytes) -> None:
+        try:
+            os.lseek(self._descriptor, 0, os.SEEK_SET)
+            os.write(self._descriptor, pid)  # before what was there is freed: the disk may be full
+            os.ftruncate(self._descriptor, len(pid))
+        except OSError as error:
+            # It is locked all the same; only the words for somebody else are missing.
+            _log.warning("nobody can be told who holds the sessions: %s", error)
 
     def _lock_soon(self) -> None:
         """Lock, with some patience: the last of a killed app's children may still hold it."""

@@ -5,42 +5,15 @@ from __future__ import annotations
 import logging
 import logging.handlers
 import os
-import re
 from io import TextIOWrapper
 from pathlib import Path
+
+from desktop_agent.core.redaction import redact
 
 _MAX_BYTES = 2_000_000
 _KEPT_FILES = 3
 _MAX_LINE = 20_000
 _FORMAT = "%(asctime)s %(levelname)s %(threadName)s %(name)s: %(message)s"
-
-_HIDDEN = "[hidden]"
-# Each pattern's first group, if any, stays; what follows it is the secret.
-_SECRETS = tuple(
-    re.compile(pattern)
-    for pattern in (
-        r"\b(?:sk|pk|rk|gsk|xai|hf|r8|pplx|csk|nvapi|fw|tgp|ghp|gho|ghu|ghs|glpat|xox[a-z])"
-        r"[-_][A-Za-z0-9_\-]{12,}",
-        r"\bAIza[A-Za-z0-9_\-]{20,}",
-        r"\bA[KS]IA[A-Z0-9]{16}\b",
-        r"\bgithub_pat_[A-Za-z0-9_]{20,}",
-        r"\beyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]*",
-        r"((?i:\b(?:bearer|basic)\s+))[A-Za-z0-9._~+/=\-]{8,}",
-        r"((?i:(?:api[-_]?key|access[-_]?token|auth[-_]?token|secret|password|passwd|"
-        r"authorization|x-goog-api-key)[\"']?\s*[:=]\s*[\"']?))[^\s\"'&,;]{4,}",
-        r"(://[^/\s:@]+:)[^/\s@]+(?=@)",
-        r"([?&](?i:key|token|api_key|access_token)=)[^&\s\"']+",
-    )
-)
-
-
-def redact(text: str) -> str:
-    """Return the text with everything that looks like a key replaced."""
-    for pattern in _SECRETS:
-        text = pattern.sub(
-            lambda found: (found.group(1) if found.re.groups else "") + _HIDDEN, text
-        )
-    return text
 
 
 class RedactingFormatter(logging.Formatter):
@@ -57,6 +30,9 @@ class PrivateRotatingFile(logging.handlers.RotatingFileHandler):
     def _open(self) -> TextIOWrapper:
         descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         return os.fdopen(descriptor, "a", encoding="utf-8", errors="backslashreplace")
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Drop the line: a full disk must not fill the person's terminal with tracebacks."""
 
 
 def start_logging(directory: Path, *, name: str = "desktop-agent") -> Path:

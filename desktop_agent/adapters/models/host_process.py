@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import socket
 import subprocess
 import sys
 from pathlib import Path
 
+from desktop_agent.adapters.models.host_environment import host_environment
 from desktop_agent.core.faults import Fault
 
 _EXIT_LIMIT_S = 2.0
-
-# Keys go over the pipe, with the requests they are for; litellm must not find others. Only
-# Amazon's are left: its requests are signed with several values, which litellm looks up here.
-_SECRET_NAME = re.compile(
-    r"(API_?KEY|ACCESS_KEY|AUTH_TOKEN|_TOKEN|SECRET|PASSWORD|CREDENTIALS?)$", re.IGNORECASE
-)
-# litellm, openai and anthropic would send requests elsewhere, or print.
-_STRAY = re.compile(r"^(OPENAI|ANTHROPIC|GEMINI|GOOGLE|OLLAMA|LITELLM|AZURE|LANGFUSE|OTEL)_", re.I)
 
 
 class HostProcess:
@@ -94,18 +86,3 @@ def _spawn(theirs: socket.socket) -> subprocess.Popen[bytes]:
         close_fds=True,
         start_new_session=True,
     )
-
-
-def host_environment() -> dict[str, str]:
-    """Return our environment without keys and without what would redirect litellm."""
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if name.startswith("AWS_") or not (_SECRET_NAME.search(name) or _STRAY.search(name))
-    }
-    # A proxy can't reach the model servers of this computer.
-    for name in ("no_proxy", "NO_PROXY"):
-        kept[name] = ",".join(filter(None, (kept.get(name, ""), "127.0.0.1,localhost,::1")))
-    # The host runs elsewhere and must find the same package.
-    kept["PYTHONPATH"] = os.pathsep.join(str(Path(path).absolute()) for path in sys.path if path)
-    return kept

@@ -10,9 +10,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from desktop_agent.adapters.models.answer_redaction import AnswerRedactor, redact_fault
+from desktop_agent.adapters.models.host_environment import provider_environment
 from desktop_agent.adapters.models.host_process import HostProcess
 from desktop_agent.core.faults import Fault, ModelError
 from desktop_agent.core.host_pipe import (
+    AgentForgotten,
     CallAnswered,
     CallFailed,
     CallMade,
@@ -27,6 +30,7 @@ from desktop_agent.core.host_pipe import (
     frame,
 )
 from desktop_agent.core.ids import AgentId
+from desktop_agent.core.known_keys import KEYS
 from desktop_agent.core.messages import Message
 from desktop_agent.core.models import DEMO_MODEL, ModelInfo
 from desktop_agent.core.requests import Answer, ModelRequest, StreamItem
@@ -54,6 +58,8 @@ class _Sent(NamedTuple):
 
 class HostedModel:
     """All models, through one host process that is started when first needed.
+
+    What comes back holds no key that was given out: this is the one place where they are hidden.
 
     `key_for` is asked with an address when the request names one, else with the model's
     name: a provider's key never goes to another address. `on_died` is called when the host
@@ -94,30 +100,49 @@ class HostedModel:
         key = await self._key(request.model, request.api_base)
         id_ = next(self._ids)
         arrived = connection.listen(id_)
+        redactor = AnswerRedactor()
         try:
             connection.send_request(id_, request, key)
             while True:
                 match await arrived.get():
                     case StreamAdvanced(_, items):
                         for item in items:
-                            yield item
+                            for shown in redactor.take(item):
+                                yield shown
                         if isinstance(items[-1], Answer):
                             return
                     case StreamForgotten():
                         connection.forget(request.agent_id)
                         connection.send_request(id_, request, key)
                     case StreamFailed(_, fault) | CallFailed(_, fault):
-                        raise ModelError(fault)
+                        for shown in redactor.rest():
+                            yield shown
+                        raise ModelError(redact_fault(fault))
                     case CallAnswered():
                         pass
         finally:
             connection.hang_up(id_)
+
+    def forget(self, agent_id: AgentId) -> None:
+        """Drop what is kept of an agent's history, here and in the host, between its requests."""
+        connection = self._connection
+        if connection is not None and connection.forget(agent_id):
+            connection.send(AgentForgotten(agent_id))
+
+    async def is_priced(self, model: str) -> bool:
+        """Whether the cost of requests to a model will be known; not, if nobody can tell."""
+        try:
+            info: ModelInfo | None = await self.call("model_info", model=model)
+        except ModelError:
+            return False
+        return info is not None and None not in (info.input_price, info.output_price)
 
     async def call(self, method: str, **arguments: Any) -> Any:
         """Ask the host: `models`, `price_map`, `model_info`, `check_key` or `token_count`.
 
         Raises ModelError when the host can't answer.
         """
+        KEYS.remember(arguments.get("key"))
         connection = await self._connected()
         id_ = next(self._ids)
         arrived = connection.listen(id_)
@@ -125,9 +150,10 @@ class HostedModel:
             connection.send(CallMade(id_, method, arguments))
             match await arrived.get():
                 case CallAnswered(_, value):
-                    return msgspec.msgpack.decode(value, type=_RESULTS.get(method, Any))
+                    result = msgspec.msgpack.decode(value, type=_RESULTS.get(method, Any))
+                    return redact_fault(result) if isinstance(result, Fault) else result
                 case StreamFailed(_, fault) | CallFailed(_, fault):
-                    raise ModelError(fault)
+                    raise ModelError(redact_fault(fault))
                 case other:
                     raise TypeError(f"a query was answered with {type(other).__name__}")
         finally:
@@ -137,7 +163,9 @@ class HostedModel:
         if model == DEMO_MODEL:
             return ""
         # A keyring may wait for the person's password.
-        return await asyncio.to_thread(self._key_for, api_base or model) or ""
+        key = await asyncio.to_thread(self._key_for, api_base or model) or ""
+        KEYS.remember(key)
+        return key
 
     async def _connected(self) -> _Connection:
         if self._connection is not None and not self._connection.is_gone:
@@ -218,15 +246,16 @@ class _Connection:
             del self._sent[next(iter(self._sent))]
         fresh = msgspec.structs.replace(request, messages=request.messages[kept:])
         try:
-            self.send(StreamStarted(id_, fresh, kept, key))
+            environment = provider_environment(request.model)
+            self.send(StreamStarted(id_, fresh, kept, key, environment))
         except (TypeError, ValueError, msgspec.MsgspecError) as error:
             # The host knows nothing of this request: the next one has to tell all of it.
             self.forget(request.agent_id)
             message = "The conversation holds something that can't be sent."
             raise ModelError(Fault("internal", message, details=str(error))) from None
 
-    def forget(self, agent_id: AgentId) -> None:
-        self._sent.pop(agent_id, None)
+    def forget(self, agent_id: AgentId) -> bool:
+        return self._sent.pop(agent_id, None) is not None
 
     async def _deliver(self, reader: asyncio.StreamReader) -> None:
         frames = FrameBuffer()

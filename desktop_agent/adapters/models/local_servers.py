@@ -26,7 +26,7 @@ from desktop_agent.adapters.models.json_fields import (
 )
 from desktop_agent.core.models import ModelInfo, ServerInfo, ServerKind
 
-_CONNECT_S = 0.3
+# Long for loopback, where what is closed refuses at once: a model that computes slows down all.
 _ANSWER_S = 2.0
 _MAX_BYTES = 4_000_000
 _OLLAMA_PORT = 11434
@@ -70,9 +70,8 @@ async def find_servers(addresses: Sequence[Address]) -> tuple[ServerInfo, ...]:
     """Ask everywhere at once and return the servers that answered, in the order given."""
     import httpx  # 0.1 s to import: not before someone asks
 
-    limits = httpx.Timeout(_ANSWER_S, connect=_CONNECT_S)
     # trust_env would send these through a proxy.
-    async with httpx.AsyncClient(timeout=limits, trust_env=False) as client:
+    async with httpx.AsyncClient(timeout=_ANSWER_S, trust_env=False) as client:
         asked = {address.url: address for address in addresses}
         found = await asyncio.gather(*(_ask(client, address) for address in asked.values()))
     return tuple(server for server in found if server is not None)
@@ -127,7 +126,7 @@ class _Server:
                     if len(body) > _MAX_BYTES:
                         return {}
             return record(msgspec.json.decode(bytes(body)))
-        except (httpx.HTTPError, msgspec.DecodeError, UnicodeDecodeError):
+        except (httpx.HTTPError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return {}
 
 
@@ -216,7 +215,7 @@ def _ollama_model(raw: Json, shown: Json, running: int | None, url: str) -> Mode
         ),
         None,
     )
-    set_to = re.search(r"^num_ctx\s+(\d+)", text(shown, "parameters"), re.MULTILINE)
+    set_to = re.search(r"^num_ctx\s+(\d{1,9})\b", text(shown, "parameters"), re.MULTILINE)
     name = text(raw, "name")
     if text(raw, "remote_host") or text(shown, "remote_host"):
         note, context = "Runs in Ollama's cloud", most

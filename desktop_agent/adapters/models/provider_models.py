@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from desktop_agent.adapters.files.log_file import redact
 from desktop_agent.adapters.models.json_fields import (
     Json,
     count,
@@ -19,8 +18,10 @@ from desktop_agent.adapters.models.json_fields import (
     truth,
 )
 from desktop_agent.core.faults import Fault, FaultAction, FaultKind, ModelError
+from desktop_agent.core.known_keys import KEYS
 from desktop_agent.core.models import ModelInfo
 from desktop_agent.core.providers import Provider, host_of
+from desktop_agent.core.redaction import redact
 
 _MILLION = 1_000_000
 _MAX_BYTES = 16_000_000
@@ -75,6 +76,7 @@ async def list_server(
 
     `/v1` is added when only that is answered. Raises ModelError.
     """
+    KEYS.remember(key)
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     base = api_base.rstrip("/")
     bases = [base] if base.endswith("/v1") else [base, f"{base}/v1"]
@@ -127,13 +129,14 @@ async def fetch(client: Any, url: str, headers: dict[str, str], title: str) -> A
     if response.status_code != httpx.codes.OK:
         raise ModelError(_fault(response.status_code, bytes(body), title))
     try:
-        return msgspec.json.decode(bytes(body))
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        return KEYS.hide_all(msgspec.json.decode(bytes(body)))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         words = f"{title} answered, but not with a list of models."
         raise ModelError(Fault("protocol", words, "settings", details=url)) from None
 
 
 def _headers(provider: Provider, key: str) -> dict[str, str]:
+    KEYS.remember(key)
     match provider.dialect:
         case "anthropic":
             return {"x-api-key": key, "anthropic-version": "2023-06-01"}
@@ -157,7 +160,7 @@ def _fault(status: int, body: bytes, title: str) -> Fault:
 def _words(body: bytes) -> str:
     try:
         answer = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return ""
     if isinstance(answer, list) and answer:
         answer = answer[0]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from desktop_agent.adapters.skills.fetch.intake import is_wanted
+from desktop_agent.core.line_diff import hunks, opcodes
 from desktop_agent.core.tool import ToolError
 from desktop_agent.engine.skills import files
 
@@ -54,10 +54,8 @@ def _of_file(name: str, was: bytes | None, is_now: bytes | None) -> Iterator[str
         sizes = f"{len(was or b''):,} bytes before, {len(is_now or b''):,} now"
         yield f"--- {old_name}\n+++ {new_name}\n@@ not compared line by line: {sizes} @@\n"
         return
-    if not old and not new:  # an empty file came or went
-        yield f"--- {old_name}\n+++ {new_name}\n"
-    for line in difflib.unified_diff(old, new, old_name, new_name):
-        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+    yield f"--- {old_name}\n+++ {new_name}\n"
+    yield from hunks(old, new, opcodes(old, new))
 
 
 def _lines(content: bytes | None) -> list[str] | None:

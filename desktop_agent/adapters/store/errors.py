@@ -24,10 +24,10 @@ def _in_words(error: sqlite3.Error) -> str:
     # The lowest byte is the kind; what is above it says more than a person needs.
     match getattr(error, "sqlite_errorcode", 0) & 0xFF:
         case sqlite3.SQLITE_FULL:
-            return "The disk is full, so nothing more can be saved."
+            return "The disk is full, so nothing more can be saved. Free some space, then go on."
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_CANTOPEN:
             return "The file of your sessions can't be written. Check the folder's permissions."
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
             return "The file of your sessions is damaged. Restart the app: it saves what it can."
         case _:
-            return f"The file of your sessions could not be used: {error}."
+            return f"The file of your sessions could not be used: {error}. Check the disk."

@@ -16,6 +16,7 @@ from desktop_agent.core.events import (
     NoteQueued,
     NoteReturned,
     NoteTaken,
+    SideCallEnded,
     StepEnded,
     StepStarted,
     ToolStarted,
@@ -25,11 +26,11 @@ from desktop_agent.core.events import (
 from desktop_agent.core.ids import AgentId, NoteId
 from desktop_agent.core.messages import Message
 from desktop_agent.core.notes import Note
-from desktop_agent.core.usage import Usage
+from desktop_agent.core.usage import Usage, is_uncounted, is_unpriced
 from desktop_agent.engine.base.ports import AgentRecord
 
 # What the tree of subagents is made of, without anybody's history.
-TREE_KINDS = (AgentSpawned.__name__, AgentEnded.__name__)
+TREE_KINDS = (AgentSpawned.__name__, AgentEnded.__name__, SideCallEnded.__name__)
 
 # The kinds that `fold` looks at; all others are for the transcript only.
 FOLDED_KINDS = tuple(
@@ -43,6 +44,7 @@ FOLDED_KINDS = tuple(
         NoteQueued,
         NoteReturned,
         NoteTaken,
+        SideCallEnded,
         StepEnded,
         StepStarted,
         ToolStarted,
@@ -65,6 +67,8 @@ class _Agent:
     tools_run: int = 0
     budget: Budget | None = None
     seconds: float = 0.0
+    unpriced: int = 0
+    uncounted: int = 0
 
     def apply(self, event: Happening) -> None:
         """Fold one event in."""
@@ -78,8 +82,10 @@ class _Agent:
             case TurnEnded():
                 self.was_running = False
                 self.seconds += event.seconds
-            case StepEnded():
+            case StepEnded() | SideCallEnded():
                 self.usage += event.usage
+                self.unpriced += is_unpriced(event.usage)
+                self.uncounted += is_uncounted(event.usage)
             case ToolStarted():
                 self.tools_run += 1
             case _:
@@ -91,6 +97,8 @@ class _Agent:
                 self.spec = event.spec
             case AgentEnded():
                 self.end = event
+                if event.usage != Usage():  # all of it, whether or not its steps were looked at
+                    self.usage = event.usage
             case BudgetChanged():
                 self.budget = event.budget
             case _:
@@ -134,6 +142,8 @@ def fold(events: Iterable[Happening], main_agent: AgentId) -> tuple[AgentRecord,
             tools_run=agent.tools_run,
             budget=agent.budget,
             seconds=agent.seconds,
+            unpriced=agent.unpriced,
+            uncounted=agent.uncounted,
         )
         for agent_id, agent in agents.items()
     )

@@ -93,43 +93,67 @@ class SqliteStore:
         self._deleted: set[SessionId] = set()
         self._is_forced: bool | None = None
         self._is_closed = False
+        # What was streaming when the app last ended, until it is among the events.
+        self._remains: list[tuple[int, Happening]] = []
         self._has_fts = sqlite_search.has_full_text(self._connection)
         try:
-            self._keep_remains()
+            self._remains = self._find_remains()
         except BaseException:
             self._connection.close()
             self._lock.release()
             raise
+        if self._remains:
+            self._try_to_keep_remains()
+
+    def _try_to_keep_remains(self) -> None:
+        """A disk that is full keeps nobody from opening their sessions: it is tried again."""
+        try:
+            with self._writing(is_forced=True):
+                pass
+        except StoreError as error:
+            _log.warning("what was streaming when the app ended is not put away yet: %s", error)
 
     def close(self) -> None:
-        """Write what is pending and let the file go; once is enough, twice does no harm."""
+        """Write what is pending and let the file go; once is enough, twice does no harm.
+
+        Text that was streaming and is refused is lost; `flush_pending` tells, if asked before.
+        """
         if self._is_closed:
             return
         self._is_closed = True
         try:
             self.flush_pending()
+        except StoreError as error:
+            _log.warning("the last streamed text could not be saved: %s", error)
         finally:
             self._connection.close()
-            self._lock.release()
+            self._lock.release(is_clean=not self._remains)
 
     # Events
 
-    def record(self, session_id: SessionId, event: Happening) -> None:
-        """Put the event on disk before it returns; deltas and live output within 0.5 s.
+    def record(
+        self, session_id: SessionId, *events: Happening, info: SessionInfo | None = None
+    ) -> None:
+        """Put events on disk, all or none, before it returns; fragments within 0.5 s.
 
-        Raises StoreError when that was impossible. Events of a deleted session are dropped.
+        `info` is saved along with them. Raises StoreError when that was impossible: nothing
+        was written then, and fragments stay in memory for the next try. Events of a deleted
+        session are dropped.
         """
         if session_id in self._deleted:
             return
-        if self._pending.is_due(_FLUSH_AFTER_S):
-            self.flush_pending()
-        if isinstance(event, PartDelta | ToolOutput):
+        fragments = [event for event in events if isinstance(event, PartDelta | ToolOutput)]
+        if fragments:
             self._key(session_id)  # an unknown session is a defect of this call, not of a flush
-            self._pending.add(session_id, event)
-        elif isinstance(event, ListChanged):
-            self._save_list(session_id, event)
-        else:
-            self._append(session_id, event)
+        try:
+            if self._pending.is_due(_FLUSH_AFTER_S):
+                self.flush_pending()
+        finally:
+            for fragment in fragments:
+                self._pending.add(session_id, fragment)
+        whole = [event for event in events if not isinstance(event, PartDelta | ToolOutput)]
+        if whole or info is not None:
+            self._append(session_id, whole, info)
 
     def flush_pending(self) -> None:
         """Write streamed text and live output that is in memory; call it every 0.4 s."""
@@ -160,8 +184,6 @@ class SqliteStore:
         whose, args = ("AND agent = ?", (agent_id,)) if agent_id is not None else ("", ())
         with failing_in_words():
             key = self._key(session_id)
-            if before_seq is None:
-                self.flush_pending()
             rows = self._connection.execute(
                 f"SELECT seq, body, crc FROM event WHERE session = ? {whose} AND seq < ?"
                 " ORDER BY seq DESC LIMIT ?",
@@ -170,31 +192,49 @@ class SqliteStore:
             rows.reverse()
             events = decode_all((body, crc) for _, body, crc in rows)
             if before_seq is None:
-                streaming = self._streaming_events(key)
+                streaming = self._streaming_events(session_id, key)
                 events += tuple(e for e in streaming if agent_id in {None, e.agent_id})
         return EventPage(events, rows[0][0] if len(rows) == count else 1)
 
-    def load_agents(self, session_id: SessionId) -> tuple[AgentRecord, ...]:
-        """Return every agent of the session, with its whole history."""
-        return self._folded(session_id, FOLDED_KINDS)
+    def load_agents(
+        self, session_id: SessionId, more: Sequence[Happening] = ()
+    ) -> tuple[AgentRecord, ...]:
+        """Return every agent of the session, with its whole history; as if `more` were on disk."""
+        return self._folded(session_id, FOLDED_KINDS, more)
+
+    def load_agent(
+        self, session_id: SessionId, agent_id: AgentId, more: Sequence[Happening] = ()
+    ) -> AgentRecord:
+        """Return one agent of the session, with its whole history; as if `more` were on disk."""
+        found = self._folded(session_id, FOLDED_KINDS, more, agent_id)
+        return next((one for one in found if one.agent_id == agent_id), AgentRecord(agent_id))
 
     def load_tree(self, session_id: SessionId) -> tuple[AgentRecord, ...]:
         """Return the session's subagents without their histories, parents first."""
         found = self._folded(session_id, TREE_KINDS)
         return tuple(record for record in found if record.spec is not None)
 
-    def _folded(self, session_id: SessionId, kinds: Sequence[str]) -> tuple[AgentRecord, ...]:
+    def _folded(
+        self,
+        session_id: SessionId,
+        kinds: Sequence[str],
+        more: Sequence[Happening] = (),
+        agent_id: AgentId | None = None,
+    ) -> tuple[AgentRecord, ...]:
+        whose, args = ("AND agent = ?", (agent_id,)) if agent_id is not None else ("", ())
         marks = ",".join("?" * len(kinds))
         # Few kinds are found by theirs; SQLite would go through the session in its order.
         order = f"kind IN ({marks}) ORDER BY {'+seq' if kinds is TREE_KINDS else 'seq'}"
         with failing_in_words():
+            key = self._key(session_id)
             rows = self._connection.execute(
-                f"SELECT body, crc FROM event WHERE session = ? AND {order}",
-                (self._key(session_id), *kinds),
+                f"SELECT body, crc FROM event WHERE session = ? {whose} AND {order}",
+                (key, *args, *kinds),
             )
             events = decode_all(rows)
             info = self._info(session_id)
-        return fold(events, info.main_agent)
+        cut_off = [event for of_session, event in self._remains if of_session == key]
+        return fold((*events, *cut_off, *more), info.main_agent)
 
     def task_states(self, session_id: SessionId) -> dict[AgentId, TaskState]:
         """Return the task lists of the session's agents: what the last ListChanged said."""
@@ -208,19 +248,14 @@ class SqliteStore:
         if info.id in self._deleted:
             return
         with self._writing(is_forced=False):
-            self._connection.execute(
-                "INSERT INTO session (id, title, updated_at, info) VALUES (?, ?, ?, ?)"
-                " ON CONFLICT (id) DO UPDATE SET title = excluded.title,"
-                " updated_at = excluded.updated_at, info = excluded.info",
-                (info.id, info.title, info.updated_at, msgspec.json.encode(info)),
-            )
+            self._save_info(info)
 
     def delete_session(self, session_id: SessionId) -> None:
         """Delete a session and all its events. Its id can't be used again."""
-        self._pending.forget_session(session_id)
         with self._writing(is_forced=True):
             sqlite_search.forget(self._connection, session_id, has_fts=self._has_fts)
             self._connection.execute("DELETE FROM session WHERE id = ?", (session_id,))
+        self._pending.forget_session(session_id)
         self._deleted.add(session_id)
         self._last_seq.pop(self._keys.pop(session_id, -1), None)
 
@@ -253,34 +288,50 @@ class SqliteStore:
 
     # Inside
 
-    def _append(self, session_id: SessionId, event: Happening) -> None:
-        kind = type(event).__name__
-        ended = self._ended_items(event)
-        with self._writing(is_forced=kind in _FORCED_KINDS):
-            # What a message or a result holds whole is dropped; what a turn's end cuts is kept.
-            kept = self._unfinished(ended) if isinstance(event, TurnEnded) else []
-            key = self._key(session_id)
-            for remnant in kept:
-                self._insert(key, remnant)
-            number = self._insert(key, event)
-            words = searchable(event)
-            if words:
-                self._connection.execute(
-                    "INSERT INTO words (rowid, text) VALUES (?, ?)", (number, words)
-                )
-            for item in ended:
-                if self._pending.items[item].is_written:
-                    self._connection.execute("DELETE FROM streaming WHERE item = ?", (item,))
-        for item in ended:
-            del self._pending.items[item]
-
-    def _save_list(self, session_id: SessionId, event: ListChanged) -> None:
+    def _append(
+        self, session_id: SessionId, events: Sequence[Happening], info: SessionInfo | None
+    ) -> None:
+        ended: list[str] = []
+        is_forced = any(type(event).__name__ in _FORCED_KINDS for event in events)
         try:
-            with self._writing(is_forced=False):
-                self._lists.save(self._connection, self._key(session_id), event)
+            with self._writing(is_forced=is_forced):
+                if info is not None:
+                    self._save_info(info)
+                key = self._key(session_id)
+                for event in events:
+                    ended += self._write(key, event, ended)
         except StoreError:
             self._lists.forget(self._keys.get(session_id, -1))
             raise
+        for item in ended:
+            del self._pending.items[item]
+
+    def _write(self, key: int, event: Happening, over: Sequence[str]) -> list[str]:
+        """Write one event in a transaction; return what ended streaming by it, but for `over`."""
+        if isinstance(event, ListChanged):
+            self._lists.save(self._connection, key, event)
+            return []
+        ended = [item for item in self._ended_items(event) if item not in over]
+        # What a message or a result holds whole is dropped; what a turn's end cuts is kept.
+        for remnant in self._unfinished(ended) if isinstance(event, TurnEnded) else []:
+            self._insert(key, remnant)
+        number = self._insert(key, event)
+        if words := searchable(event):
+            self._connection.execute(
+                "INSERT INTO words (rowid, text) VALUES (?, ?)", (number, words)
+            )
+        for item in ended:
+            if self._pending.items[item].is_written:
+                self._connection.execute("DELETE FROM streaming WHERE item = ?", (item,))
+        return ended
+
+    def _save_info(self, info: SessionInfo) -> None:
+        self._connection.execute(
+            "INSERT INTO session (id, title, updated_at, info) VALUES (?, ?, ?, ?)"
+            " ON CONFLICT (id) DO UPDATE SET title = excluded.title,"
+            " updated_at = excluded.updated_at, info = excluded.info",
+            (info.id, info.title, info.updated_at, msgspec.json.encode(info)),
+        )
 
     def _insert(self, key: int, event: Happening) -> int | None:
         seq = self._next_seq(key)
@@ -310,29 +361,36 @@ class SqliteStore:
             kept += joined([*_fragments(rows), *self._pending.items[item].fragments])
         return kept
 
-    def _streaming_events(self, key: int) -> tuple[Happening, ...]:
+    def _streaming_events(self, session_id: SessionId, key: int) -> tuple[Happening, ...]:
         rows = self._connection.execute(
             "SELECT body, crc FROM streaming WHERE session = ? ORDER BY number", (key,)
         )
         by_item: dict[str, list[Fragment]] = {}
         for fragment in _fragments(rows):
             by_item.setdefault(item_of(fragment), []).append(fragment)
+        for item, streaming in self._pending.unwritten():
+            if streaming.session_id == session_id:
+                by_item.setdefault(item, []).extend(streaming.fragments)
         return tuple(run for fragments in by_item.values() for run in joined(fragments))
 
-    def _keep_remains(self) -> None:
-        """Move what was streaming when the app ended into the events of its session."""
+    def _find_remains(self) -> list[tuple[int, Happening]]:
+        """Return what was streaming when the app ended, with its session's key."""
         with failing_in_words():
             rows = self._connection.execute(
                 "SELECT session, item, at, body, crc FROM streaming ORDER BY session, item, number"
             ).fetchall()
-        if not rows:
-            return
-        with self._writing(is_forced=True):
-            for (key, _), group in groupby(rows, key=lambda row: (row[0], row[1])):
-                lines = list(group)
-                fragments = _fragments((body, crc) for *_, body, crc in lines)
-                for event in remains(fragments, lines[0][2]):
-                    self._insert(key, event)
+        found: list[tuple[int, Happening]] = []
+        for (key, _), group in groupby(rows, key=lambda row: (row[0], row[1])):
+            lines = list(group)
+            fragments = _fragments((body, crc) for *_, body, crc in lines)
+            found += [(key, event) for event in remains(fragments, lines[0][2])]
+        return found
+
+    def _keep_remains(self) -> None:
+        """Move them into the events of their sessions, inside the first transaction there is."""
+        for key, event in self._remains:
+            self._insert(key, event)
+        if self._remains:
             self._connection.execute("DELETE FROM streaming")
 
     def _key(self, session_id: SessionId) -> int:
@@ -375,8 +433,10 @@ class SqliteStore:
                 self._is_forced = is_forced
             self._connection.execute("BEGIN IMMEDIATE")
             try:
+                self._keep_remains()
                 yield
                 self._connection.execute("COMMIT")
+                self._remains.clear()
             except BaseException:
                 self._last_seq.clear()  # what was counted up may not have been written
                 if self._connection.in_transaction:

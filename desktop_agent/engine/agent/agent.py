@@ -17,6 +17,7 @@ from desktop_agent.core.events import (
     EngineFailed,
     Happening,
     MessageAdded,
+    SideCallEnded,
     StepEnded,
     StepStarted,
     StopReport,
@@ -25,7 +26,7 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.faults import Fault, ModelError
 from desktop_agent.core.ids import AgentId, new_note_id
-from desktop_agent.core.messages import Message, ToolCall, owes_reply
+from desktop_agent.core.messages import Message, ToolCall, close_open_calls, open_calls, owes_reply
 from desktop_agent.core.notes import Note
 from desktop_agent.core.requests import Answer, ModelRequest
 from desktop_agent.core.tasks import TaskEdit, TaskState
@@ -41,10 +42,17 @@ from desktop_agent.engine.agent.read_files import FilesSeen
 from desktop_agent.engine.agent.repeated_calls import RecentCalls
 from desktop_agent.engine.agent.request import request_for
 from desktop_agent.engine.agent.services import AgentSetup
-from desktop_agent.engine.agent.tool_batch import CUT_OFF, NO_TOOLS, ToolBatch, stop_report
+from desktop_agent.engine.agent.tool_batch import (
+    CUT_OFF,
+    NO_TOOLS,
+    NOT_EXECUTED,
+    REFUSED,
+    ToolBatch,
+    stop_report,
+)
 from desktop_agent.engine.agent.usage import UsageMeter
 from desktop_agent.engine.base.ports import AgentRecord, StoreError
-from desktop_agent.engine.base.session import Session
+from desktop_agent.engine.base.session import Session, with_short_text
 from desktop_agent.engine.permissions.scope import Scope, scope_of
 from desktop_agent.engine.skills.agent_skills import SkillUse
 from desktop_agent.engine.tasks.task_list import TaskList
@@ -79,15 +87,16 @@ class Agent:
         self.commands = BackgroundCommands(jobs)
         self.id: AgentId = record.agent_id
         self.tasks = TaskList(self.id, tasks, session.emit, check=setup.check_thread)
-        self.inbox = Inbox(record, session.emit)
+        self.inbox = Inbox(record, session)
         # After a crash a subagent holds until the person says that it goes on.
         self.pace = PauseControl(is_paused=record.spec is not None and record.was_running)
         self.meter = UsageMeter(record)
-        self.end: AgentEnded | None = record.end
+        self.end: AgentEnded | None = record.end and with_short_text(record.end)
         self.over = asyncio.Event()
         # Stopped, and by whom: reports wait for the next message, they don't wake it.
         self.is_hushed, self.stopped_by = False, ""
-        self._history = list(record.history) if record.end is None else []
+        # Closed, whatever an earlier version left open: no provider takes an unanswered call.
+        self._history = close_open_calls(record.history) if record.end is None else []
         self._step = record.step
         self._setup = setup
         self._dispatch = setup.dispatch
@@ -193,18 +202,24 @@ class Agent:
     # -- turns ---------------------------------------------------------------------------
 
     def wake(self) -> None:
-        """Start a turn, or see to it that one follows the turn that is being stopped."""
+        """Start a turn, or see to it that one follows the turn that is being stopped.
+
+        A turn that can't begin is one that failed at once: whoever waits for it hears of it.
+        """
         if self.is_running:
             self._starts_again = self._is_stopping
             return
+        if self._setup.is_closing():
+            return  # what woke it is on disk, and waits for the next start
         self._starts_again, self.is_hushed, self.stopped_by = False, False, ""
+        refused: StoreError | None = None
         # On disk before the turn is: whatever is killed from here on is found at the next start.
         try:
             self.session.update(status="running")
         except StoreError as error:
-            self._setup.failed(EngineFailed("store", f"Work could not begin: {error}", self.id))
-            return
-        self._job = asyncio.get_running_loop().create_task(self._run_turn(), name=f"turn {self.id}")
+            refused = error
+        turn = self._run_turn(refused)
+        self._job = asyncio.get_running_loop().create_task(turn, name=f"turn {self.id}")
         self._job.add_done_callback(self._on_job_done)
 
     def resume(self) -> None:
@@ -230,9 +245,26 @@ class Agent:
         self.is_hushed, self._starts_again, self.stopped_by = True, False, self.stopped_by or by
 
     def release(self) -> None:
-        """Let go of what only a live agent needs; the store has its history."""
+        """Let go of what only a live agent needs; the store has the rest of it."""
         self._history.clear()
         self.files = FilesSeen()
+        self._recent = RecentCalls()
+        self.skills = SkillUse(self, self._setup.skills)
+        if self.end is not None:
+            self.end = with_short_text(self.end)
+        if self.spec is not None:
+            self.spec = msgspec.structs.replace(self.spec, prompt="")  # it was its first note
+        self._setup.forget(self.id)
+
+    def recalled(self) -> AgentRecord:
+        """Return what an ended agent let go of, from the store."""
+        return self.session.load(self.id)
+
+    def count_aside(self, usage: Usage) -> None:
+        """Charge it for a question that its model was asked aside."""
+        self.session.emit(SideCallEnded(self.id, usage))
+        self.meter.add(usage)
+        self.session.update(usage=self.session.info.usage + usage, touch=False)
 
     async def close(self) -> None:
         """Wait until a stopped turn has ended, then end the background commands."""
@@ -242,12 +274,15 @@ class Agent:
         self.commands.begin_end(lambda: None)
         await self.commands.over()
 
-    async def _run_turn(self) -> None:
+    async def _run_turn(self, refused: StoreError | None = None) -> None:
         self._turn_usage = Usage()
         reason: StopReason = "finished"
         fault: Fault | None = None
+        began = self.meter.start_turn()
         try:
-            self.session.emit(TurnStarted(self.id, at=self.meter.start_turn()))
+            if refused is not None:
+                raise refused
+            self.session.emit(TurnStarted(self.id, at=began))
             self._setup.changed(self)
             await self._work()
         except (asyncio.CancelledError, Exception) as error:  # noqa: BLE001 - the outermost
@@ -262,11 +297,10 @@ class Agent:
     def _end_turn(self, reason: StopReason, fault: Fault | None) -> None:
         report, self._report = (self._report if reason == "cancelled" else None), None
         seconds, now = self.meter.end_turn(), time.time()
+        if fault is not None and fault.kind == "storage" and not self._has_work():
+            fault = msgspec.structs.replace(fault, action="continue")
         ended = TurnEnded(self.id, reason, self._turn_usage, fault, report, now, seconds)
-        try:
-            self.session.emit(ended)
-        except StoreError as error:
-            self._setup.failed(EngineFailed("store", str(error), self.id))
+        self.session.conclude(ended)
         self._outcome = (reason, fault)
 
     def _on_job_done(self, job: asyncio.Task[None]) -> None:
@@ -292,7 +326,12 @@ class Agent:
                 raise StepLimitReached
             await self._turn_to_go()
             is_last = self.pace.is_last_step
-            message, answer = await self._take_step(is_first=steps == 0, has_tools=not is_last)
+            step = await self._take_step(is_first=steps == 0, has_tools=not is_last)
+            if step is None:  # what was to be read was taken back while it was held
+                self.meter.drop_step()
+                self.pace.done()
+                continue
+            message, answer = step
             steps += 1
             await self._run_tools(message, answer, NO_TOOLS if is_last else "")
             raise_for_finish(answer)
@@ -302,41 +341,44 @@ class Agent:
 
     async def _turn_to_go(self) -> None:
         """Hold while it is paused or its budget is used up; what was spent is looked at last."""
-        self._setup.before_step(self)
+        await self._setup.before_step(self)
         while self.pace.is_paused:
             with self.meter.resting():
                 self._setup.changed(self)
                 await self.pace.going()
-            self._setup.before_step(self)
+            await self._setup.before_step(self)
         self.pace.take_step()
         self.meter.begin_step()
 
     def _has_work(self) -> bool:
         return len(self.inbox) > 0 or owes_reply(self._history)
 
-    async def _take_step(self, *, is_first: bool, has_tools: bool) -> tuple[Message, Answer]:
-        """Make one model call, streamed, and append its message."""
+    async def _take_step(self, *, is_first: bool, has_tools: bool) -> tuple[Message, Answer] | None:
+        """Make one model call, streamed, and append its message; None if nothing is to be said."""
         in_turn = not is_first and owes_reply(self._history)
         await self.skills.prepare(lambda: self.inbox.to_read(in_turn=in_turn))
-        self._step += 1
-        self.session.emit(StepStarted(self.id, self._step))
-        self._setup.changed(self)
+        if not owes_reply(self._history) and not self.inbox.to_read(in_turn=in_turn):
+            return None
+        if open_calls(self._history):  # whatever went wrong before: it would be refused
+            self._history = close_open_calls(self._history)
         # The only drain of the inbox.
         more_parts = with_list(self.tasks, self.skills.parts_for)
-        said = self.inbox.take(in_turn=in_turn, more_parts=more_parts)
+        started = StepStarted(self.id, self._step + 1)
+        said = self.inbox.take(started, in_turn=in_turn, more_parts=more_parts)
+        self._step += 1
         if said is not None:
-            self._append(said)
+            self._history.append(said)
+        self._setup.changed(self)
         stream = AnswerStream(
             self.id, self._emit, on_accepted=lambda: self.inbox.confirm(self._step)
         )
         try:
             answer = await stream.read(self._setup.model, self._request(has_tools=has_tools))
-        except (ModelError, asyncio.CancelledError) as ended:
+            message = Message(stream.message_id, "assistant", answer.parts, created_at=time.time())
+            self._append_answer(message, answer.usage)
+        except (ModelError, StoreError, asyncio.CancelledError) as ended:
             self._keep_partial(stream, ended)
             raise
-        message = Message(stream.message_id, "assistant", answer.parts, created_at=time.time())
-        self._append(message)
-        self._count(answer.usage)
         return message, answer
 
     def _request(self, *, has_tools: bool) -> ModelRequest:
@@ -356,31 +398,33 @@ class Agent:
         partial = stream.partial()
         if partial is None:
             return
-        self._append(partial, is_partial=True)
+        self.session.conclude(MessageAdded(self.id, partial, is_partial=True))
+        self._history.append(partial)
         if isinstance(ended, ModelError):
             ended.fault = msgspec.structs.replace(ended.fault, action="continue")
         elif self._report is not None:
             kept = (*self._report.kept, "the reply so far")
             self._report = msgspec.structs.replace(self._report, kept=kept)
 
-    def _append(self, message: Message, *, is_partial: bool = False) -> None:
-        self.session.emit(MessageAdded(self.id, message, is_partial=is_partial))
+    def _append_answer(self, message: Message, usage: Usage) -> None:
+        """Append an answer with its calls, and count it; what was used is counted in any case."""
+        self.meter.add(usage)
+        self._turn_usage += usage
+        ended = StepEnded(self.id, self._step, usage, usage.input_tokens)
+        changes: dict[str, Any] = {"usage": self.session.info.usage + usage}
+        if self.spec is None:
+            changes["context_tokens"] = usage.input_tokens
+        try:
+            # At once: an answer that is on disk without its end would not be charged.
+            self.session.emit(MessageAdded(self.id, message), ended, **changes)
+        except StoreError:
+            self.session.conclude(ended, touch=True, **changes)
+            raise
         self._history.append(message)
 
     def _emit(self, event: Happening) -> None:
         self.meter.heard()
         self.session.emit(event)
-
-    def _count(self, usage: Usage) -> None:
-        self.meter.add(usage)
-        self._turn_usage += usage
-        context = usage.input_tokens
-        self.session.emit(StepEnded(self.id, self._step, usage, context))
-        total = self.session.info.usage + usage
-        if self.spec is None:
-            self.session.update(usage=total, context_tokens=context)
-        else:
-            self.session.update(usage=total)
 
     async def _run_tools(self, message: Message, answer: Answer, refusal: str) -> None:
         """Run the message's calls; with `refusal`, or cut off, none runs and all are told why."""
@@ -390,11 +434,15 @@ class Agent:
         self.batch = batch = ToolBatch(calls, self, self._dispatch)
         refusal = refusal or (CUT_OFF if is_cut_off(answer) else "")
         if refusal:
-            self._append(batch.close(refusal))
+            self._history.append(batch.close(refusal))
             return
         self._recent.add(calls)
+        not_begun = NOT_EXECUTED
         try:
             await batch.run()
+        except StoreError:
+            not_begun = REFUSED
+            raise
         finally:
             self.batch = None
-            self._append(batch.close())
+            self._history.append(batch.close(not_begun))

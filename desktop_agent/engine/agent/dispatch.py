@@ -8,14 +8,21 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import msgspec
 
 from desktop_agent.core.agents import AgentStatus
-from desktop_agent.core.approvals import AllowAlways, ApprovalRequest, Deny, Edited, Rule
+from desktop_agent.core.approvals import (
+    AllowAlways,
+    ApprovalRequest,
+    Decision,
+    Deny,
+    Edited,
+    Rule,
+)
 from desktop_agent.core.events import EngineFailed, ToolEnded, ToolOutput, ToolStarted
 from desktop_agent.core.ids import AgentId, new_question_id, new_request_id
 from desktop_agent.core.messages import ToolCall, ToolResult
@@ -23,7 +30,9 @@ from desktop_agent.core.questions import Question
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tool import FileMemory, Preview, Tool, ToolContext, ToolError
 from desktop_agent.core.tool import ToolOutput as Output
+from desktop_agent.core.workspace import OwnPlaces
 from desktop_agent.engine.agent.questions import Questions
+from desktop_agent.engine.base.ports import StoreError
 from desktop_agent.engine.base.session import Session
 from desktop_agent.engine.permissions import policy
 from desktop_agent.engine.permissions.approvals import Approvals
@@ -117,6 +126,23 @@ class _Prepared:
     remark: str = ""
 
 
+class Unsaved(StoreError):
+    """A call ran, and the disk refused its result; `ended` has it."""
+
+    def __init__(self, ended: ToolEnded, error: StoreError) -> None:
+        super().__init__(str(error))
+        self.ended = ended
+
+
+def record_end(caller: Caller, ended: ToolEnded) -> ToolResult:
+    """Put a call's end on disk and tell it. Raises Unsaved."""
+    try:
+        caller.session.emit(ended)
+    except StoreError as error:
+        raise Unsaved(ended, error) from error
+    return ended.result
+
+
 class Dispatch:
     """Finds, validates, gets approval for and runs tool calls of any agent."""
 
@@ -138,6 +164,8 @@ class Dispatch:
         self._is_contained = is_contained
         # What the tools of delegation work with; set once the tree is there.
         self.steering: object = None
+        # Where the app's own files are, which are asked about in every mode.
+        self.own = OwnPlaces()
 
     @property
     def tools(self) -> Mapping[str, Tool]:
@@ -158,7 +186,8 @@ class Dispatch:
         """Run one call and return its result; an expected failure is a result too.
 
         Emits ToolStarted (when it really starts) and ToolEnded. On cancellation nothing is
-        emitted: the agent, which knows what else was cancelled, closes the call.
+        emitted: the agent, which knows what else was cancelled, closes the call. Raises
+        StoreError for a call that did not run, and Unsaved for one whose result is not on disk.
         """
         began = time.monotonic()
         outcome: Outcome = "failed"
@@ -166,6 +195,8 @@ class Dispatch:
             output = await self._checked(call, caller)
             result = ToolResult(call.id, output.text, display=output.display, images=output.images)
             outcome = "ok"
+        except StoreError:
+            raise
         except _Denied as denied:
             result, outcome = _denial(call, denied.deny), "denied"
         except ToolError as error:
@@ -174,18 +205,21 @@ class Dispatch:
             result = ToolResult(call.id, "Error: the tool took too long.", is_error=True)
         except Exception as error:  # noqa: BLE001 - a defect in a tool must not end the turn
             result = self._defect(call, caller, error)
-        caller.session.emit(ToolEnded(caller.id, result, outcome, seconds=time.monotonic() - began))
-        return result
+        return record_end(caller, ToolEnded(caller.id, result, outcome, time.monotonic() - began))
 
     async def _checked(self, call: ToolCall, caller: Caller) -> Output:
         prepared = await self._prepare(call, caller)
         prepared = await self._approved(prepared, caller)
-        context = self._context(call, caller)
+        judged = prepared.preview.paths
+        context = replace(self._context(call, caller), judged=judged)
         doing = self.activity(prepared.call)
         caller.session.emit(ToolStarted(caller.id, prepared.call, doing, at=time.time()))
         with caller.busy("running", doing):
             async with asyncio.timeout(prepared.tool.timeout_s):
-                output = await prepared.tool.run(prepared.arguments, context)
+                try:
+                    output = await prepared.tool.run(prepared.arguments, context)
+                except StoreError as error:  # what it wanted to write did not happen
+                    raise ToolError(str(error)) from error
         if prepared.remark:
             output = Output(f"{prepared.remark}\n\n{output.text}", output.display, output.images)
         return output
@@ -211,21 +245,21 @@ class Dispatch:
         """Return the call as it may run; raises _Denied, or ToolError when its effect changed."""
         situation = self._situation(prepared, caller)
         match policy.verdict(prepared.tool, prepared.preview, situation):
-            case policy.Allowed(rule):
-                if rule is not None:
-                    self._approvals.note_use(rule)
+            case policy.Allowed(rules):
+                self._approvals.note_use(*rules)
                 return prepared
-            case policy.Refused(reason, by):
+            case policy.Refused(reason, by, rules):
+                self._approvals.note_use(*rules)
                 raise _Denied(Deny(reason, by=by))
             case policy.Asked(reason):
                 return await self._ask(prepared, reason, caller)
 
     def _situation(self, prepared: _Prepared, caller: Caller) -> policy.Situation:
-        scope = caller.scope
         return policy.Situation(
-            mode=scope.mode,
+            mode=caller.scope.mode,
             rules=self._approvals.rules_for(caller.session.info.id),
-            workspace=scope.workspace,
+            # A rule speaks of the session's folder, whatever part of it the caller has.
+            workspace=caller.session.info.workspace,
             is_repeated=caller.is_repeated(prepared.call),
             is_contained=self._is_contained,
         )
@@ -240,24 +274,36 @@ class Dispatch:
             reason=reason,
             stakes=prepared.preview.stakes,
             rules=prepared.preview.rules,
+            refusals=_refusals(prepared.preview),
             created_at=time.time(),
         )
 
-        def is_covered(rule: Rule) -> bool:
+        def settle() -> Decision | None:
             situation = self._situation(prepared, caller)
-            return rule.tool == prepared.tool.name and policy.covers(
-                rule, prepared.preview, situation
-            )
+            match policy.verdict(prepared.tool, prepared.preview, situation):
+                case policy.Allowed(rules):
+                    return AllowAlways(rules[0]) if rules else None
+                case policy.Refused(by="rule", reason=words):
+                    return Deny(words, by="rule")
+                case _:
+                    return None
 
         with caller.busy("waiting_approval", self.activity(prepared.call)):
-            decision = await self._approvals.ask(request, caller.session.emit, is_covered)
+            decision = await self._approvals.ask(request, caller.session, settle)
         if isinstance(decision, Deny):
             raise _Denied(decision)
         if isinstance(decision, Edited):
             return await self._edited(prepared, decision, caller)
-        if isinstance(decision, AllowAlways) and not is_covered(decision.rule):
+        if isinstance(decision, AllowAlways) and not self._speaks_of(
+            decision.rule, prepared, caller
+        ):
             raise ToolError("the rule that was made does not cover this call; it was not run.")
         return await self._unchanged(prepared, caller)
+
+    def _speaks_of(self, rule: Rule, prepared: _Prepared, caller: Caller) -> bool:
+        situation = self._situation(prepared, caller)
+        is_same = rule.tool == prepared.tool.name
+        return is_same and policy.speaks_of(rule, prepared.preview, situation)
 
     async def _edited(self, prepared: _Prepared, decision: Edited, caller: Caller) -> _Prepared:
         call = msgspec.structs.replace(prepared.call, arguments=decision.arguments)
@@ -288,14 +334,15 @@ class Dispatch:
             if room > 0 and text:
                 shown = text[:room]
                 room -= len(shown)
-                caller.session.emit(ToolOutput(caller.id, call.id, shown))
+                # For the eye: a disk that refuses must not end a command in its middle.
+                caller.session.conclude(ToolOutput(caller.id, call.id, shown))
 
         async def ask_user(question: str, options: tuple[str, ...]) -> str:
             with caller.busy("waiting_answer", "asking you"):
                 asked = Question(
                     new_question_id(), caller.id, call.id, question, options, time.time()
                 )
-                return await self._questions.ask(asked, caller.session.emit)
+                return await self._questions.ask(asked, caller.session)
 
         return ToolContext(
             agent_id=caller.id,
@@ -311,6 +358,7 @@ class Dispatch:
             agent=caller,
             steering=self.steering,
             command_time_s=caller.settings().shell_timeout_s,
+            own=self.own,
         )
 
     def _defect(self, call: ToolCall, caller: Caller, error: Exception) -> ToolResult:
@@ -340,3 +388,10 @@ def _denial(call: ToolCall, deny: Deny) -> ToolResult:
         said = f" They said: {deny.reason}" if deny.by == "user" else f" {deny.reason}"
         text += said
     return ToolResult(call.id, text, is_error=True)
+
+
+def _refusals(preview: Preview) -> tuple[Rule, ...]:
+    """What a refusal may be made of: what an allowing rule may, unless the tool knows better."""
+    if preview.refusals:
+        return preview.refusals
+    return tuple(msgspec.structs.replace(rule, is_deny=True) for rule in preview.rules)

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from desktop_agent.core.agents import EndStatus
 from desktop_agent.core.events import (
-    Happening,
+    MessageAdded,
     NoteDelivered,
     NoteQueued,
     NoteReturned,
     NoteTaken,
+    StepStarted,
 )
 from desktop_agent.core.ids import AgentId, NoteId, new_message_id, new_note_id
 from desktop_agent.core.messages import ImagePart, Message, TextPart
 from desktop_agent.core.notes import QUIET_KINDS, Note, ReturnReason, framed
 from desktop_agent.engine.base.ports import AgentRecord
+from desktop_agent.engine.base.session import Session
 from desktop_agent.engine.tasks.user_edits import MoreParts, note_text
 
 
@@ -34,12 +36,13 @@ class InboxClosed(Exception):
 class Inbox:
     """Notes in the order they came; edits keep the place.
 
-    `emit` puts each change on disk first: it raises StoreError, and then nothing changed.
+    Each change is on disk first: StoreError is raised, and then nothing changed. Only what the
+    end of an agent brings, its report and the notes it did not read, is told in any case.
     """
 
-    def __init__(self, record: AgentRecord, emit: Callable[[Happening], None]) -> None:
+    def __init__(self, record: AgentRecord, session: Session) -> None:
         self._agent_id = record.agent_id
-        self._emit = emit
+        self._session = session
         self._notes: list[Note] = list(record.inbox)
         self._undelivered: list[Note] = list(record.unconfirmed)
         self._came = asyncio.Event()
@@ -76,7 +79,25 @@ class Inbox:
         """
         if self._is_closed:
             raise InboxClosed
-        self._emit(NoteQueued(self._agent_id, note))
+        self._session.emit(NoteQueued(self._agent_id, note))
+        self._hold(note)
+
+    def put_report(self, note: Note) -> None:
+        """Queue what must reach the agent whatever the disk says: somebody's end."""
+        if self._is_closed:
+            raise InboxClosed
+        self._session.conclude(NoteQueued(self._agent_id, note))
+        self._hold(note)
+
+    def put_both(self, note: Note, other: Inbox, told: Note) -> None:
+        """Queue a note here and one in another inbox of the session, both or none."""
+        if self._is_closed:
+            raise InboxClosed
+        self._session.emit(NoteQueued(self._agent_id, note), NoteQueued(other._agent_id, told))
+        self._hold(note)
+        other._hold(told)
+
+    def _hold(self, note: Note) -> None:
         for place, waiting in enumerate(self._notes):
             if waiting.id == note.id:
                 self._notes[place] = note
@@ -102,7 +123,7 @@ class Inbox:
         """Take back a note that still waits."""
         note = self._find(note_id)
         if note is not None:
-            self._emit(NoteReturned(self._agent_id, note_id, "withdrawn"))
+            self._session.emit(NoteReturned(self._agent_id, note_id, "withdrawn"))
             self._notes.remove(note)
             self._show_waking()
 
@@ -110,18 +131,22 @@ class Inbox:
         """Return what `take` would take now."""
         return [note for note in self._notes if not in_turn or note.delivery == "step"]
 
-    def take(self, *, in_turn: bool, more_parts: MoreParts = _no_more) -> Message | None:
-        """Drain the inbox into one user message; None when nothing is to be read now.
+    def take(
+        self, started: StepStarted, *, in_turn: bool, more_parts: MoreParts = _no_more
+    ) -> Message | None:
+        """Begin a step: drain the inbox into one user message; None when nothing is to be read.
 
         In the middle of a turn only the notes that want the next step are taken. What
-        `more_parts` gives for a note follows its text and attachments.
+        `more_parts` gives for a note follows its text and attachments. The step, the notes and
+        their message are one transaction: no note is taken that no message holds.
         """
         taken = self.to_read(in_turn=in_turn)
         if not taken:
+            self._session.emit(started)
             return None
         message = _as_message(taken, more_parts, self._parent_id)
-        for note in taken:
-            self._emit(NoteTaken(self._agent_id, note.id, message.id))
+        notes = [NoteTaken(self._agent_id, note.id, message.id) for note in taken]
+        self._session.emit(started, *notes, MessageAdded(self._agent_id, message))
         self._notes = [note for note in self._notes if note not in taken]
         self._undelivered.extend(taken)
         self._show_waking()
@@ -129,15 +154,19 @@ class Inbox:
 
     def confirm(self, step: int) -> None:
         """The provider accepted the request that held what was taken."""
-        for note in self._undelivered:
-            self._emit(NoteDelivered(self._agent_id, note.id, step, at=time.time()))
+        now = time.time()
+        if self._undelivered:
+            self._session.emit(
+                *(NoteDelivered(self._agent_id, n.id, step, at=now) for n in self._undelivered)
+            )
         self._undelivered.clear()
 
     def give_back(self, why: ReturnReason, by: str = "") -> tuple[Note, ...]:
         """Empty the inbox for good: the agent has ended. Returns what was never delivered."""
         returned = (*self._undelivered, *self._notes)
-        for note in returned:
-            self._emit(NoteReturned(self._agent_id, note.id, why, by))
+        self._session.conclude(
+            *(NoteReturned(self._agent_id, note.id, why, by) for note in returned)
+        )
         self._undelivered.clear()
         self._notes.clear()
         self._is_closed = True

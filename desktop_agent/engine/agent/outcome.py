@@ -26,7 +26,7 @@ def outcome_of(error: BaseException) -> tuple[StopReason, Fault | None]:
         case ModelError(fault=fault):
             return "error", fault
         case StoreError():
-            return "error", Fault("internal", str(error), "retry")
+            return "error", Fault("storage", str(error), "retry")
         case _:
             _log.error("a turn failed", exc_info=error)
             what = f"{type(error).__name__}: {error}"

@@ -17,6 +17,11 @@ from desktop_agent.paths import resource
 # A section stands in the prompt only when the tool it speaks of is offered.
 _SECTIONS = {"tasks.md": "TaskCreate", "subagents.md": "spawn", "subagent.md": "ask_parent"}
 
+_ONLY_A_START = (
+    "only where your relative paths start; you may use the folders below and nothing else, and "
+    "a command needs one of them as its `directory`"
+)
+
 
 class Prompt:
     """Fills `resources/prompts/*.md`. The text is stable within a day, so that providers can
@@ -39,8 +44,9 @@ class Prompt:
         workspace = scope.workspace
         others = [f"{path} (read)" for path in workspace.readable]
         others += [f"{path} (read and write)" for path in workspace.writable]
+        root = workspace.root if workspace.has_root else f"{workspace.root} ({_ONLY_A_START})"
         values = {
-            "workspace": workspace.root,
+            "workspace": root,
             "read_folders": ", ".join(others) or "none",
             "mode": MODE_TITLES[scope.mode],
             "date": time.strftime("%Y-%m-%d"),

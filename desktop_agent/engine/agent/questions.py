@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from dataclasses import dataclass
 
-from desktop_agent.core.events import Happening, QuestionAnswered, QuestionAsked
+from desktop_agent.core.events import QuestionAnswered, QuestionAsked
 from desktop_agent.core.ids import AgentId, QuestionId
 from desktop_agent.core.questions import Question
+from desktop_agent.engine.base.ports import StoreError
+from desktop_agent.engine.base.session import Session
 
 SKIPPED = (
     "The person skipped this question. Decide it yourself where that is safe, or go on with what "
@@ -15,36 +17,63 @@ SKIPPED = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Open:
+    question: Question
+    answer: asyncio.Future[str]
+    session: Session
+
+
 class Questions:
     """Open questions by id. Futures never leave the engine loop."""
 
     def __init__(self) -> None:
-        self._waiting: dict[QuestionId, tuple[Question, asyncio.Future[tuple[str, str]]]] = {}
+        self._waiting: dict[QuestionId, _Open] = {}
 
     def waiting_of(self, agent_id: AgentId) -> tuple[Question, ...]:
         """Return an agent's open questions."""
-        return tuple(q for q, _ in self._waiting.values() if q.agent_id == agent_id)
+        return tuple(
+            one.question for one in self._waiting.values() if one.question.agent_id == agent_id
+        )
 
     def to_parent_of(self, agent_id: AgentId) -> tuple[Question, ...]:
         """Return those of them that its parent may answer."""
         return tuple(q for q in self.waiting_of(agent_id) if q.is_for_parent)
 
-    async def ask(self, question: Question, emit: Callable[[Happening], None]) -> str:
-        """Ask and wait; cancelling withdraws the question."""
+    def agent_of(self, question_id: QuestionId) -> AgentId | None:
+        """Return whose open question it is."""
+        waiting = self._waiting.get(question_id)
+        return waiting.question.agent_id if waiting is not None else None
+
+    async def ask(self, question: Question, session: Session) -> str:
+        """Ask and wait; cancelling withdraws the question.
+
+        Raises StoreError when it can't be put on disk: nobody was asked then.
+        """
         agent_id = question.agent_id
-        answer: asyncio.Future[tuple[str, str]] = asyncio.get_running_loop().create_future()
-        self._waiting[question.id] = (question, answer)
-        reply, by = "", "withdrawn"
+        answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._waiting[question.id] = _Open(question, answer, session)
         try:
-            emit(QuestionAsked(agent_id, question))
-            reply, by = await answer
+            session.emit(QuestionAsked(agent_id, question))
+        except StoreError:
+            del self._waiting[question.id]
+            raise
+        try:
+            reply = await answer
         finally:
-            self._waiting.pop(question.id, None)
-            emit(QuestionAnswered(agent_id, question.id, reply, by))
+            if self._waiting.pop(question.id, None) is not None:  # nobody answered
+                session.conclude(QuestionAnswered(agent_id, question.id, "", "withdrawn"))
         return reply if reply.strip() else SKIPPED
 
     def answer(self, question_id: QuestionId, text: str, *, by: str = "user") -> None:
-        """Settle a question; the first answer wins. `by` is `user` or an agent's id."""
+        """Settle a question; the first answer wins. `by` is `user` or an agent's id.
+
+        Raises StoreError when the answer can't be put on disk: the question still waits.
+        """
         waiting = self._waiting.get(question_id)
-        if waiting is not None and not waiting[1].done():
-            waiting[1].set_result((text, by))
+        if waiting is None or waiting.answer.done():
+            return
+        agent_id = waiting.question.agent_id
+        waiting.session.emit(QuestionAnswered(agent_id, question_id, text, by))
+        del self._waiting[question_id]
+        waiting.answer.set_result(text)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from desktop_agent.core.agents import StopReason
 from desktop_agent.core.events import EngineFailed
 from desktop_agent.core.faults import Fault
+from desktop_agent.core.ids import AgentId
 from desktop_agent.core.settings import Settings
 from desktop_agent.engine.agent.dispatch import Dispatch
 from desktop_agent.engine.agent.prompt import Prompt
@@ -24,7 +25,8 @@ class AgentSetup(Generic[A]):
 
     `failed` hears of defects; `changed` of each change of an agent's status or activity;
     `settled` of each turn's end, when nothing more waits; `before_step` may hold an agent
-    that used up its budget. Without `skills` there are none.
+    that used up its budget; `forget` drops what is kept of its history between requests.
+    While `is_closing` no turn begins. Without `skills` there are none.
     """
 
     model: Model
@@ -35,5 +37,7 @@ class AgentSetup(Generic[A]):
     check_thread: Callable[[], None]
     changed: Callable[[A], None]
     settled: Callable[[A, StopReason, Fault | None], None]
-    before_step: Callable[[A], None]
+    before_step: Callable[[A], Awaitable[None]]
+    forget: Callable[[AgentId], None]
+    is_closing: Callable[[], bool]
     skills: Skills | None = None

@@ -7,16 +7,22 @@ import time
 from collections.abc import Sequence
 from itertools import groupby
 
-from desktop_agent.core.events import StopReport, ToolEnded
+from desktop_agent.core.events import MessageAdded, StopReport, ToolEnded
 from desktop_agent.core.ids import new_message_id
 from desktop_agent.core.messages import Message, ToolCall, ToolResult
 from desktop_agent.core.tool import Access
-from desktop_agent.engine.agent.dispatch import Caller, Dispatch
+from desktop_agent.engine.agent.dispatch import Caller, Dispatch, Unsaved, record_end
+from desktop_agent.engine.base.ports import StoreError
 
 CANCELLED = "Cancelled: the user stopped the turn while this ran. It may have had an effect."
 STOPPED = "Stopped by the user while it ran. It may have had an effect. Your turn goes on."
 NOT_EXECUTED = "Not executed: the user stopped the turn before this call began."
 NO_TOOLS = "Not executed: this is your last step, and it is without tools."
+REFUSED = "Not executed: the turn ended before this call began, as the disk refused a write."
+UNSAVED = (
+    "The disk refused to save this call's result, so its outcome is unknown. "
+    "Check what was done before doing it again."
+)
 CUT_OFF = "Not executed: the answer was cut off in the middle of the tool calls. Send them again."
 
 
@@ -31,6 +37,7 @@ class ToolBatch:
         self._results: dict[str, ToolResult] = {}
         self._jobs: dict[str, asyncio.Task[None]] = {}
         self._stopped: set[str] = set()
+        self._unsaved: dict[str, ToolEnded] = {}
 
     @property
     def running(self) -> tuple[ToolCall, ...]:
@@ -58,15 +65,40 @@ class ToolBatch:
                         raise ended
 
     def close(self, not_begun: str = NOT_EXECUTED) -> Message:
-        """Return the message of all results; a call without one is told why it has none."""
-        for call in self._calls:
-            if call.id not in self._results:
-                text = CANCELLED if call.id in self._begun else not_begun
-                result = ToolResult(call.id, text, is_error=True)
-                self._results[call.id] = result
-                self._caller.session.emit(ToolEnded(self._caller.id, result, "cancelled"))
-        results = tuple(self._results[call.id] for call in self._calls)
-        return Message(new_message_id(), "tool", results, created_at=time.time())
+        """Put the message of all results on disk; a call without one is told why it has none.
+
+        A result that the disk refused is tried once more. If that is refused too, it is told
+        as unknown, as it will be after a restart; the message is told in any case.
+        """
+        ended = [self._end_of(call, not_begun) for call in self._open_calls]
+        message, session = self._message(ended), self._caller.session
+        if self._unsaved:
+            try:
+                session.emit(*ended, MessageAdded(self._caller.id, message))
+            except StoreError:
+                self._unsaved.clear()
+                ended = [self._end_of(call, not_begun, UNSAVED) for call in self._open_calls]
+                message = self._message(ended)
+            else:
+                return message
+        session.conclude(*ended, MessageAdded(self._caller.id, message))
+        return message
+
+    @property
+    def _open_calls(self) -> list[ToolCall]:
+        return [call for call in self._calls if call.id not in self._results]
+
+    def _end_of(self, call: ToolCall, not_begun: str, begun: str = CANCELLED) -> ToolEnded:
+        if call.id in self._unsaved:
+            return self._unsaved[call.id]
+        text = begun if call.id in self._begun else not_begun
+        outcome = "unknown" if text == UNSAVED else "cancelled"
+        return ToolEnded(self._caller.id, ToolResult(call.id, text, is_error=True), outcome)
+
+    def _message(self, ended: Sequence[ToolEnded]) -> Message:
+        results = {**self._results, **{one.result.call_id: one.result for one in ended}}
+        parts = tuple(results[call.id] for call in self._calls)
+        return Message(new_message_id(), "tool", parts, created_at=time.time())
 
     def stop(self, call_id: str) -> None:
         """Cancel one call that runs; the others, and the turn, go on."""
@@ -77,15 +109,24 @@ class ToolBatch:
     async def _one(self, call: ToolCall) -> None:
         self._begun.add(call.id)
         try:
-            self._results[call.id] = await self._dispatch.run(call, self._caller)
+            self._results[call.id] = await self._answered(call)
+        except Unsaved as unsaved:
+            self._unsaved[call.id] = unsaved.ended
+            raise
+        except StoreError:
+            self._begun.discard(call.id)
+            raise
+
+    async def _answered(self, call: ToolCall) -> ToolResult:
+        try:
+            return await self._dispatch.run(call, self._caller)
         except asyncio.CancelledError:
             own = asyncio.current_task()
             # A stop of the whole turn that came on top is one more request to end.
             if call.id not in self._stopped or (own is not None and own.uncancel() > 0):
                 raise
             result = ToolResult(call.id, STOPPED, is_error=True)
-            self._results[call.id] = result
-            self._caller.session.emit(ToolEnded(self._caller.id, result, "cancelled"))
+            return record_end(self._caller, ToolEnded(self._caller.id, result, "cancelled"))
 
     def _looks_only(self, call: ToolCall) -> bool:
         tool = self._dispatch.tools.get(call.name)

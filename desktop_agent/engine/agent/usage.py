@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from desktop_agent.core.agents import Budget, Spent
-from desktop_agent.core.usage import Usage
+from desktop_agent.core.usage import Usage, is_uncounted, is_unpriced
 from desktop_agent.engine.base.ports import AgentRecord
 
 # Waiting for the person is free; while it waits for subagents, their own time counts.
@@ -33,6 +33,9 @@ class UsageMeter:
         # One that was at work when the app ended is held since it was last heard of.
         self.paused_at = self.active_at if is_held else 0.0
         self.paused = record.end.paused if record.end is not None else 0.0
+        # Whether the cost of the next request will be known; looked up when it matters.
+        self.is_priced = True
+        self._unpriced, self._uncounted = record.unpriced, record.uncounted
         self._clock = clock
         self._steps = record.step
         self._seconds = record.seconds
@@ -47,7 +50,9 @@ class UsageMeter:
         if self._running_since is not None:
             seconds += self._clock() - self._running_since
         tokens = (self.usage.input_tokens or 0) + (self.usage.output_tokens or 0)
-        return Spent(self.usage.cost or 0.0, tokens, self._steps, seconds)
+        unpriced = self._unpriced + (not self.is_priced)
+        cost = self.usage.cost or 0.0
+        return Spent(cost, tokens, self._steps, seconds, unpriced, self._uncounted)
 
     @property
     def held(self) -> float:
@@ -107,9 +112,15 @@ class UsageMeter:
         """A step begins; it counts from now on, so that those beside it can't take it too."""
         self._steps += 1
 
+    def drop_step(self) -> None:
+        """The step was not taken after all."""
+        self._steps -= 1
+
     def add(self, usage: Usage) -> None:
         """A step used this up."""
         self.usage += usage
+        self._unpriced += is_unpriced(usage)
+        self._uncounted += is_uncounted(usage)
         self.heard()
 
     def _begin_wait(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from desktop_agent.core.agents import AgentSpec, Budget
 from desktop_agent.core.approvals import Rule
@@ -30,6 +30,19 @@ class Model(Protocol):
         ...
 
 
+@runtime_checkable
+class ModelHost(Protocol):
+    """What is behind the models, beside streams."""
+
+    async def is_priced(self, model: str) -> bool:
+        """Whether the cost of requests to a model will be known."""
+        ...
+
+    def forget(self, agent_id: AgentId) -> None:
+        """Drop what is kept of an agent's history between its requests."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class AgentRecord:
     """What the store knows of one agent: enough to go on with it.
@@ -37,7 +50,8 @@ class AgentRecord:
     `inbox` are the notes that were queued and neither taken nor returned. `unconfirmed` are
     notes that were taken but not delivered. `was_running` tells that a turn had no end.
     `spec` and `end` are a subagent's; `usage`, `tools_run` and `seconds` are sums over its
-    life. `budget` is what the person gave it since.
+    life. `budget` is what the person gave it since. `unpriced` and `uncounted` are steps whose
+    cost, or tokens, are not known.
     """
 
     agent_id: AgentId
@@ -52,6 +66,8 @@ class AgentRecord:
     tools_run: int = 0
     budget: Budget | None = None
     seconds: float = 0.0
+    unpriced: int = 0
+    uncounted: int = 0
 
 
 class StoreError(Exception):
@@ -64,8 +80,13 @@ class Store(Protocol):
     Any method raises StoreError when the disk refuses.
     """
 
-    def record(self, session_id: SessionId, event: Happening) -> None:
-        """Put the event on disk before it returns; deltas and live output within 0.5 s."""
+    def record(
+        self, session_id: SessionId, *events: Happening, info: SessionInfo | None = None
+    ) -> None:
+        """Put events on disk, all or none, before it returns; deltas, live output within 0.5 s.
+
+        `info`, when given, is saved in the same transaction.
+        """
         ...
 
     def flush_pending(self) -> None:
@@ -97,8 +118,16 @@ class Store(Protocol):
         """
         ...
 
-    def load_agents(self, session_id: SessionId) -> tuple[AgentRecord, ...]:
-        """Return every agent of the session, with its whole history."""
+    def load_agents(
+        self, session_id: SessionId, more: Sequence[Happening] = ()
+    ) -> tuple[AgentRecord, ...]:
+        """Return every agent of the session, with its whole history; as if `more` were on disk."""
+        ...
+
+    def load_agent(
+        self, session_id: SessionId, agent_id: AgentId, more: Sequence[Happening] = ()
+    ) -> AgentRecord:
+        """Return one agent of the session, with its whole history; as if `more` were on disk."""
         ...
 
     def load_tree(self, session_id: SessionId) -> tuple[AgentRecord, ...]:

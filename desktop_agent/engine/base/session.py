@@ -3,17 +3,38 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
-from desktop_agent.core.events import Event, Happening
+from desktop_agent.core.events import AgentEnded, Event, Happening, PartDelta, ToolOutput
+from desktop_agent.core.ids import AgentId
 from desktop_agent.core.sessions import SessionInfo
-from desktop_agent.engine.base.ports import Store
+from desktop_agent.engine.base.ports import AgentRecord, Store, StoreError
+
+# Of what an agent ended with; a report of it holds no more, and the store has the whole.
+_KEPT_TEXT = 4_000
+
+
+def with_short_text(end: AgentEnded) -> AgentEnded:
+    """Return an end to be kept in memory; `has_whole_text` tells whether it lost something."""
+    return msgspec.structs.replace(end, text=end.text[: _KEPT_TEXT + 1])
+
+
+def has_whole_text(end: AgentEnded) -> bool:
+    """Whether an end holds its text whole."""
+    return len(end.text) <= _KEPT_TEXT
 
 
 class Session:
-    """What all agents of a session share: its info (mode, model, folder) and `emit`."""
+    """What all agents of a session share: its info (mode, model, folder) and its events' road.
+
+    `emit` is for what happens: first on disk, then in memory and told, or not at all. `conclude`
+    is for what ends: it is told whatever the disk says, for nobody may wait for it for ever.
+    What the disk refused of it is owed, and written before all else; until then the disk holds
+    a beginning of what was told, as it does after a crash, and a restart closes the rest.
+    `refused` hears that something is owed.
+    """
 
     def __init__(
         self,
@@ -22,41 +43,96 @@ class Session:
         store: Store,
         listener: Callable[[Event], None],
         changed: Callable[[], None],
+        refused: Callable[[StoreError], None],
     ) -> None:
         self._info = info
         self._is_saved = True
+        self._owed: list[Happening] = []
         self._store = store
         self._listener = listener
         self._changed = changed
+        self._refused = refused
 
     @property
     def info(self) -> SessionInfo:
         """The newest snapshot."""
         return self._info
 
-    def emit(self, event: Happening) -> None:
-        """Put the event on disk, then tell the listeners. Raises StoreError: nobody heard it."""
-        self._store.record(self._info.id, event)
-        self._listener(event)
+    def load(self, agent_id: AgentId) -> AgentRecord:
+        """Return what is known of one agent, its whole history included."""
+        return self._store.load_agent(self._info.id, agent_id, self.owed_by(agent_id))
+
+    @property
+    def owed(self) -> tuple[Happening, ...]:
+        """Ends that were told and are not on disk yet, oldest first."""
+        return tuple(self._owed)
+
+    def owed_by(self, agent_id: AgentId) -> tuple[Happening, ...]:
+        """Return those of one agent."""
+        return tuple(event for event in self._owed if event.agent_id == agent_id)
+
+    def emit(self, *events: Happening, **changes: object) -> None:
+        """Put events on disk, all or none, then tell the listeners.
+
+        `changes` are fields of the info, saved in the same transaction. Raises StoreError:
+        nobody heard of them, and nothing changed.
+        """
+        self._write(events, self._with(changes, touch=bool(changes)))
+        for event in events:
+            self._listener(event)
+
+    def conclude(self, *events: Happening, touch: bool = False, **changes: object) -> None:
+        """Tell what ended, and put it on disk now or as soon as that is possible again."""
+        self.keep(*events, touch=touch, **changes)
+        for event in events:
+            self._listener(event)
+
+    def keep(self, *events: Happening, touch: bool = False, **changes: object) -> None:
+        """Put on disk what ended, now or as soon as that is possible again; nobody is told."""
+        info = self._with(changes, touch=touch)
+        if not events and info == self._info:
+            return
+        try:
+            self._write(events, info)
+        except StoreError as error:
+            self._owed.extend(e for e in events if not isinstance(e, PartDelta | ToolOutput))
+            self._take(info, is_saved=self._is_saved and info == self._info)
+            self._refused(error)
 
     def update(self, *, touch: bool = True, **changes: object) -> None:
         """Change fields of the info, save it and have the list of sessions sent out.
 
-        Raises StoreError, and saves again with the next change. A session is not called running
-        before that is on disk, for a crash must find it; all else is true whatever the disk says.
-        `touch` moves the session to the top of the list.
+        Raises StoreError, and then nothing changed. `touch` moves the session to the top of
+        the list.
         """
+        info = self._with(changes, touch=touch)
+        if info != self._info or not self._is_saved:
+            self._write((), info)
+
+    def settle(self) -> None:
+        """Write what is owed; raises StoreError when the disk still refuses."""
+        if self._owed or not self._is_saved:
+            self._write((), self._info)
+
+    def _with(self, changes: dict[str, object], *, touch: bool) -> SessionInfo:
         if touch:
             changes["updated_at"] = time.time()
-        info = msgspec.structs.replace(self._info, **changes)
-        if info == self._info and self._is_saved:
+        return msgspec.structs.replace(self._info, **changes) if changes else self._info
+
+    def _write(self, events: Sequence[Happening], info: SessionInfo) -> None:
+        if events and isinstance(events[0], PartDelta | ToolOutput):
+            # Soon dropped for the whole they are a part of, and in no order with the rest.
+            self._store.record(info.id, *events)
             return
-        self._is_saved = False
-        try:
-            self._store.save_session(info)
-            self._is_saved = True
-        finally:
-            is_beginning = info.status == "running" != self._info.status
-            if self._is_saved or not is_beginning:
-                self._info = info
-                self._changed()
+        if info != self._info or not self._is_saved:
+            self._store.record(info.id, *self._owed, *events, info=info)
+        else:
+            self._store.record(info.id, *self._owed, *events)
+        self._owed.clear()
+        self._take(info, is_saved=True)
+
+    def _take(self, info: SessionInfo, *, is_saved: bool) -> None:
+        self._is_saved = is_saved
+        if info != self._info:
+            self._info = info
+            self._changed()

@@ -5,13 +5,29 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 
 import msgspec
 
 from desktop_agent.core.approvals import AllowAlways, ApprovalRequest, Decision, Deny, Rule
-from desktop_agent.core.events import ApprovalRequested, ApprovalResolved, Happening
+from desktop_agent.core.events import ApprovalRequested, ApprovalResolved
 from desktop_agent.core.ids import AgentId, RequestId, SessionId
-from desktop_agent.engine.base.ports import Store
+from desktop_agent.engine.base.ports import Store, StoreError
+from desktop_agent.engine.base.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A request that waits; `settle` returns what the rules as they are now decide of it."""
+
+    request: ApprovalRequest
+    answer: asyncio.Future[Decision]
+    session: Session
+    settle: Callable[[], Decision | None]
+
+    def resolved(self, decision: Decision) -> ApprovalResolved:
+        return ApprovalResolved(self.request.agent_id, self.request.id, decision)
 
 
 class Approvals:
@@ -20,8 +36,7 @@ class Approvals:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._rules: tuple[Rule, ...] = store.rules()
-        self._waiting: dict[RequestId, tuple[ApprovalRequest, asyncio.Future[Decision]]] = {}
-        self._covered: dict[RequestId, Callable[[Rule], bool]] = {}
+        self._waiting: dict[RequestId, _Open] = {}
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -34,63 +49,96 @@ class Approvals:
 
     def waiting_of(self, agent_id: AgentId) -> tuple[ApprovalRequest, ...]:
         """Return an agent's open requests, oldest first."""
-        return tuple(req for req, _ in self._waiting.values() if req.agent_id == agent_id)
+        return tuple(
+            one.request for one in self._waiting.values() if one.request.agent_id == agent_id
+        )
+
+    def agent_of(self, request_id: RequestId) -> AgentId | None:
+        """Return whose open request it is."""
+        waiting = self._waiting.get(request_id)
+        return waiting.request.agent_id if waiting is not None else None
 
     async def ask(
         self,
         request: ApprovalRequest,
-        emit: Callable[[Happening], None],
-        is_covered: Callable[[Rule], bool],
+        session: Session,
+        settle: Callable[[], Decision | None],
     ) -> Decision:
         """Put the request before the person and wait; cancelling withdraws it.
 
-        `is_covered` tells whether a new rule settles this request as well.
+        `settle` returns what the rules as they are now decide of it, if they do. Raises
+        StoreError when the request can't be put on disk: the person did not see it then.
         """
         answer: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
-        self._waiting[request.id] = (request, answer)
-        self._covered[request.id] = is_covered
-        decision: Decision = Deny("The request was withdrawn.", by="withdrawn")
+        waiting = _Open(request, answer, session, settle)
+        self._waiting[request.id] = waiting
         try:
-            emit(ApprovalRequested(request.agent_id, request))
-            decision = await answer
+            session.emit(ApprovalRequested(request.agent_id, request))
+        except StoreError:
+            del self._waiting[request.id]
+            raise
+        try:
+            return await answer
         finally:
-            self._waiting.pop(request.id, None)
-            self._covered.pop(request.id, None)
-            emit(ApprovalResolved(request.agent_id, request.id, decision))
-        return decision
+            if self._waiting.pop(request.id, None) is not None:  # nobody decided
+                no = Deny("The request was withdrawn.", by="withdrawn")
+                session.conclude(waiting.resolved(no))
 
     def decide(self, request_id: RequestId, decision: Decision) -> None:
-        """Settle a request; an id that is settled already (a second click) is ignored."""
-        waiting = self._waiting.get(request_id)
-        if waiting is None or waiting[1].done():
-            return
-        waiting[1].set_result(decision)
-        if isinstance(decision, AllowAlways):
-            self._remember(decision.rule, origin=waiting[0].title)
-            self._settle_covered(decision.rule)
+        """Settle a request; an id that is settled already (a second click) is ignored.
 
-    def note_use(self, rule: Rule) -> None:
-        """Count that a rule allowed a call."""
+        Raises StoreError when the decision can't be put on disk: the request still waits.
+        """
+        waiting = self._waiting.get(request_id)
+        if waiting is None or waiting.answer.done():
+            return
+        rule = decision.rule if isinstance(decision, AllowAlways | Deny) else None
+        if rule is not None:
+            self._remember(rule, origin=waiting.request.title, uses=1)
+        self._settle(waiting, decision)
+        if rule is not None:
+            self._settle_others()
+
+    def _settle(self, waiting: _Open, decision: Decision) -> None:
+        waiting.session.emit(waiting.resolved(decision))
+        del self._waiting[waiting.request.id]
+        waiting.answer.set_result(decision)
+
+    def add(self, rule: Rule) -> None:
+        """Keep a rule that no request led to, and settle what waits by it. Raises StoreError."""
+        self._remember(rule, origin="", uses=0)
+        self._settle_others()
+
+    def note_use(self, *rules: Rule) -> None:
+        """Count that rules allowed a call; a count that can't be saved is saved with the next."""
+        if not rules:
+            return
         self._rules = tuple(
-            msgspec.structs.replace(r, uses=r.uses + 1) if _same(r, rule) else r
-            for r in self._rules
+            msgspec.structs.replace(kept, uses=kept.uses + 1)
+            if any(_same(kept, rule) for rule in rules)
+            else kept
+            for kept in self._rules
         )
-        self._store.save_rules(self._rules)
+        with suppress(StoreError):
+            self._store.save_rules(self._rules)
 
     def delete(self, rule: Rule) -> None:
-        """Forget a rule."""
-        self._rules = tuple(r for r in self._rules if not _same(r, rule))
-        self._store.save_rules(self._rules)
+        """Forget a rule. Raises StoreError, and then it still holds."""
+        self._save(tuple(r for r in self._rules if not _same(r, rule)))
 
-    def _remember(self, rule: Rule, *, origin: str) -> None:
-        made = msgspec.structs.replace(rule, origin=origin, created_at=time.time(), uses=1)
-        self._rules = (*(r for r in self._rules if not _same(r, rule)), made)
-        self._store.save_rules(self._rules)
+    def _remember(self, rule: Rule, *, origin: str, uses: int) -> None:
+        made = msgspec.structs.replace(rule, origin=origin, created_at=time.time(), uses=uses)
+        self._save((*(r for r in self._rules if not _same(r, rule)), made))
 
-    def _settle_covered(self, rule: Rule) -> None:
-        for request_id, (_, answer) in list(self._waiting.items()):
-            if not answer.done() and self._covered[request_id](rule):
-                answer.set_result(AllowAlways(rule))
+    def _save(self, rules: tuple[Rule, ...]) -> None:
+        self._store.save_rules(rules)
+        self._rules = rules
+
+    def _settle_others(self) -> None:
+        for waiting in list(self._waiting.values()):
+            if not waiting.answer.done() and (decision := waiting.settle()):
+                with suppress(StoreError):  # it still waits for the person
+                    self._settle(waiting, decision)
 
 
 def _same(first: Rule, second: Rule) -> bool:

@@ -11,22 +11,24 @@ from typing import Literal
 from desktop_agent.core.approvals import Mode, Rule
 from desktop_agent.core.tool import Access, Preview, Tool
 from desktop_agent.core.workspace import Workspace
+from desktop_agent.engine.permissions.protected_files import folded
 from desktop_agent.engine.permissions.shell import classify
 
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """Run it; `rule` is the one that allowed it, if one did."""
+    """Run it; `rules` are those that together allowed it, if any did."""
 
-    rule: Rule | None = None
+    rules: tuple[Rule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Don't run it; `reason` goes to the model."""
+    """Don't run it; `reason` goes to the model. `rules` are those that refuse it, if any do."""
 
     reason: str
     by: Literal["rule", "mode"]
+    rules: tuple[Rule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +59,10 @@ def verdict(tool: Tool, preview: Preview, situation: Situation) -> Verdict:
     """Decide about one call whose effect is `preview`."""
     if preview.command and (floor := classify.is_forbidden(preview.command)):
         return Refused(f"This is never run: {floor}.", "rule")
-    matching = [r for r in situation.rules if r.tool == tool.name and covers(r, preview, situation)]
-    if any(rule.is_deny for rule in matching):
-        return Refused("A rule of the person's refuses this.", "rule")
+    rules = [rule for rule in situation.rules if rule.tool == tool.name]
+    refusing = tuple(rule for rule in rules if rule.is_deny and covers(rule, preview, situation))
+    if refusing:
+        return Refused("A rule of the person's refuses this.", "rule", refusing)
     if situation.mode == "look" and not _only_looks(tool, preview):
         return Refused(
             "The mode is “Look only”: nothing may be changed, run or fetched. "
@@ -68,12 +71,14 @@ def verdict(tool: Tool, preview: Preview, situation: Situation) -> Verdict:
         )
     if tool.access is not Access.INTERNAL and (reason := _always_asked(preview, situation)):
         return Asked(reason)
-    if matching:
-        return Allowed(matching[0])
+    if allowing := _allowing(rules, preview, situation):
+        return Allowed(allowing)
     return _by_kind(tool, preview, situation)
 
 
 def _by_kind(tool: Tool, preview: Preview, situation: Situation) -> Verdict:
+    if tool.access is Access.INTERNAL and preview.host:
+        return Asked(f"It sends what the agent has read to {preview.host}.")
     if tool.access in {Access.INTERNAL, Access.READ} or preview.is_read_only:
         return Allowed()
     if situation.mode == "free" and tool.access is Access.WRITE:
@@ -108,27 +113,59 @@ def _listed(names: Sequence[str]) -> str:
     return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
 
 
+def _allowing(rules: Sequence[Rule], preview: Preview, situation: Situation) -> tuple[Rule, ...]:
+    """Return the rules that allow it: one of them, or for a command one for each part."""
+    allows = [rule for rule in rules if not rule.is_deny]
+    if one := next((rule for rule in allows if covers(rule, preview, situation)), None):
+        return (one,)
+    if not preview.command:
+        return ()
+    holding = [rule for rule in allows if _holds_here(rule, situation)]
+    patterns = [rule.pattern for rule in holding]
+    used = classify.covering(patterns, preview.command, preview.proven)
+    return tuple(holding[place] for place in used)
+
+
+def speaks_of(rule: Rule, preview: Preview, situation: Situation) -> bool:
+    """Whether the rule covers this effect, or of a command at least one part."""
+    if covers(rule, preview, situation):
+        return True
+    is_part = _holds_here(rule, situation) and rule.pattern in classify.offers(
+        preview.command, preview.proven
+    )
+    return is_part and not rule.is_deny
+
+
+def _holds_here(rule: Rule, situation: Situation) -> bool:
+    return rule.scope != "folder" or rule.where == situation.workspace.root
+
+
 def covers(rule: Rule, preview: Preview, situation: Situation) -> bool:
     """Whether the rule speaks of this effect: every part of a command, every path, the host.
 
     An allow rule has to cover all of it; a deny rule already holds when it covers a part.
     """
-    if rule.scope == "folder" and rule.where != situation.workspace.root:
+    if not _holds_here(rule, situation):
         return False
     if not rule.pattern:
         return True
     if preview.command:
         if rule.is_deny:
             return classify.mentions(rule.pattern, preview.command)
-        return classify.covers(rule.pattern, preview.command)
+        return bool(classify.covering((rule.pattern,), preview.command, preview.proven))
     if preview.host:
         return preview.host == rule.pattern
-    matches = [_path_matches(path, rule.pattern, situation.workspace) for path in preview.paths]
-    return any(matches) if rule.is_deny else bool(matches) and all(matches)
+    root = situation.workspace.root
+    if rule.is_deny:
+        # By any name, and as a file system compares that does not tell case.
+        paths = (folded(path) for path in (*preview.paths, *preview.called))
+        return any(_path_matches(path, folded(rule.pattern), folded(root)) for path in paths)
+    matches = [_path_matches(path, rule.pattern, root) for path in preview.paths]
+    return bool(matches) and all(matches)
 
 
-def _path_matches(path: str, pattern: str, workspace: Workspace) -> bool:
+def _path_matches(path: str, pattern: str, root: str) -> bool:
     pure = PurePath(path)
-    if not pure.is_relative_to(workspace.root):
+    if not pure.is_relative_to(root):
         return fnmatchcase(path, pattern)
-    return fnmatchcase(pure.relative_to(workspace.root).as_posix(), pattern)
+    return fnmatchcase(pure.relative_to(root).as_posix(), pattern)

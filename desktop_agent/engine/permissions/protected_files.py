@@ -1,14 +1,39 @@
-"""Files that are asked about in every mode: they run by themselves, or they hold secrets."""
+"""Files that are asked about in every mode: they run by themselves, they tell agents what to do,
+or they hold secrets.
+
+A file is judged by its absolute path, so that it does not matter from which folder it is named.
+"""
 
 from __future__ import annotations
 
+import os
+import re
 import unicodedata
-from fnmatch import fnmatchcase
+from fnmatch import fnmatchcase, translate
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import PurePath
 
+from desktop_agent.core.workspace import OwnPlaces
+
 _SECRET_FOLDERS = {".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker"}
-_RUN_FOLDERS = {".git", ".husky", ".githooks"}
+# What runs by itself: hooks, what editors start when they open a folder, CI.
+_RUN_FOLDERS = {
+    ".git", ".husky", ".githooks", ".vscode", ".idea", ".devcontainer", ".fleet", ".vs", ".zed",
+    ".circleci", ".buildkite", ".woodpecker", ".direnv", ".mise", "launchagents", "launchdaemons",
+}  # fmt: skip
+# What agents take for configuration.
+_AGENT_FOLDERS = {
+    ".agents", ".aider", ".amazonq", ".augment", ".claude", ".clinerules", ".codex", ".continue",
+    ".copilot", ".cursor", ".desktop_agent", ".desktop-agent", ".factory", ".gemini", ".goose",
+    ".junie", ".kilocode", ".kiro", ".opencode", ".qwen", ".roo", ".trae", ".windsurf",
+}  # fmt: skip
+_AGENT_NAMES = (
+    "agents.md", "agents.override.md", "claude.md", "claude.local.md", "gemini.md",
+    "qwen.md", "copilot-instructions.md", ".mcp.json", ".aider.conf.yml", ".augment-guidelines",
+    ".claude.json", ".cursorrules", ".goosehints", ".roomodes", ".rules", ".windsurfrules",
+    "crush.json", ".crush.json", "opencode.json", "opencode.jsonc",
+)  # fmt: skip
 
 _SECRET_NAMES = (
     ".env", ".env.*", "*.env", ".netrc", "_netrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pypirc",
@@ -25,41 +50,74 @@ _RUN_NAMES = (
     ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc",
     ".login", ".xprofile", ".xinitrc", ".xsession", ".inputrc", ".gitconfig", ".gitmodules",
     ".gdbinit", ".lldbinit", ".vimrc", ".nvimrc", ".exrc", ".emacs", ".pdbrc", ".pythonrc",
-    "usercustomize.py", "sitecustomize.py", ".pre-commit-config.yaml", ".mcp.json",
+    "usercustomize.py", "sitecustomize.py", ".pre-commit-config.yaml", ".overcommit.yml",
+    "lefthook.yml", "lefthook.yaml", ".lefthook.yml", ".lefthook.yaml", ".simple-git-hooks.json",
+    "mise.toml", ".mise.toml", ".nvim.lua", ".dir-locals.el", ".tmux.conf", ".screenrc",
+    ".devcontainer.json", "*.code-workspace", "profile.ps1", "*_profile.ps1",
+    ".gitlab-ci.yml", ".travis.yml", ".drone.yml", ".woodpecker.yml", ".appveyor.yml",
+    "appveyor.yml", "azure-pipelines.yml", "bitbucket-pipelines.yml", "jenkinsfile",
+    "cloudbuild.yaml", "cloudbuild.yml",
 )  # fmt: skip
 
-# Editors run these when the folder is opened.
-_EDITOR_FILES = {
-    ".vscode": ("tasks.json", "settings.json", "launch.json", "extensions.json", "mcp.json"),
-    ".devcontainer": ("*",),
-    ".idea": ("*",),
-    ".cursor": ("*",),
-    ".claude": ("*",),
-    ".config": ("fish", "systemd", "autostart", "gh", "gcloud", "git", "desktop-agent"),
+# Only these of what lies in a folder.
+_PARTS_OF = {
+    ".config": (
+        "fish", "zsh", "systemd", "environment.d", "autostart", "direnv", "mise", "nvim", "gh",
+        "gcloud", "git", "desktop-agent", "opencode", "goose", "crush", "zed",
+    ),
+    ".github": ("workflows", "actions", "instructions", "prompts", "chatmodes", "agents"),
+    ".gitea": ("workflows",),
+    ".forgejo": ("workflows",),
     "github-copilot": ("*",),
-    "share": ("desktop-agent",),
-    "application support": ("desktop-agent",),
-}
+    "start menu": ("programs",),
+}  # fmt: skip
 _HARMLESS = ([".env.example"], [".env.sample"], [".env.template"], [".env.dist"])
 
 
-def is_protected(path: str | PurePath) -> bool:
-    """Whether changing this file is asked about in every mode, however it is spelled."""
+_ASKED_FOLDERS = _RUN_FOLDERS | _AGENT_FOLDERS
+_ASKED_NAME = re.compile("|".join(map(translate, (*_RUN_NAMES, *_AGENT_NAMES))))
+_SECRET_NAME = re.compile("|".join(map(translate, _SECRET_NAMES)))
+_DOTTED = sorted(
+    name
+    for name in (*_SECRET_FOLDERS, *_RUN_FOLDERS, *_AGENT_FOLDERS, *_SECRET_NAMES, *_RUN_NAMES)
+    if name.startswith(".")
+)
+_NOWHERE = OwnPlaces()
+
+
+def names_of(base: str, given: str, resolved: PurePath) -> tuple[PurePath, ...]:
+    """Return both names that a file is judged by: as it was called, and where it really is.
+
+    `.bashrc` may be a link to a file of another name, and `notes` one to `.bashrc`.
+    """
+    called = PurePath(os.path.join(base, os.path.expanduser(given)))  # noqa: PTH111, PTH118
+    return (resolved,) if called == resolved else (resolved, called)
+
+
+def is_protected(path: str | PurePath, own: OwnPlaces = _NOWHERE) -> bool:
+    """Whether changing this file is asked about in every mode, however it is spelled.
+
+    `own` are the app's own places, as real paths.
+    """
     parts = _folded_parts(path)
-    if any(part in _RUN_FOLDERS or part.endswith(".git") for part in parts):
+    if any(part in _ASKED_FOLDERS or part.endswith(".git") for part in parts):
         return True
     for folder, name in pairwise(parts):
-        if any(fnmatchcase(name, wanted) for wanted in _EDITOR_FILES.get(folder, ())):
+        if any(fnmatchcase(name, wanted) for wanted in _PARTS_OF.get(folder, ())):
             return True
-    return _matches(parts, _RUN_NAMES) or is_secret(path)
+    if _matches(parts, _ASKED_NAME):
+        return True
+    return is_secret(path, own) or any(_is_below(parts, _folded_parts(place)) for place in own.kept)
 
 
-def is_secret(path: str | PurePath) -> bool:
+def is_secret(path: str | PurePath, own: OwnPlaces = _NOWHERE) -> bool:
     """Whether even reading this file is asked about: keys, passwords, tokens."""
     parts = _folded_parts(path)
     if any(part in _SECRET_FOLDERS for part in parts):
         return True
-    return parts[-1:] not in _HARMLESS and _matches(parts, _SECRET_NAMES)
+    if any(_begins_with(parts, _folded_parts(place)) for place in own.private):
+        return True
+    return parts[-1:] not in _HARMLESS and _matches(parts, _SECRET_NAME)
 
 
 def search_exclusions() -> tuple[str, ...]:
@@ -67,15 +125,43 @@ def search_exclusions() -> tuple[str, ...]:
     return (".git", *sorted(_SECRET_FOLDERS), *_SECRET_NAMES)
 
 
-def _matches(parts: list[str], patterns: tuple[str, ...]) -> bool:
-    return bool(parts) and any(fnmatchcase(parts[-1], pattern) for pattern in patterns)
+def may_name_protected(pattern: str) -> bool:
+    """Whether a pattern of the shell's (`.g?t/config`) may stand for a protected name.
+
+    Only what begins with a dot is looked at: `*` alone does not find such names.
+    """
+    parts = _folded_parts(pattern)
+    dotted = [part for part in parts if part.startswith(".") and set(part) & set("*?[")]
+    return any(fnmatchcase(name, part) for part in dotted for name in _DOTTED)
+
+
+def private_below(folder: PurePath, own: OwnPlaces) -> tuple[str, ...]:
+    """Return the beginnings of the app's private files below a folder, relative to it."""
+    inner = (PurePath(place) for place in own.private)
+    below = (place.relative_to(folder) for place in inner if place.is_relative_to(folder))
+    return tuple(place.as_posix() for place in below)
+
+
+def _is_below(parts: list[str], folder: list[str]) -> bool:
+    return parts[: len(folder)] == folder
+
+
+def _begins_with(parts: list[str], place: list[str]) -> bool:
+    """Whether it is the place, lies in it, or is a file beside it whose name goes on from it."""
+    start, end = place[:-1], len(place)
+    return parts[: end - 1] == start and len(parts) >= end and parts[end - 1].startswith(place[-1])
+
+
+def _matches(parts: list[str], names: re.Pattern[str]) -> bool:
+    return bool(parts) and names.match(parts[-1]) is not None
 
 
 def _folded_parts(path: str | PurePath) -> list[str]:
-    return [_folded(part) for part in PurePath(path).parts]
+    return [folded(part) for part in PurePath(path).parts]
 
 
-def _folded(part: str) -> str:
+@lru_cache(1024)
+def folded(part: str) -> str:
     """Compare as a case-insensitive, forgiving file system would."""
     plain = unicodedata.normalize("NFKC", part).casefold()
     shown = "".join(c for c in plain if unicodedata.category(c) != "Cf")

@@ -11,11 +11,7 @@ from desktop_agent.core.approvals import Mode
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.tool import Tool, ToolError
 from desktop_agent.core.workspace import Workspace
-from desktop_agent.engine.workspace.containment import (
-    make_workspace,
-    resolve_for_read,
-    resolve_for_write,
-)
+from desktop_agent.engine.workspace.containment import resolve_for_read, resolve_for_write
 
 # One group with one switch: the tools with which agents work together.
 DELEGATION = frozenset(
@@ -45,11 +41,12 @@ def scope_of(info: SessionInfo, spec: AgentSpec | None) -> Scope:
     if spec is None:
         return Scope(info.model, info.api_base, info.mode, info.workspace)
     mode = narrower(info.mode, spec.mode)
-    workspace = spec.workspace
-    if not workspace.is_within(info.workspace):
-        mode, workspace = "look", info.workspace
-    model, api_base = (spec.model, spec.api_base) if spec.model else (info.model, info.api_base)
-    return Scope(model, api_base, mode, workspace, spec.tools)
+    if not spec.workspace.is_within(info.workspace):
+        mode = "look"
+    workspace = spec.workspace.limited_to(info.workspace)
+    if spec.has_own_model:
+        return Scope(spec.model, spec.api_base, mode, workspace, spec.tools)
+    return Scope(info.model, info.api_base, mode, workspace, spec.tools)
 
 
 def narrower(first: Mode, second: Mode) -> Mode:
@@ -63,7 +60,8 @@ def narrowed(
     """Return a child's folders and mode. Raises ToolError for what the parent may not use.
 
     Without paths the child has its parent's folders. With `write` it may write those alone
-    (and read what `read`, or else the parent, may read); with `read` alone it only looks.
+    (and read what `read`, or else the parent, may read); with `read` alone it only looks. The
+    root stays its parent's: a relative path means the same file to both.
     """
     mode = narrower(parent.mode, role_mode)
     if not read and not write:
@@ -72,9 +70,9 @@ def narrowed(
     readable = [_folder(resolve_for_read(workspace, path)) for path in read]
     writable = [_folder(resolve_for_write(workspace, path)) for path in write]
     if not writable:
-        return make_workspace(readable[0], readable=readable[1:]), narrower(mode, "look")
-    others = readable or list(workspace.read_roots)
-    return make_workspace(writable[0], readable=others, writable=writable[1:]), mode
+        mode = narrower(mode, "look")
+    others = readable or workspace.read_roots
+    return Workspace(workspace.root, tuple(others), tuple(writable), has_root=False), mode
 
 
 def offered(

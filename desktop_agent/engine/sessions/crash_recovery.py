@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.approvals import Deny
 from desktop_agent.core.events import (
+    AgentEnded,
     ApprovalRequested,
     ApprovalResolved,
     Happening,
@@ -26,11 +27,12 @@ from desktop_agent.core.messages import (
     Message,
     ToolResult,
     open_calls,
+    owes_reply,
 )
 from desktop_agent.core.notes import Note
 from desktop_agent.engine.agent.inbox import why_unread
 from desktop_agent.engine.base.ports import AgentRecord
-from desktop_agent.engine.tree.reports import body
+from desktop_agent.engine.tree.reports import body, last_text
 from desktop_agent.engine.tree.reports import head as reports_head
 
 _SOON_S = 5.0
@@ -40,8 +42,9 @@ def closing_events(record: AgentRecord, recent: Sequence[Happening]) -> tuple[Ha
     """Return what has to be recorded for an agent whose turn has no end.
 
     Results that were recorded are kept, calls without one are marked unknown and are not run
-    again, open requests and questions are withdrawn, the turn ends as `interrupted`.
-    `recent` are the session's newest happenings.
+    again, open requests and questions are withdrawn. The turn ends as `interrupted`, but as
+    `finished` when all that was missing was to say so. `recent` are the session's newest
+    happenings.
     """
     agent_id = record.agent_id
     if record.end is not None:  # killed before it had given back what it did not read
@@ -53,9 +56,45 @@ def closing_events(record: AgentRecord, recent: Sequence[Happening]) -> tuple[Ha
     events.extend(_withdrawn(own))
     events.extend(NoteQueued(agent_id, note) for note in _never_said(record))
     events.extend(_closed_calls(agent_id, record.history, own))
-    fault = Fault("internal", "The app ended while this was running.", "continue")
-    events.append(TurnEnded(agent_id, "interrupted", fault=fault, at=time.time()))
+    now = time.time()
+    if record.was_running and _has_answered(record, own):
+        events.append(TurnEnded(agent_id, "finished", at=now))
+    else:
+        fault = Fault("internal", "The app ended while this was running.", "continue")
+        events.append(TurnEnded(agent_id, "interrupted", fault=fault, at=now))
     return tuple(events)
+
+
+def completed(
+    record: AgentRecord, records: Sequence[AgentRecord], recent: Sequence[Happening]
+) -> AgentEnded | None:
+    """Return the end of a subagent that had finished when the app ended before it said so."""
+    own = [event for event in recent if event.agent_id == record.agent_id]
+    turns = [event.reason for event in own if isinstance(event, TurnEnded)]
+    children = [one for one in records if one.spec and one.spec.parent_id == record.agent_id]
+    unread = any(report.agent_id == record.agent_id for report in unreported(records))
+    if (
+        record.spec is None
+        or record.end is not None
+        or unread
+        or any(child.end is None for child in children)
+        or not _has_answered(record, own)
+        or not (record.was_running or turns[-1:] == ["finished"])
+    ):
+        return None
+    text = last_text(record.history)
+    used = (record.usage, record.tools_run, record.step)
+    return AgentEnded(record.agent_id, "completed", text, time.time(), *used)
+
+
+def _has_answered(record: AgentRecord, own: Sequence[Happening]) -> bool:
+    """Whether it had said its last word, and nothing waits for it."""
+    said = [event for event in own if isinstance(event, MessageAdded)]
+    # The history may end with what was cut off while it streamed, and is no event yet.
+    is_last = bool(said) and [said[-1].message] == list(record.history[-1:])
+    is_whole = is_last and not said[-1].is_partial
+    has_open = bool(record.inbox) or bool(open_calls(record.history))
+    return is_whole and not has_open and not owes_reply(record.history)
 
 
 def unreported(records: Sequence[AgentRecord]) -> list[NoteQueued]:
@@ -97,7 +136,7 @@ def info_of_record(record: AgentRecord, session_id: SessionId) -> AgentInfo:
         status=end.status if end is not None else "paused",
         parent_id=spec.parent_id,
         step=end.steps if end is not None else record.step,
-        usage=end.usage if end is not None else record.usage,
+        usage=record.usage,
         started_at=spec.started_at,
         active_at=end.at if end is not None else spec.started_at,
         role=spec.role,

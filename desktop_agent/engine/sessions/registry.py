@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.events import (
@@ -12,6 +13,7 @@ from desktop_agent.core.events import (
     AgentsChanged,
     EngineFailed,
     Event,
+    Happening,
     ListChanged,
     NoteQueued,
     PartDelta,
@@ -26,7 +28,12 @@ from desktop_agent.core.tasks import TaskState, restored
 from desktop_agent.engine.agent.agent import Agent
 from desktop_agent.engine.base.ports import AgentRecord, Store, StoreError
 from desktop_agent.engine.base.session import Session
-from desktop_agent.engine.sessions.crash_recovery import closing_events, info_of_record, unreported
+from desktop_agent.engine.sessions.crash_recovery import (
+    closing_events,
+    completed,
+    info_of_record,
+    unreported,
+)
 from desktop_agent.engine.tree.agents import Agents
 
 _log = logging.getLogger(__name__)
@@ -36,6 +43,8 @@ UNTITLED = "New session"
 # Happenings in one page for the window: a few screens, decoded in a few milliseconds.
 _PAGE = 400
 _FLUSH_S = 0.4
+# After a refused write; so often it is looked whether the disk takes it now.
+_RETRY_S = 2.0
 _WAITS = frozenset({"waiting_approval", "waiting_answer"})
 _ACTS = frozenset({"running", "waiting_children", "stopping", "queued"})
 _UNDER_WAY = frozenset({"running", "needs_you", "paused"})
@@ -49,7 +58,11 @@ class Sessions:
         self._listener = listener
         self._infos: dict[SessionId, SessionInfo] = {}
         self._sessions: dict[SessionId, Session] = {}
+        self.is_closing = False
         self._flush_timer: asyncio.TimerHandle | None = None
+        self._retry_timer: asyncio.TimerHandle | None = None
+        # Whether the person knows already that the disk refuses.
+        self._is_refusal_told = False
         self._list_timer: asyncio.Handle | None = None
         self._endings: set[asyncio.Task[None]] = set()
         self._agents: Agents
@@ -90,6 +103,7 @@ class Sessions:
                 store=self._store,
                 listener=self.emit,
                 changed=lambda: self._on_session_changed(session_id),
+                refused=lambda _: self._arm_retry(),
             )
             self._sessions[session_id] = session
         return session
@@ -97,19 +111,20 @@ class Sessions:
     def open(self, session_id: SessionId) -> None:
         """Send out a session's state and the newest happenings of its main agent."""
         session = self.session(session_id)
-        self._store.flush_pending()
-        page = self._store.page(session_id, None, _PAGE, session.info.main_agent)
+        main = session.info.main_agent
+        page = self._store.page(session_id, None, _PAGE, main)
         agents = self._agent_infos(session_id)
         lists = self._task_lists(session_id)
         notes = self._waiting_notes(session_id)
-        self.emit(SessionOpened(session.info, agents, page.events, page.first_seq, lists, notes))
+        events = (*page.events, *session.owed_by(main))
+        self.emit(SessionOpened(session.info, agents, events, page.first_seq, lists, notes))
 
     def open_agent(self, agent_id: AgentId) -> None:
         """Send out one agent's newest happenings, ended or not."""
         agent = self.agent(agent_id)
-        self._store.flush_pending()
         page = self._store.page(agent.session.info.id, None, _PAGE, agent_id)
-        self.emit(AgentOpened(self._agents.info(agent), page.events, page.first_seq))
+        events = (*page.events, *agent.session.owed_by(agent_id))
+        self.emit(AgentOpened(self._agents.info(agent), events, page.first_seq))
 
     def delete(self, session_id: SessionId) -> None:
         """Stop a session's agents, then delete all of it; an unknown id is ignored."""
@@ -118,16 +133,20 @@ class Sessions:
             return
         main = self._agents.find(info.main_agent)
         if main is None:
-            self._forget(session_id)
+            self._forget(info)
         else:
             self._agents.stop(main)
-            job = asyncio.get_running_loop().create_task(self._delete_after(session_id))
+            job = asyncio.get_running_loop().create_task(self._delete_after(info))
             self._endings.add(job)
             job.add_done_callback(self._endings.discard)
         self._schedule_list()
 
     async def close(self) -> None:
-        """Stop every agent, end its background commands and write what is buffered."""
+        """Stop every agent, end its background commands and write what is buffered.
+
+        From here on notes are only kept: no turn begins.
+        """
+        self.is_closing = True
         agents = self._agents.all()
         for agent in agents:
             agent.hush("app")
@@ -136,9 +155,10 @@ class Sessions:
         await asyncio.gather(*(agent.close() for agent in agents))
         if self._endings:
             await asyncio.wait(self._endings)
-        if self._flush_timer is not None:
-            self._flush_timer.cancel()
-        self._store.flush_pending()
+        for timer in (self._flush_timer, self._retry_timer):
+            if timer is not None:
+                timer.cancel()
+        self._write_the_rest(is_last=True)
 
     # -- agents ----------------------------------------------------------------------------
 
@@ -171,7 +191,7 @@ class Sessions:
 
     def _load_agents(self, session: Session) -> None:
         main = session.info.main_agent
-        records = {r.agent_id: r for r in self._store.load_agents(session.info.id)}
+        records = {r.agent_id: r for r in self._store.load_agents(session.info.id, session.owed)}
         records = {main: records.pop(main, AgentRecord(main)), **records}
         states = self._store.task_states(session.info.id)
         for record in records.values():
@@ -221,26 +241,40 @@ class Sessions:
             for agent_id, state in states.items()
         )
 
-    async def _delete_after(self, session_id: SessionId) -> None:
-        await asyncio.gather(*(agent.close() for agent in self._agents.of_session(session_id)))
-        self._forget(session_id)
+    async def _delete_after(self, info: SessionInfo) -> None:
+        await asyncio.gather(*(agent.close() for agent in self._agents.of_session(info.id)))
+        self._forget(info)
 
-    def _forget(self, session_id: SessionId) -> None:
-        self._sessions.pop(session_id, None)
-        self._agents.forget(session_id)
-        self._store.delete_session(session_id)
+    def _forget(self, info: SessionInfo) -> None:
+        try:
+            self._store.delete_session(info.id)
+        except StoreError as error:
+            self._infos[info.id] = info
+            self._schedule_list()
+            self.emit(EngineFailed("disk", f"“{info.title}” was not deleted: {error}"))
+            return
+        self._sessions.pop(info.id, None)
+        self._agents.forget(info.id)
 
     def _close_interrupted(self, info: SessionInfo) -> None:
-        records = self._store.load_agents(info.id)
-        for record in records:
-            if record.was_running or record.inbox or record.unconfirmed:
-                # Each agent's own: what others stream beside it must not push these out.
-                recent = self._store.page(info.id, None, _PAGE, record.agent_id).events
-                for event in closing_events(record, recent):
-                    self._store.record(info.id, event)
-        for report in unreported(records):
-            self._store.record(info.id, report)
-        self.session(info.id).update(status="interrupted", touch=False)
+        events: list[Happening] = []
+        records = list(self._store.load_agents(info.id))
+        for place, record in enumerate(records):
+            is_open = record.was_running or record.inbox or record.unconfirmed
+            if not is_open and (record.spec is None or record.end is not None):
+                continue
+            # Each agent's own: what others stream beside it must not push these out.
+            recent = self._store.page(info.id, None, _PAGE, record.agent_id).events
+            if is_open:
+                events.extend(closing_events(record, recent))
+            if (end := completed(record, records, recent)) is not None:
+                events.append(end)
+                records[place] = replace(record, end=end)
+        events.extend(unreported(records))
+        is_cut = any(one.spec is not None and one.end is None for one in records)
+        is_cut |= any(isinstance(e, TurnEnded) and e.reason == "interrupted" for e in events)
+        # All or nothing; a disk that refuses keeps nobody from their sessions.
+        self.session(info.id).keep(*events, status="interrupted" if is_cut else "idle")
 
     # -- events ----------------------------------------------------------------------------
 
@@ -249,7 +283,9 @@ class Sessions:
         match event:
             case PartDelta() | ToolOutput():
                 self._arm_flush()
-            case TurnEnded(agent_id=agent_id, reason=reason):
+            case TurnEnded(agent_id=agent_id, reason=reason, fault=fault):
+                if fault is not None and fault.kind == "storage":
+                    self._is_refusal_told = True
                 self._note_end(agent_id, is_failed=reason == "error")
             case _:
                 pass
@@ -265,24 +301,28 @@ class Sessions:
         if not is_failed and self._agents.live_children(agent):
             return  # it goes on with them; what the session is then follows from all its agents
         status: SessionStatus = "failed" if is_failed else "idle"
-        agent.session.update(status=status, is_unread=True)
+        agent.session.conclude(status=status, is_unread=True, touch=True)
 
     def _follow(self, session_id: SessionId, agents: tuple[AgentInfo, ...]) -> None:
         session = self.session(session_id)
         states = {agent.status for agent in agents}
         if states & _WAITS or any(a.status == "paused" and a.used >= 1 for a in agents):
-            session.update(status="needs_you", touch=False)
+            session.conclude(status="needs_you")
         elif "paused" in states and not states & (_ACTS - {"waiting_children"}):
-            session.update(status="paused", touch=False)
+            session.conclude(status="paused")
         elif states & _ACTS:
-            session.update(status="running", touch=False)
+            session.conclude(status="running")
         elif session.info.status in _UNDER_WAY:
-            session.update(status="idle", is_unread=True)
+            session.conclude(status="idle", is_unread=True, touch=True)
 
     def _on_session_changed(self, session_id: SessionId) -> None:
         if session_id in self._infos:
             self._infos[session_id] = self._sessions[session_id].info
             self._schedule_list()
+
+    def tell_list(self) -> None:
+        """Send out the list of sessions, as after a change that was refused."""
+        self._schedule_list()
 
     def _schedule_list(self) -> None:
         """Send the list once for all changes of one loop iteration."""
@@ -303,5 +343,28 @@ class Sessions:
         self._flush_timer = None
         try:
             self._store.flush_pending()
+        except StoreError:
+            self._arm_retry()
+
+    def _arm_retry(self) -> None:
+        if self._retry_timer is None and not self.is_closing:
+            loop = asyncio.get_running_loop()
+            self._retry_timer = loop.call_later(_RETRY_S, self._retry)
+
+    def _retry(self) -> None:
+        self._retry_timer = None
+        self._write_the_rest()
+
+    def _write_the_rest(self, *, is_last: bool = False) -> None:
+        """Write what is owed and buffered; tell the person once while the disk refuses."""
+        try:
+            for session in self._sessions.values():
+                session.settle()
+            self._store.flush_pending()
         except StoreError as error:
-            self.emit(EngineFailed("store", str(error)))
+            if is_last or not self._is_refusal_told:
+                self._is_refusal_told = True
+                self.emit(EngineFailed("disk", f"The last of your work is not saved yet. {error}"))
+            self._arm_retry()
+        else:
+            self._is_refusal_told = False

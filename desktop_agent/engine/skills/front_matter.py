@@ -11,8 +11,9 @@ LONGEST = 64_000
 _MARK = "\ufeff"
 
 _KEY = r"[A-Za-z][A-Za-z0-9_-]*"
-_LINE = re.compile(rf"({_KEY}):(?:[ ]+(.*?))?[ ]*")
-_NESTED = re.compile(rf"[ ]{{2}}({_KEY}):[ ]+(.*?)[ ]*")
+# Of a line without the blanks at its end.
+_LINE = re.compile(rf"({_KEY}):(?:[ ]+([^ ].*))?")
+_NESTED = re.compile(rf"[ ]{{2}}({_KEY}):[ ]+([^ ].*)")
 # What a plain YAML value can't begin with.
 _INDICATORS = frozenset("-?:,[]{}#&*!|>'\"%@`")
 
@@ -82,8 +83,9 @@ def _plain_fields(head: str) -> dict[str, object] | None:
     """Read a head of plain lines as YAML would; None when it takes more than that."""
     fields: dict[str, object] = {}
     nested: dict[str, object] | None = None
-    for line in head.split("\n"):
-        if not line.strip(" "):
+    for whole in head.split("\n"):
+        line = whole.rstrip(" ")
+        if not line:
             continue
         if nested is not None and (found := _NESTED.fullmatch(line)) is not None:
             target = nested

@@ -18,12 +18,13 @@ _LARGEST_FILE = 1_000_000
 _NAMES = ("AGENTS.md", "CLAUDE.md")
 # The name alone, or one line that sends the reader there; a heading may stand above.
 _NAME = r"(?P<{}>AGENTS\.md|CLAUDE\.md)"
+# The file may be long, and is looked at every two seconds: no repeat is tried a second time.
 _POINTER = re.compile(
-    r"(?:#[^\n]*\n+)?(?:"
-    rf"\W*{_NAME.format('alone')}\W*|"
-    r"\W*(?:please\s+)?(?:see|read|follow|use|consult|refer\s+to|look\s+at)\b[^\n]{0,40}?"
+    r"(?:#[^\n]*+\n)?\W*+(?:"
+    rf"{_NAME.format('alone')}\W*+|"
+    r"(?:please\s++)?(?:see|read|follow|use|consult|refer\s++to|look\s++at)\b[^\n]{0,40}?"
     rf"{_NAME.format('named')}[^\n]{{0,120}}"
-    r")\s*",
+    r")",
     re.IGNORECASE,
 )
 

@@ -15,7 +15,7 @@ _MOST_ALIASES = 50
 _MOST_VALUES = 10_000
 
 _TAB = re.compile(r"^[ ]*[A-Za-z][A-Za-z0-9_-]*:[ ]*\t", re.MULTILINE)
-_LINE = re.compile(r"([A-Za-z][A-Za-z0-9_-]*):[ \t]*(.*)")
+_LINE = re.compile(r"([A-Za-z][A-Za-z0-9_-]*):(.*)")
 _parse: Any = getattr(yaml, "parse")  # noqa: B009 - it has no types
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from desktop_agent.core.agents import AgentInfo, AgentSpec, AgentStatus, EndStatus, StopReason
-from desktop_agent.core.events import AgentEnded, AgentSpawned
+from desktop_agent.core.events import AgentEnded, AgentSpawned, NoteQueued
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import AgentId, SessionId, new_note_id, new_subagent_id
 from desktop_agent.core.notes import Note, NoteKind, ReturnReason
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tasks import TaskChanges
 from desktop_agent.core.tool import ToolError
+from desktop_agent.core.usage import Usage
 from desktop_agent.engine.agent.agent import Agent
 from desktop_agent.engine.agent.inbox import why_unread
 from desktop_agent.engine.agent.questions import Questions
-from desktop_agent.engine.base.ports import AgentRecord
-from desktop_agent.engine.base.session import Session
+from desktop_agent.engine.base.ports import AgentRecord, StoreError
+from desktop_agent.engine.base.session import Session, has_whole_text
 from desktop_agent.engine.permissions.scope import narrowed
 from desktop_agent.engine.skills.roles import role_named
 from desktop_agent.engine.tasks.task_list import TaskError
 from desktop_agent.engine.tree import budgets, reports
+from desktop_agent.engine.tree.child_model import ChildModel, choose
 
 _RESULT_SHOWN = 300
 
@@ -110,6 +113,7 @@ class Agents:
     def forget(self, session_id: SessionId) -> None:
         """Drop a session's agents."""
         for agent in self.of_session(session_id):
+            agent.release()
             del self._agents[agent.id]
             self._children.pop(agent.id, None)
             self._ending.pop(agent.id, None)
@@ -183,17 +187,40 @@ class Agents:
             paused=meter.paused,
             pace="" if end is not None or status == "paused" else agent.pace.wish,
             stopped_by=end.by if end is not None else agent.stopped_by,
+            unmeasured=() if end is not None else budgets.unmeasured(self, agent),
         )
+
+    def result(self, agent: Agent) -> str:
+        """Return the whole text that a subagent ended with; empty for one that has not ended."""
+        end = agent.end
+        if end is not None and not has_whole_text(end):
+            end = agent.recalled().end
+        return end.text if end is not None else ""
+
+    def count_aside(self, agent: Agent, usage: Usage) -> None:
+        """Charge an agent, ended or not, for a question that its model was asked aside."""
+        agent.count_aside(usage)
+        self._ended.pop(agent.id, None)
+        self._changed(agent.session.info.id)
 
     # -- starting --------------------------------------------------------------------------
 
+    def model_for(self, parent: Agent, request: SpawnRequest) -> ChildModel:
+        """Return the model that the request, or else its role, names. Raises ToolError."""
+        role = role_named(request.role, parent.skills.catalog.roles)
+        listed = self._settings().subagent_models
+        return choose(request.model or role.model, parent.scope, parent.spec, listed)
+
     def spawn(self, parent: Agent, request: SpawnRequest) -> Agent:
-        """Start a subagent and return it at once. Raises ToolError naming a cap or a right."""
+        """Start a subagent and return it at once. Raises ToolError naming a cap or a right.
+
+        Whether its model needs the person's word is asked before, as for any call.
+        """
         if not request.prompt.strip():
             raise ToolError("prompt is required")
         self._check_caps(parent)
         role = role_named(request.role, parent.skills.catalog.roles)
-        model = request.model or role.model
+        model = self.model_for(parent, request)
         scope = parent.scope
         workspace, mode = narrowed(scope, request.read, request.write, role.mode)
         if not workspace.is_within(scope.workspace):
@@ -208,18 +235,30 @@ class Agents:
             depth=self._depth(parent) + 1,
             workspace=workspace,
             role=role.name,
-            model=model,
-            api_base=scope.api_base if model else "",
+            model=model.name,
+            api_base=model.api_base,
             mode=mode,
             tools=allowed,
             budget=budgets.for_child(self, parent, self._settings().subagent_budget),
             task_id=self._link_task(parent, request),
             started_at=time.time(),
+            has_own_model=bool(model.name),
         )
-        child = self._new_agent(parent.session, AgentRecord(self._unused_id(), spec=spec))
-        parent.session.emit(AgentSpawned(child.id, spec))
+        return self._begin(parent, spec)
+
+    def _begin(self, parent: Agent, spec: AgentSpec) -> Agent:
+        """Put a subagent on disk together with its prompt, without which nobody would wake it."""
+        child_id, now = self._unused_id(), time.time()
+        prompt = Note(new_note_id(), spec.prompt, sender=parent.id, created_at=now)
+        try:
+            parent.session.emit(AgentSpawned(child_id, spec), NoteQueued(child_id, prompt))
+        except StoreError:
+            self._unlink_task(parent, spec.task_id)
+            raise
+        record = AgentRecord(child_id, spec=spec, inbox=(prompt,))
+        child = self._new_agent(parent.session, record)
         self.add(child)
-        child.deliver(Note(new_note_id(), request.prompt, sender=parent.id, created_at=time.time()))
+        child.wake()
         self._changed(parent.session.info.id)
         return child
 
@@ -260,13 +299,19 @@ class Agents:
             parent.tasks.update(request.task_id, changes)
         return request.task_id
 
+    def _unlink_task(self, parent: Agent, number: int) -> None:
+        if number:
+            with suppress(StoreError, TaskError):
+                parent.tasks.update(number, TaskChanges(status="pending", owner=""))
+
     # -- ending ----------------------------------------------------------------------------
 
     def settle(self, agent: Agent, reason: StopReason, fault: Fault | None) -> None:
         """A turn has ended and nothing waits in the inbox: report, unless others still work."""
         if agent.spec is None:
             if not self.live_children(agent):
-                agent.tasks.clear_if_done()
+                with suppress(StoreError):  # it is cleared after the next turn
+                    agent.tasks.clear_if_done()
         elif agent.end is not None or self._goes_on(agent, reason):
             pass
         else:
@@ -304,14 +349,17 @@ class Agents:
             return
         mine = [note.text for note in returned if note.kind == "steer" and note.sender == parent.id]
         text = reports.report(agent, status, text, mine, remark)
-        self.tell(parent, text, kind="report", sender=agent.id)
+        note = Note(new_note_id(), text, "report", sender=agent.id, created_at=time.time())
+        parent.inbox.put_report(note)
+        if not parent.is_hushed:
+            parent.wake()
 
     def _close(self, agent: Agent, status: EndStatus, text: str) -> tuple[Note, ...]:
         """Record the end, and give back what was not read."""
         meter, by, now = agent.meter, agent.stopped_by, time.time()
         used = (meter.usage, meter.tools_run, agent.step)
         agent.end = AgentEnded(agent.id, status, text, now, *used, by, meter.held)
-        agent.session.emit(agent.end)
+        agent.session.conclude(agent.end)
         returned = agent.inbox.give_back(why_unread(status), by)
         agent.release()
         self._end_commands(agent)
@@ -336,7 +384,7 @@ class Agents:
             if parent.tasks.get(number).status != "in_progress":
                 return ""  # somebody settled it in the meantime
             parent.tasks.update(number, TaskChanges(status="pending", owner=""))
-        except TaskError as error:
+        except (TaskError, StoreError) as error:
             return f"Its task #{number} was not updated: {error}."
         return reports.task_is_free(number, status)
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 from desktop_agent.core.agents import Budget
 from desktop_agent.core.events import BudgetChanged, BudgetReached
 from desktop_agent.core.ids import AgentId, new_note_id
 from desktop_agent.core.notes import Note
 from desktop_agent.engine.agent.agent import Agent
+from desktop_agent.engine.base.ports import StoreError
 from desktop_agent.engine.tree import budgets
 from desktop_agent.engine.tree.agents import Agents
 
@@ -16,28 +19,32 @@ _WARNING = "[Four fifths of your budget are used. Come to an end: finish what ma
 
 
 class BudgetGuard:
-    """Which agents are held, and by whose budget."""
+    """Which agents are held, and by whose budget.
 
-    def __init__(self, agents: Agents) -> None:
+    `is_priced` tells whether the cost of requests to a model will be known.
+    """
+
+    def __init__(self, agents: Agents, is_priced: Callable[[str], Awaitable[bool]]) -> None:
         self._agents = agents
+        self._is_priced = is_priced
         self._held: dict[AgentId, AgentId] = {}
 
-    def check(self, agent: Agent) -> None:
+    async def check(self, agent: Agent) -> None:
         """Before a step: hold an agent whose budget, or one above it, is used up."""
         if agent.pace.is_last_step:
             return
+        # Before the first request is paid, not after it.
+        is_limited = budgets.limits_cost(self._agents, agent)
+        agent.meter.is_priced = not is_limited or await self._is_priced(agent.scope.model)
         owner = budgets.exhausted(self._agents, agent)
         if owner is not None:
-            self._held[agent.id] = owner.id
-            agent.pace.pause()
-            gone = budgets.spent(self._agents, owner)
-            agent.session.emit(BudgetReached(agent.id, owner.id, gone, owner.meter.budget))
+            self._hold(agent, owner)
             return
         share = budgets.used(self._agents, agent)
         if share >= budgets.WARN_AT and not agent.meter.was_warned:
-            agent.meter.was_warned = True
             note = Note(new_note_id(), _WARNING, "notice", sender="app", created_at=time.time())
             agent.inbox.put(note)
+            agent.meter.was_warned = True
 
     def extend(self, agent: Agent) -> None:
         """Give the holder of this agent half as much again."""
@@ -48,16 +55,29 @@ class BudgetGuard:
         self.set_budget(owner, budgets.more(owner.meter.budget, gone))
 
     def set_budget(self, owner: Agent, budget: Budget) -> None:
-        """Give an agent this budget; those it held and that now have room go on."""
+        """Give an agent this budget; those it held and that now have room go on.
+
+        Raises StoreError, and then nothing changed.
+        """
+        owner.session.emit(BudgetChanged(owner.id, budget))
         held = [agent for agent in self._agents.subtree(owner) if self._is_held(agent)]
         owner.meter.budget = budget
         owner.meter.was_warned = False
-        owner.session.emit(BudgetChanged(owner.id, budget))
         for agent in held:
-            if budgets.exhausted(self._agents, agent) is None:
+            still = budgets.exhausted(self._agents, agent)
+            if still is None:
                 self._held.pop(agent.id, None)
                 agent.resume()
+            elif self._held.get(agent.id) not in {None, still.id}:
+                with suppress(StoreError):  # it stays held, by whom is said when it is tried again
+                    self._hold(agent, still)
         self._agents.tell_changed(owner)
+
+    def _hold(self, agent: Agent, owner: Agent) -> None:
+        gone = budgets.spent(self._agents, owner)
+        agent.session.emit(BudgetReached(agent.id, owner.id, gone, owner.meter.budget))
+        self._held[agent.id] = owner.id
+        agent.pace.pause()
 
     def _is_held(self, agent: Agent) -> bool:
         if agent.id in self._held:

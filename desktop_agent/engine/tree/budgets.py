@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Literal, Protocol
+
+import msgspec
 
 from desktop_agent.core.agents import Budget, Spent
 from desktop_agent.engine.agent.agent import Agent
@@ -40,6 +42,23 @@ def used(tree: Tree, agent: Agent) -> float:
     return spent(tree, agent).share_of(agent.meter.budget)
 
 
+def unmeasured(tree: Tree, agent: Agent) -> tuple[Literal["cost", "tokens"], ...]:
+    """Return the limits of its own that can't be held."""
+    if agent.meter.budget == _NO_LIMIT:
+        return ()
+    return spent(tree, agent).unmeasured(agent.meter.budget)
+
+
+def limits_cost(tree: Tree, agent: Agent) -> bool:
+    """Whether its money is limited, by its own budget or by one above it."""
+    one: Agent | None = agent
+    while one is not None:
+        if one.meter.budget.cost is not None:
+            return True
+        one = tree.parent(one)
+    return False
+
+
 def left(tree: Tree, agent: Agent) -> Budget:
     """Return what it may still use up, for a child to be clamped to."""
     budget, gone = agent.meter.budget, spent(tree, agent)
@@ -73,7 +92,12 @@ def exhausted(tree: Tree, agent: Agent) -> Agent | None:
 
 
 def more(budget: Budget, gone: Spent) -> Budget:
-    """Return the budget half as large again, and in any case above what is gone."""
+    """Return the budget half as large again, and in any case above what is gone.
+
+    A limit that can't be measured is given up instead: no larger one could be held either.
+    """
+    if lost := gone.unmeasured(budget):
+        return msgspec.structs.replace(budget, **dict.fromkeys(lost))
     return Budget(
         cost=_grown(budget.cost, gone.cost, 0.1),
         tokens=_whole(_grown(budget.tokens, gone.tokens, 10_000)),

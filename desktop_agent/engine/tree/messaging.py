@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 
 from desktop_agent.core.agents import ENDED, AgentStatus
 from desktop_agent.core.faults import ModelError
 from desktop_agent.core.ids import AgentId, new_message_id, new_note_id, new_question_id
 from desktop_agent.core.messages import Message, TextPart, close_open_calls
+from desktop_agent.core.models import ModelInfo
 from desktop_agent.core.notes import Note
 from desktop_agent.core.questions import Question
 from desktop_agent.core.requests import Answer, ModelRequest
@@ -23,6 +24,7 @@ from desktop_agent.engine.agent.agent import Agent
 from desktop_agent.engine.agent.inbox import InboxClosed
 from desktop_agent.engine.agent.questions import Questions
 from desktop_agent.engine.base.ports import Model
+from desktop_agent.engine.tree import budgets
 from desktop_agent.engine.tree.agents import Agents
 from desktop_agent.engine.tree.reports import shortened as _shortened
 
@@ -45,12 +47,16 @@ class Steering:
         questions: Questions,
         model: Model,
         settings: Callable[[], Settings],
+        forget: Callable[[AgentId], None],
     ) -> None:
         self.agents = agents
+        self._forget = forget
         self._questions = questions
         self._model = model
         self._settings = settings
         self._probes: dict[AgentId, int] = {}
+        # Tells what a model costs; without it no price is known.
+        self.describe_model: Callable[[str], Awaitable[ModelInfo | None]] | None = None
 
     # -- steer -----------------------------------------------------------------------------
 
@@ -100,7 +106,7 @@ class Steering:
     async def probe(self, caller: Agent, agent_id: str, question: str, *, live: bool) -> str:
         """Tell how a child stands; nothing is ever appended to it."""
         child = self._own_child(caller, agent_id)
-        if not live or child.end is not None:
+        if not live or (child.end is not None and not question.strip()):
             return self.snapshot(child)
         asked = self._questions.to_parent_of(child.id)
         if asked:
@@ -110,6 +116,8 @@ class Steering:
                 f"Error: live-probe budget exhausted for {child.id} (max {MAX_LIVE_PROBES} per "
                 "child). Use live:false for a free snapshot."
             )
+        if budgets.exhausted(self.agents, caller) is not None:
+            raise ToolError("Error: your budget is used up. Use live:false for a free snapshot.")
         self._probes[child.id] = self._probes.get(child.id, 0) + 1
         try:
             return await self._side_call(child, question)
@@ -130,25 +138,30 @@ class Steering:
         return await self._side_call(agent, question)
 
     async def _side_call(self, agent: Agent, question: str) -> str:
-        history = close_open_calls(agent.history, "Still running.")
+        history = agent.history if agent.end is None else agent.recalled().history
+        history = close_open_calls(history, "Still running.")
         said = question.strip() or "In two sentences: what are you doing, and what is left?"
         text = f"[A question aside; your work goes on unchanged. Answer in a few lines.]\n{said}"
         message = Message(new_message_id(), "user", (TextPart(text),), created_at=time.time())
         scope = agent.scope
+        # Not the agent's own id: what the host keeps of its history stays as it is.
+        aside = AgentId(f"{agent.id}/probe")
         request = ModelRequest(
-            # Not the agent's own id: what the host keeps of its history stays as it is.
-            agent_id=AgentId(f"{agent.id}/probe"),
+            agent_id=aside,
             model=scope.model,
             system="Answer the last question from what you see. You have no tools now.",
             messages=(*history, message),
             api_base=scope.api_base,
             limits=self._settings().limits,
         )
-        async with aclosing(self._model.stream(request)) as items:
-            async for item in items:
-                if isinstance(item, Answer):
-                    agent.meter.usage += item.usage
-                    return "".join(p.text for p in item.parts if isinstance(p, TextPart))
+        try:
+            async with aclosing(self._model.stream(request)) as items:
+                async for item in items:
+                    if isinstance(item, Answer):
+                        self.agents.count_aside(agent, item.usage)
+                        return "".join(p.text for p in item.parts if isinstance(p, TextPart))
+        finally:
+            self._forget(aside)
         raise ToolError("the model gave no answer")
 
     # -- questions -------------------------------------------------------------------------
@@ -179,7 +192,7 @@ class Steering:
                             created_at=time.time(),
                             is_for_parent=True,
                         ),
-                        caller.session.emit,
+                        caller.session,
                     )
             except TimeoutError:
                 return NO_ANSWER
@@ -223,7 +236,7 @@ class Steering:
         child = self._own_child(caller, agent_id)
         if child.end is None:
             raise ToolError(f"{child.id} has not ended; its report will reach you.")
-        return child.end.text or "(it ended without a text)"
+        return self.agents.result(child) or "(it ended without a text)"
 
     async def stop(self, caller: Agent, agent_id: str) -> str:
         """Stop a child and all below it; the report says what had run."""
@@ -242,13 +255,19 @@ class Steering:
 
     # -- the person ------------------------------------------------------------------------
 
-    def steered_by_person(self, agent: Agent, note: Note) -> None:
-        """Tell the parent in one line what the person told its child."""
+    def deliver_from_person(self, agent: Agent, note: Note) -> None:
+        """Queue the person's note and wake the agent; its parent is told in one line.
+
+        Raises StoreError, and then neither has it.
+        """
         parent = self.agents.parent(agent)
-        if parent is not None and parent.end is None:
+        if parent is None or parent.end is not None:
+            agent.inbox.put(note)
+        else:
             text = f"[The user told {agent.name} ({agent.id}): {_shortened(note.text, 200)}]"
             told = Note(new_note_id(), text, kind="notice", created_at=time.time())
-            parent.inbox.put(told)
+            agent.inbox.put_both(note, parent.inbox, told)
+        agent.wake()
 
 
 def _unknown(agent_id: str) -> str:

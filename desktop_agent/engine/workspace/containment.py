@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
@@ -60,6 +61,21 @@ def is_within(path: str | PurePath, root: str | PurePath) -> bool:
     return PurePosixPath(path).is_relative_to(PurePosixPath(root))
 
 
+def with_home(path: str) -> Path:
+    """Return the path with a leading `~` or `~name/` of a user there is replaced by that home.
+
+    Anything else that begins so, such as `~backup.txt`, is a name like any other.
+    """
+    # Asked of the text: `Path("./~name")` is `~name`.
+    user = re.match(r"~[^/\\]*[/\\]" if os.name == "nt" else "~[^/]*/", path)
+    if path != "~" and user is None:
+        return Path(path)
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:  # nobody's
+        return Path(path)
+
+
 def relative_name(workspace: Workspace, path: str | PurePath) -> str:
     """Return how to call a resolved path: relative to the root when it is in there."""
     pure = PurePath(path)
@@ -75,14 +91,10 @@ def _resolve(path: str, base: str, roots: Sequence[str], kind: str) -> Path:
         raise ToolError("the path holds a NUL character.")
     if os.name == "nt" and (refusal := windows_names.refusal(path)):
         raise ToolError(f"path {path!r} {refusal}")
-    try:
-        joined = Path(base) / Path(path).expanduser()
-    except RuntimeError:  # "~name" of nobody
-        raise ToolError(f"path {path!r} names an unknown user.") from None
-    resolved = _real_path(joined, path)
+    resolved = _real_path(Path(base) / with_home(path), path)
     if root_of(roots, resolved) is None:
         more = f" and {len(roots) - _SHOWN_ROOTS} more" if len(roots) > _SHOWN_ROOTS else ""
-        shown = ", ".join(roots[:_SHOWN_ROOTS]) + more
+        shown = (", ".join(roots[:_SHOWN_ROOTS]) or "none") + more
         raise OutsideWorkspace(
             f"Error: path '{path}' is outside the workspace ({kind} roots: {shown})"
         )
@@ -112,7 +124,7 @@ def _real_directory(path: str | os.PathLike[str]) -> str:
     if not text.strip() or "\0" in text:
         raise ToolError("a folder of the workspace has no name.")
     try:
-        real = Path(text).expanduser().resolve(strict=True)
+        real = with_home(text).resolve(strict=True)
     except (OSError, RuntimeError):
         raise ToolError(f"the folder '{text}' doesn't exist.") from None
     if not real.is_dir():

@@ -1,4 +1,4 @@
-"""A small form for what a subagent may use up."""
+"""A small form for what an agent may use up."""
 
 from __future__ import annotations
 
@@ -21,9 +21,13 @@ _WHOLE = frozenset({"tokens", "steps"})
 
 
 class BudgetForm(Popover):
-    """`budget_chosen` carries an agent's id and its new Budget; an empty field is no limit."""
+    """`budget_chosen` carries an agent's id and its new Budget; an empty field is no limit.
+
+    `price_wanted` asks, with an agent's id, for `set_unpriced` to be called if it has to be.
+    """
 
     budget_chosen = Signal(str, object)
+    price_wanted = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(theme, "", parent)
@@ -48,6 +52,9 @@ class BudgetForm(Popover):
             field.returnPressed.connect(self._accept)
             form.addRow(words[name], field)
             self._fields[name] = field
+        self._unpriced = TextLabel("", "warn", self)
+        self._unpriced.setObjectName("budgetUnpriced")
+        self._unpriced.setWordWrap(True)
         set_button = PrimaryButton(theme, self.tr("Set budget"), parent=self)
         set_button.setObjectName("budgetSet")
         set_button.clicked.connect(self._accept)
@@ -57,6 +64,7 @@ class BudgetForm(Popover):
         self.body.setSpacing(theme.space("s"))
         self.body.addWidget(self._title)
         self.body.addLayout(form)
+        self.body.addWidget(self._unpriced)
         self.body.addLayout(row(set_button, cancel, None))
 
     def open_for(self, agent_id: str, name: str, budget: Budget, anchor: QWidget) -> None:
@@ -67,13 +75,34 @@ class BudgetForm(Popover):
         values = (budget.cost, budget.tokens, budget.steps, minutes)
         for field, value in zip(self._fields.values(), values, strict=True):
             field.setText("" if value is None else f"{value:g}" if value < 1e5 else str(int(value)))
+        self._say("")
         self.open_below(anchor, above=True)
         self._fields["cost"].setFocus()
+        self.price_wanted.emit(agent_id)
+
+    def set_unpriced(self, agent_id: str, model: str) -> None:
+        """Say that a limit of money can't be measured: the price of `model` is not known."""
+        if not model or agent_id != self._agent:
+            return
+        words = self.tr(
+            "The price of {model} isn’t known, so a limit in dollars can’t be measured. "
+            "Limit tokens, steps or minutes instead."
+        )
+        self._say(words.format(model=model))
+        self.adjustSize()
+
+    def _say(self, words: str) -> None:
+        self._unpriced.setText(words)
+        self._unpriced.setVisible(bool(words))
+        # What a screen reader says with the field itself.
+        self._fields["cost"].setAccessibleDescription(words)
 
     def _accept(self) -> None:
         found: dict[str, float | None] = {}
         for name, field in self._fields.items():
             value = _number(field.text(), is_whole=name in _WHOLE)
+            if name == "cost" and value is not None and self._unpriced.text():
+                value = field.text()
             is_bad = isinstance(value, str)
             field.setProperty("problem", "true" if is_bad else "false")
             restyle(field)

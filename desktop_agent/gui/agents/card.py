@@ -161,10 +161,14 @@ class AgentCard(QFrame):
         else:
             self.asked.hide()
         if agent.state == "held":
+            words, more = self.tr("Its budget is reached."), self.tr("+50 %")
+            if agent.info.unmeasured:
+                words = self.tr("A limit of its budget can’t be measured.")
+                more = self.tr("Without that limit")
             self.held.show_words(
-                self.tr("Its budget is reached. It holds until you decide."),
+                self.tr("{why} It holds until you decide.").format(why=words),
                 (
-                    ("budgetMore", self.tr("+50 %")),
+                    ("budgetMore", more),
                     ("budgetFinish", self.tr("Finish now")),
                     ("budgetStop", self.tr("Stop")),
                 ),

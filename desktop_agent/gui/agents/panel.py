@@ -86,6 +86,7 @@ class AgentPanel(QWidget):
     finish_requested = Signal(str)
     budget_extended = Signal(str)
     budget_set = Signal(str, object)
+    price_wanted = Signal(str)
     probe_requested = Signal(str)
     aside_requested = Signal(str, str)
     result_requested = Signal(str)
@@ -338,6 +339,11 @@ class AgentPanel(QWidget):
         self._probes.pop(agent_id, None)
         self._show_strip()
 
+    def set_unpriced(self, agent_id: str, model: str) -> None:
+        """Take in the answer to `price_wanted`: a model without a known price, if there is one."""
+        if self._budget is not None:
+            self._budget.set_unpriced(agent_id, model)
+
     def _edit_budget(self, agent_id: str) -> None:
         one = self.tree.row(agent_id)
         if one is None:
@@ -345,6 +351,7 @@ class AgentPanel(QWidget):
         if self._budget is None:
             self._budget = BudgetForm(self._theme, self)
             self._budget.budget_chosen.connect(self.budget_set)
+            self._budget.price_wanted.connect(self.price_wanted)
         self._budget.open_for(agent_id, one.name, one.info.budget, self.strip)
 
     # -- building --------------------------------------------------------------------------

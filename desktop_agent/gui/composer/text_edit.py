@@ -22,6 +22,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QWidget
 
+from desktop_agent.gui.kit.safe_text import utf16_length, utf16_slice
 from desktop_agent.gui.kit.theme import Theme
 
 _MAX_LINES = 10
@@ -104,7 +105,7 @@ class ComposerText(QPlainTextEdit):
     def insert_word(self, text: str) -> None:
         """Insert at the cursor, with a space where it would touch the word before."""
         cursor = self.textCursor()
-        before = cursor.block().text()[: cursor.positionInBlock()]
+        before = _before(cursor)
         cursor.insertText((" " if before and not before[-1].isspace() else "") + text)
         self.setTextCursor(cursor)
 
@@ -113,8 +114,8 @@ class ComposerText(QPlainTextEdit):
         if self._mention is None:
             return
         cursor = self.textCursor()
-        left, keep = QTextCursor.MoveOperation.PreviousCharacter, QTextCursor.MoveMode.KeepAnchor
-        cursor.movePosition(left, keep, len(self._mention) + 1)
+        start = cursor.position() - utf16_length(self._mention) - 1
+        cursor.setPosition(start, QTextCursor.MoveMode.KeepAnchor)
         cursor.insertText(text)
         self.setTextCursor(cursor)
 
@@ -123,8 +124,8 @@ class ComposerText(QPlainTextEdit):
         if self._slash is None:
             return
         cursor = self.textCursor()
-        left, keep = QTextCursor.MoveOperation.PreviousCharacter, QTextCursor.MoveMode.KeepAnchor
-        cursor.movePosition(left, keep, len(self._slash) + 1)
+        start = cursor.position() - utf16_length(self._slash) - 1
+        cursor.setPosition(start, QTextCursor.MoveMode.KeepAnchor)
         cursor.removeSelectedText()
         self.setTextCursor(cursor)
 
@@ -266,7 +267,7 @@ class ComposerText(QPlainTextEdit):
         cursor = self.textCursor()
         found = slash = None
         if not cursor.hasSelection():
-            before = cursor.block().text()[: cursor.positionInBlock()][-400:]
+            before = _before(cursor)[-400:]
             match = _MENTION.search(before)
             found = match.group(1) if match else None
             named = _SLASH.match(before) if cursor.blockNumber() == 0 else None
@@ -281,6 +282,11 @@ class ComposerText(QPlainTextEdit):
     def _on_theme_changed(self) -> None:
         self.setFont(self._theme.font("body"))
         self._fit()
+
+
+def _before(cursor: QTextCursor) -> str:
+    """Return what stands before the cursor in its block."""
+    return utf16_slice(cursor.block().text(), 0, cursor.positionInBlock())
 
 
 def is_folder_drop(source: QMimeData) -> bool:

@@ -45,7 +45,7 @@ class ProviderStatus(QObject):
             self._say(self.tr("{provider} · connected"), "circle-check", "ok")
         elif isinstance(event, RetryScheduled):
             self._say(self.tr("{provider} · trying again"), "refresh-cw", "warn")
-        elif isinstance(event, TurnEnded) and event.fault is not None:
+        elif isinstance(event, TurnEnded) and event.fault and event.fault.kind != "storage":
             words = {
                 "auth": self.tr("{provider} · key refused"),
                 "refused": self.tr("{provider} · can’t be reached"),

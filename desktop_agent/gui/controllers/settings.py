@@ -22,6 +22,7 @@ class SettingsController(QObject):
     """One dialog at a time; it works on the settings as they are when it opens."""
 
     rule_deleted = Signal(object)
+    rule_added = Signal(object)
 
     def __init__(
         self, theme: Theme, window: QWidget, queries: Queries, flow: SessionController
@@ -37,6 +38,8 @@ class SettingsController(QObject):
         """Show the settings."""
         if self._dialog is None:
             self._dialog = self._make()
+        workspace = self._flow.workspace
+        self._dialog.set_folder(workspace.root if workspace else "")
         self._dialog.show()
         self._dialog.raise_()
         self._dialog.activateWindow()
@@ -56,6 +59,7 @@ class SettingsController(QObject):
         dialog.key_entered.connect(self._keep_key)
         dialog.key_deleted.connect(self._delete_key)
         dialog.rule_deleted.connect(self._delete_rule)
+        dialog.rule_added.connect(self._add_rule)
         dialog.check_requested.connect(self._check)
         dialog.models_requested.connect(self._ask_models)
         dialog.update_check_requested.connect(self._check_updates)
@@ -108,6 +112,10 @@ class SettingsController(QObject):
 
     def _delete_rule(self, rule: Rule) -> None:
         self.rule_deleted.emit(rule)
+        self._queries.run(self._feed(), "settings")
+
+    def _add_rule(self, rule: Rule) -> None:
+        self.rule_added.emit(rule)
         self._queries.run(self._feed(), "settings")
 
     def follow(self, settings: Settings) -> None:

@@ -230,6 +230,7 @@ class SidePanelController(QObject):
 
             self._budget = BudgetForm(self._theme, self._frame)
             self._budget.budget_chosen.connect(self._bridge.engine.set_budget)
+            self._budget.price_wanted.connect(lambda who: self._look_up_price(self._budget, who))
         is_main = info.parent_id is None
         name = self.tr("this session") if is_main else plain(info.name)
         self._budget.open_for(info.id, name, info.budget, self._frame.composer)
@@ -257,6 +258,7 @@ class SidePanelController(QObject):
         agents.finish_requested.connect(engine.finish)
         agents.budget_extended.connect(engine.extend_budget)
         agents.budget_set.connect(engine.set_budget)
+        agents.price_wanted.connect(lambda agent_id: self._look_up_price(agents, agent_id))
         queries, asked = self._queries, self._queries.engine
         agents.probe_requested.connect(lambda a: self._show_probe(a, asked.probe(a)))
         agents.aside_requested.connect(lambda a, q: self._show_probe(a, asked.ask_aside(a, q)))
@@ -304,6 +306,10 @@ class SidePanelController(QObject):
         """Show what an agent's record, or its model aside, says."""
         show = self._panel.agents.set_probe_result
         self._queries.ask(lambda text: show(agent_id, text), answer)
+
+    def _look_up_price(self, form: Any, agent_id: str) -> None:
+        unpriced = self._queries.engine.unpriced_model(AgentId(agent_id))
+        self._queries.ask(lambda model: form.set_unpriced(agent_id, model), unpriced)
 
     def _copy(self, text: str) -> None:
         QGuiApplication.clipboard().setText(text)

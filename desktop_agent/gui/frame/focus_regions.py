@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QAbstractButton, QApplication, QScrollArea, QWidget
 
 
 def focus_neighbour(regions: Sequence[QWidget], step: int) -> None:
@@ -25,17 +25,29 @@ def focus_neighbour(regions: Sequence[QWidget], step: int) -> None:
 
 
 def first_focusable(region: QWidget) -> QWidget | None:
-    """Return the first control of a region that Tab would reach, in the order of Tab."""
-    if _takes_focus(region):
-        return region
-    widget = region.nextInFocusChain()
-    while widget is not None and widget is not region:
-        if region.isAncestorOf(widget) and _takes_focus(widget):
-            return widget
-        widget = widget.nextInFocusChain()
-    return None
+    """Return where the work of a region is: its first list, text or field, else its first button.
+
+    "First" is as it is read. Not `nextInFocusChain()`: PySide makes what that returns a child
+    of the widget that was asked, and with the end of that widget the other one's document,
+    viewport and actions are taken for deleted.
+    """
+    controls = list(_controls(region))
+    if not controls:
+        return None
+    is_mirrored = region.layoutDirection() == Qt.LayoutDirection.RightToLeft
+
+    def order(control: QWidget) -> tuple[bool, int, int]:
+        at = control.mapTo(region, QPoint())
+        across = region.width() - at.x() - control.width() if is_mirrored else at.x()
+        return isinstance(control, QAbstractButton | QScrollArea), at.y(), across
+
+    return min(controls, key=order)
 
 
-def _takes_focus(widget: QWidget) -> bool:
-    wants = widget.focusPolicy() & Qt.FocusPolicy.TabFocus
-    return bool(wants) and widget.isVisible() and widget.isEnabled()
+def _controls(widget: QWidget) -> Iterator[QWidget]:
+    """Yield what Tab reaches in a widget, and the widget itself if it is one of them."""
+    if widget.focusPolicy() & Qt.FocusPolicy.TabFocus and widget.isEnabled():
+        yield widget
+    for child in widget.children():
+        if isinstance(child, QWidget) and child.isVisible() and not child.isWindow():
+            yield from _controls(child)

@@ -8,8 +8,13 @@ import unicodedata
 # A line this long is given a place to break: laying out one of a megabyte takes 18 s.
 UNBROKEN_LIMIT = 1_000
 _BREAK = "\u200b"
-# Qt's own marks for frames and objects in a document, and for ends of lines.
-_RESERVED = re.compile("[\x00\ufdd0\ufdd1\ufffc\u2028\u2029]")
+# What a document does not hold as one character, as it is structure to Qt or lost on the way
+# to it: marks of frames and objects, characters that are none, marks of the byte order. Those
+# are taken off the front of a text by the bindings, or have all of it read with its bytes
+# swapped.
+_RESERVED = re.compile("[\x00\ufdd0-\ufdef\ufffc\ufeff\ufffe\uffff]")
+_LINE_END = re.compile("\r\n|[\r\u2028\u2029]")
+_HALF = re.compile("[\ud800-\udfff]")
 _DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]")
 _TERMINAL = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|[@-Z\\^_=>78])"
@@ -20,8 +25,35 @@ _BLANK_LOOKING = "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180e\u2800\u3164\uffa0"
 
 
 def clean(text: str) -> str:
-    """Return the text without characters that Qt takes as structure of a document."""
-    return _RESERVED.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    """Return the text as a document can hold it: as many characters there as here.
+
+    Every end of a line is a newline, half characters (lone surrogates) are joined or become
+    U+FFFD, and what Qt takes as structure, or loses, is left out.
+    """
+    if text.isascii():
+        if "\r" not in text and "\0" not in text:
+            return text
+    elif _HALF.search(text):
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return _RESERVED.sub("", _LINE_END.sub("\n", text))
+
+
+def one_line(text: str) -> str:
+    """Return the text as one line that a block of a document can hold."""
+    return " ".join(clean(text).split())
+
+
+def utf16_length(text: str) -> int:
+    """Return how long a text is in a document, which counts halves of rare characters."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def utf16_slice(text: str, start: int, end: int) -> str:
+    """Return a part by positions as a document counts them, where rare characters take two."""
+    if text.isascii():
+        return text[start:end]
+    units = text.encode("utf-16-le", "surrogatepass")[2 * start : 2 * end]
+    return units.decode("utf-16-le", "replace")
 
 
 def without_direction_marks(text: str) -> str:

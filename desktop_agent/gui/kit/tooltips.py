@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from desktop_agent.gui.kit.safe_text import clean
+
 
 def plain_tip(text: str) -> str:
     """Return what shows exactly this text: a picture named in it must never be opened."""
+    text = clean(text)
     if "<" not in text and "&" not in text:
         return text
     return f'<p style="white-space: pre-wrap">{escaped(text)}</p>'

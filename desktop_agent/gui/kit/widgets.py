@@ -28,6 +28,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_agent.gui.kit.popover import Popover as Popover
+from desktop_agent.gui.kit.safe_text import clean
 from desktop_agent.gui.kit.spinner import paint_spinner
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.tooltips import plain_tip
@@ -203,8 +204,8 @@ class ElidedLabel(QLabel):
 
     def set_text(self, text: str) -> None:
         """Show this text, shortened to the room there is."""
-        self._whole = text
-        self.setAccessibleName(text)
+        self._whole = clean(text)
+        self.setAccessibleName(self._whole)
         self._shorten()
         self.updateGeometry()
 

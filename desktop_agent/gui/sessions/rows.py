@@ -12,6 +12,7 @@ from PySide6.QtCore import QCoreApplication
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.gui.kit.plurals import with_plural
+from desktop_agent.gui.kit.safe_text import clean
 
 State = Literal["running", "needs_you", "paused", "unread", "failed", "interrupted", "idle"]
 
@@ -82,7 +83,7 @@ def spoken(row: SessionRow) -> str:
         return row.title
     folder = row.folder if row.is_ambiguous else ""
     said = (row.title, folder, state_title(row.state), row.spoken_age)
-    return ", ".join(part for part in said if part)
+    return clean(", ".join(part for part in said if part))
 
 
 def state_title(state: State) -> str:

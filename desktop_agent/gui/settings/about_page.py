@@ -25,7 +25,6 @@ _PARTS = (
     ("litellm", "LiteLLM", "MIT"),
     ("mcp", "MCP SDK", "MIT"),
     ("msgspec", "msgspec", "BSD-3-Clause"),
-    ("pydantic", "Pydantic", "MIT"),
     ("httpx", "HTTPX", "BSD-3-Clause"),
     ("markdown-it-py", "markdown-it-py", "MIT"),
     ("linkify-it-py", "linkify-it-py", "MIT"),

@@ -38,6 +38,7 @@ _ICONS = ("sun", "key", "settings", "shield-check", "info")
 
 class SettingsDialog(QDialog):
     """Signals: `settings_changed(Settings)` with one new value; `rule_deleted(Rule)`;
+    `rule_added(Rule)`;
     `check_requested(provider, api_base, key)`, answered by `set_check_result`;
     `key_entered(provider, key, where)` and `key_deleted(provider)`, answered by `set_keys`;
     `models_requested`, answered by `set_models`; `update_check_requested`, answered by
@@ -50,6 +51,7 @@ class SettingsDialog(QDialog):
     key_deleted = Signal(str)
     models_requested = Signal()
     rule_deleted = Signal(object)
+    rule_added = Signal(object)
     update_check_requested = Signal()
 
     def __init__(self, theme: Theme, settings: Settings, parent: QWidget | None = None) -> None:
@@ -98,6 +100,7 @@ class SettingsDialog(QDialog):
         self._models.key_deleted.connect(self.key_deleted)
         self._models.models_requested.connect(self.models_requested)
         self._rules.rule_deleted.connect(self.rule_deleted)
+        self._rules.rule_added.connect(self.rule_added)
         self._about.update_check_requested.connect(self.update_check_requested)
 
     def _make_names(self) -> FilterList:
@@ -158,6 +161,10 @@ class SettingsDialog(QDialog):
     def set_rules(self, rules: tuple[Rule, ...]) -> None:
         """Show the approval rules."""
         self._rules.set_rules(tuple(rules))
+
+    def set_folder(self, folder: str) -> None:
+        """Know the folder that is open, or none."""
+        self._rules.set_folder(folder)
 
     def set_check_result(self, fault: Fault | None) -> None:
         """Tell whether the key or the address works."""

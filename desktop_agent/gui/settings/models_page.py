@@ -1,4 +1,4 @@
-"""Settings: keys, servers, and the model that new sessions begin with."""
+"""Settings: keys, servers, the model that new sessions begin with, those for subagents."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.models import KeyInfo, ModelInfo
 from desktop_agent.core.providers import provider_title
-from desktop_agent.core.settings import CustomServer, Settings
+from desktop_agent.core.settings import CustomServer, ListedModel, Settings
 from desktop_agent.gui.kit.menu_button import MenuButton
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import ElidedLabel, IconButton, IconLabel, TextLabel
+from desktop_agent.gui.kit.widgets import ElidedLabel, IconButton, IconLabel, TextButton, TextLabel
 from desktop_agent.gui.language_models.key_form import KeyForm
 from desktop_agent.gui.language_models.picker import ModelPicker
 from desktop_agent.gui.language_models.server_form import ServerForm
-from desktop_agent.gui.language_models.text import model_group, model_title
+from desktop_agent.gui.language_models.text import model_group, model_hints, model_title
 from desktop_agent.gui.settings.pages import SettingsPage
 from desktop_agent.gui.settings.rows import SettingGroup, Switch
 
@@ -37,15 +37,9 @@ class ModelsPage(SettingsPage):
         self._models: tuple[ModelInfo, ...] = ()
         self._has_keyring = True
         self._picker: ModelPicker | None = None
-        self._default = MenuButton(theme, "sparkles")
-        self._default.setObjectName("defaultModel")
-        self._default.clicked.connect(self._open_picker)
-        model = SettingGroup(theme)
-        model.add_row(
-            self.tr("Model of new sessions"),
-            self.tr("Each session can change it at the message box"),
-            self._default,
-        )
+        self._picks_for_subagents = False
+        model = self._make_choices()
+        self._listed = SettingGroup(theme, self.tr("Models for subagents"))
         self._keys = SettingGroup(theme, self.tr("Keys"))
         self._servers = SettingGroup(theme, self.tr("Servers by their address"))
         self._make_forms()
@@ -58,7 +52,31 @@ class ModelsPage(SettingsPage):
         )
         self._places.hide()
         self.set_keys(())
-        self.fill(model, self._keys, self._places, self._servers)
+        self.fill(model, self._listed, self._keys, self._places, self._servers)
+        self._show_listed()
+
+    def _make_choices(self) -> SettingGroup:
+        self._default = MenuButton(self._theme, "sparkles")
+        self._default.setObjectName("defaultModel")
+        self._default.clicked.connect(lambda: self._open_picker(self._default))
+        self._add = TextButton(self._theme, self.tr("Add…"), "plus")
+        self._add.setObjectName("addSubagentModel")
+        self._add.clicked.connect(lambda: self._open_picker(self._add))
+        group = SettingGroup(self._theme)
+        group.add_row(
+            self.tr("Model of new sessions"),
+            self.tr("Each session can change it at the message box"),
+            self._default,
+        )
+        group.add_row(
+            self.tr("Models that subagents may use unasked"),
+            self.tr(
+                "Besides the model of the agent that starts them. For any other you are asked, "
+                "with its address and price."
+            ),
+            self._add,
+        )
+        return group
 
     def _make_forms(self) -> None:
         self.key_form = KeyForm(self._theme, asks_place=False)
@@ -75,9 +93,12 @@ class ModelsPage(SettingsPage):
     def show_settings(self, settings: Settings) -> None:
         """Show the chosen model and the servers."""
         is_new = settings.servers != self._settings.servers or not self._servers.row_count()
+        is_new_list = settings.subagent_models != self._settings.subagent_models
         super().show_settings(settings)
         if is_new:
             self._show_servers()
+        if is_new_list:
+            self._show_listed()
         self._show_default()
         self._show_places()
 
@@ -96,6 +117,7 @@ class ModelsPage(SettingsPage):
         if self._picker is not None:
             self._picker.set_models(self._models)
         self._show_default()
+        self._show_listed()
 
     def set_check_result(self, fault: Fault | None) -> None:
         """Answer the check that is under way."""
@@ -138,6 +160,26 @@ class ModelsPage(SettingsPage):
         self._servers.add_widget(_padded(self.server_form))
         self.server_form.show()
 
+    def _show_listed(self) -> None:
+        self._listed.clear()
+        for listed in self._settings.subagent_models:
+            model = self._known(listed.name, listed.api_base)
+            name = self.tr("Take {model} off the list").format(model=listed.name)
+            remove = IconButton(self._theme, "trash-2", name, size=14)
+            remove.setObjectName("removeSubagentModel")
+            remove.clicked.connect(lambda _=False, one=listed: self._remove_listed(one))
+            where = listed.api_base or model_group(model)
+            detail = " · ".join(filter(None, (listed.name, where, model_hints(model))))
+            icon = "server" if listed.api_base else "sparkles"
+            title = model_title(model)
+            self._listed.add_widget(_row(self._theme, icon, title, detail, remove))
+        self._listed.setVisible(bool(self._settings.subagent_models))
+
+    def _known(self, name: str, api_base: str) -> ModelInfo:
+        """Return the model as the catalog tells of it, else by its name alone."""
+        found = (m for m in self._models if (m.name, m.api_base) == (name, api_base))
+        return next(found, ModelInfo(name, api_base=api_base))
+
     def _show_default(self) -> None:
         settings = self._settings
         name = settings.model.rpartition("/")[2]
@@ -155,7 +197,8 @@ class ModelsPage(SettingsPage):
 
     # -- wishes ---------------------------------------------------------------------------
 
-    def _open_picker(self) -> None:
+    def _open_picker(self, anchor: QWidget) -> None:
+        self._picks_for_subagents = anchor is self._add
         if self._picker is None:
             self._picker = ModelPicker(self._theme, self.window())
             self._picker.chosen.connect(self._on_model_chosen)
@@ -165,14 +208,28 @@ class ModelsPage(SettingsPage):
             self._picker.key_requested.connect(self.key_form.select_provider)
             self._picker.settings_requested.connect(self.key_form.setFocus)
         self._picker.set_favourites(self._settings.favourite_models)
-        self._picker.set_current(self._settings.model, self._settings.api_base)
+        if self._picks_for_subagents:
+            self._picker.set_current("")
+        else:
+            self._picker.set_current(self._settings.model, self._settings.api_base)
         self._picker.set_models(self._models)
         self._picker.set_loading()
         self.models_requested.emit()
-        self._picker.open_at(self._default)
+        self._picker.open_at(anchor)
 
     def _on_model_chosen(self, name: str, api_base: str) -> None:
+        if self._picks_for_subagents:
+            self._list(ListedModel(name, api_base))
+            return
         self._change(replace(self._settings, model=name, api_base=api_base))
+
+    def _list(self, model: ListedModel) -> None:
+        others = [one for one in self._settings.subagent_models if one != model]
+        self._change(replace(self._settings, subagent_models=(*others, model)))
+
+    def _remove_listed(self, model: ListedModel) -> None:
+        kept = tuple(one for one in self._settings.subagent_models if one != model)
+        self._change(replace(self._settings, subagent_models=kept))
 
     def _on_server_accepted(self, server: CustomServer, key: str) -> None:
         if key:

@@ -193,7 +193,8 @@ class BehaviourPage(SettingsPage):
         group = SettingGroup(self._theme, self.tr("Budget of a new subagent"))
         detail = self.tr("With those it starts; when it is used up, you are asked")
         group.add_row(self.tr("Steps"), detail, self.bind("subagent_budget.steps", steps))
-        group.add_row(self.tr("Cost"), "", self.bind("subagent_budget.cost", cost))
+        unpriced = self.tr("Where a model’s price isn’t known, you are asked before it begins")
+        group.add_row(self.tr("Cost"), unpriced, self.bind("subagent_budget.cost", cost))
         return group
 
     def _limits(self) -> SettingGroup:

@@ -1,4 +1,4 @@
-"""Settings: the rules made by *Allow always*, each with where it came from and *Delete*."""
+"""Settings: the rules, each with where it came from and *Delete*, and a form that refuses."""
 
 from __future__ import annotations
 
@@ -12,12 +12,16 @@ from desktop_agent.gui.kit.folders import short_path
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import Chip, ElidedLabel, IconButton, IconLabel, TextLabel
 from desktop_agent.gui.settings.rows import SettingGroup, scrolled
+from desktop_agent.gui.settings.rule_form import RefuseRuleForm
 
 
 class RulesPage(QWidget):
-    """`rule_deleted(Rule)`; the list changes when `set_rules` brings the new one."""
+    """`rule_deleted(Rule)`, `rule_added(Rule)`; the list changes when `set_rules` brings the
+    new one.
+    """
 
     rule_deleted = Signal(object)
+    rule_added = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -26,7 +30,7 @@ class RulesPage(QWidget):
         about = TextLabel(
             self.tr(
                 "A rule lets the agent do something without asking again, or never. "
-                "Rules are made on the cards that ask you."
+                "Rules that allow are made on the cards that ask you; rules that refuse, also here."
             ),
             "muted",
         )
@@ -36,8 +40,16 @@ class RulesPage(QWidget):
         self._group = SettingGroup(theme)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(scrolled(about, self._empty, self._group))
+        self._form = RefuseRuleForm(theme)
+        self._form.made.connect(self.rule_added)
+        adding = SettingGroup(theme)
+        adding.add_widget(self._form)
+        layout.addWidget(scrolled(about, adding, self._empty, self._group))
         self.set_rules(())
+
+    def set_folder(self, folder: str) -> None:
+        """Know the folder that is open, for a rule that holds there alone."""
+        self._form.set_folder(folder)
 
     def set_rules(self, rules: tuple[Rule, ...]) -> None:
         """Show these rules."""

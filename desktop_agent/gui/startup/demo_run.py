@@ -29,7 +29,8 @@ from desktop_agent.gui.startup.run import make_application, run_loop, show_defec
 from desktop_agent.gui.window.main_window import MainWindow
 
 _REQUEST = "Look around in this folder and write an overview of it."
-_LIMIT_MS = 90_000
+# Without a sign of life; only a hang takes that long, however slow the computer is.
+_LIMIT_MS = 600_000
 _LOOK_MS = 250
 _SETTLE_MS = 600
 
@@ -49,10 +50,13 @@ class DemoRun(QObject):
         self._looking = QTimer(self)
         self._looking.setInterval(_LOOK_MS)
         self._looking.timeout.connect(self._allow)
-        QTimer.singleShot(_LIMIT_MS, self, self._give_up)
+        self._waiting = QTimer(self, singleShot=True, interval=_LIMIT_MS)
+        self._waiting.timeout.connect(self._give_up)
+        self._waiting.start()
 
     def take(self, batch: Sequence[Event]) -> None:
         """Follow what happens, and answer it."""
+        self._waiting.start()
         for event in batch:
             match event:
                 case ToolStarted():
@@ -104,7 +108,7 @@ class DemoRun(QObject):
                 return
 
     def _give_up(self) -> None:
-        self._say("The demo took too long.")
+        self._say("The demo hangs: nothing has happened for ten minutes.")
         self._finish()
 
     def _finish(self) -> None:

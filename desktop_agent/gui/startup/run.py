@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import logging
 import signal
@@ -162,18 +163,37 @@ def _import_asyncio() -> None:
 def show_defects(window: MainWindow) -> None:
     """Write what nobody caught into the log, and say so in the window; never die of it."""
 
+    defects = _Defects(window)
+
     def tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         if issubclass(kind, KeyboardInterrupt):
             window.quit_now()
             return
         _log.error("a defect in the window", exc_info=(kind, error, trace))
-        text = window.tr("Something went wrong in the window. The log has the details.")
-        window.frame.notices.put("defect", Notice(text))
+        defects.found.emit()
+
+    def tell_of_thread(given: threading.ExceptHookArgs) -> None:
+        _log.error("a defect in a thread", exc_info=given.exc_value)
+        with contextlib.suppress(RuntimeError):  # the window was closed meanwhile
+            defects.found.emit()
 
     sys.excepthook = tell
-    threading.excepthook = lambda given: _log.error(
-        "a defect in a thread", exc_info=given.exc_value
-    )
+    threading.excepthook = tell_of_thread
+
+
+class _Defects(QObject):
+    """Brings the news of a defect from any thread to the window."""
+
+    found = Signal()
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+        self.found.connect(self._tell)
+
+    def _tell(self) -> None:
+        text = self._window.tr("Something went wrong in the window. The log has the details.")
+        self._window.frame.notices.put("defect", Notice(text))
 
 
 class SignalEnder(QObject):

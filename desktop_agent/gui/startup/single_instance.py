@@ -13,7 +13,8 @@ from PySide6.QtCore import QObject, QSocketNotifier, Signal
 # only who may read the person's files knows.
 _HAS_FILES = hasattr(socket, "AF_UNIX")
 _ANSWER = b"here\n"
-_TIMEOUT_S = 1.0
+# A window that is busy answers late; a second window could do nothing but say so.
+_TIMEOUT_S = 5.0
 _MAX_BYTES = 8192
 
 

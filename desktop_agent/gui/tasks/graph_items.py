@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_agent.core.tasks import Task
+from desktop_agent.gui.kit.safe_text import clean
 from desktop_agent.gui.kit.spinner import paint_spinner
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.tooltips import plain_tip
@@ -139,7 +140,7 @@ class NodeItem(QGraphicsRectItem):
         if owner:
             words.setBottom(words.top() + words.height() // 2)
         flags = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextWordWrap
-        text = _fitting(painter, task.subject, words)
+        text = _fitting(painter, clean(task.subject), words)
         painter.drawText(words, int(flags), text)
         if owner:
             below = QRect(words.left(), words.bottom(), words.width(), words.height())

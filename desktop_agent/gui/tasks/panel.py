@@ -13,6 +13,7 @@ from desktop_agent.core.events import AgentsChanged, Event, ListChanged, Session
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.tasks import Task, TaskEdit
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel
+from desktop_agent.gui.kit.safe_text import clean
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.tooltips import plain_tip
 from desktop_agent.gui.kit.widgets import (
@@ -246,7 +247,9 @@ class TaskPanel(QWidget):
         self._model: SnapshotListModel[TaskRow] = SnapshotListModel(
             attrgetter("key"),
             {
-                int(Qt.ItemDataRole.DisplayRole): lambda one: one.task.subject if one.task else "",
+                int(Qt.ItemDataRole.DisplayRole): lambda one: (
+                    clean(one.task.subject) if one.task else ""
+                ),
                 int(Qt.ItemDataRole.AccessibleTextRole): self._spoken,
                 int(Qt.ItemDataRole.ToolTipRole): _tip,
             },
@@ -355,7 +358,7 @@ class TaskPanel(QWidget):
             "blocked": self.tr("blocked"),
             "pending": self.tr("pending"),
         }
-        parts = [one.task.subject, names[one.state]]
+        parts = [clean(one.task.subject), names[one.state]]
         if one.task.owner:
             parts.append(self.tr("owner {name}").format(name=owner_name(one.task.owner)))
         if one.task.open_blockers:
@@ -388,6 +391,10 @@ class TaskPanel(QWidget):
         """Rest while hidden."""
         super().hideEvent(event)
         self._theme.pulse.release(self)
+
+
+def _subject(one: TaskRow) -> str:
+    return clean(one.task.subject) if one.task is not None else ""
 
 
 def _tip(one: TaskRow) -> str:

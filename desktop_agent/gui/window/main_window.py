@@ -169,6 +169,7 @@ class MainWindow(QMainWindow):
         popups.folder_found.connect(self._offer_folder)
         self.first_run.browse_requested.connect(popups.browse)
         self.settings_window.rule_deleted.connect(engine.delete_rule)
+        self.settings_window.rule_added.connect(engine.add_rule)
         self._empty.prompt_chosen.connect(self.frame.composer.set_text)
         popups.model_titled.connect(self.frame.composer.set_model)
 

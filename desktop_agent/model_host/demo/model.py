@@ -18,7 +18,7 @@ from desktop_agent.model_host.demo.step import Step
 _PAUSE_S = 0.015
 _WORDS_AT_ONCE = 3
 _MOST_PAUSES = 120
-_WORD = re.compile(r"\s*\S+\s*")
+_WORD = re.compile(r"\S+\s*|\s+")
 
 
 async def stream(request: ModelRequest) -> AsyncGenerator[StreamItem, None]:

@@ -10,7 +10,7 @@ from desktop_agent.core.requests import ModelRequest
 from desktop_agent.model_host.demo import answers, child, lead, survey
 from desktop_agent.model_host.demo.history import said, since_last_answer, user_texts
 from desktop_agent.model_host.demo.orders import order_in
-from desktop_agent.model_host.demo.skills import on_listed, on_skills
+from desktop_agent.model_host.demo.skills import on_listed, on_skills, with_skill
 from desktop_agent.model_host.demo.step import CLOSING, Step, joined
 
 # The prompt of a subagent has this section.
@@ -49,8 +49,10 @@ def _planned(request: ModelRequest) -> Step:
             if late is None
             else replace(late, text=f"{late.text}\n\n{step.text}", wants=(*late.wants, *step.wants))
         )
-    planner = survey if is_subagent or not lead.leads(tools) else lead
-    return planner.next_step(messages[opening:], tools)
+    story = messages[opening:]
+    if is_subagent or not lead.leads(tools):
+        return survey.next_step(story, tools)
+    return with_skill(lead.next_step(story, tools), story, tools, request.system)
 
 
 def survey_opening(messages: Sequence[Message]) -> int | None:

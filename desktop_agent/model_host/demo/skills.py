@@ -1,14 +1,22 @@
-"""What the demo model says of skills: it is given their texts, and follows none."""
+"""What the demo model does with skills: it loads one, says what it was given, follows none."""
 
 from __future__ import annotations
 
 import html
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from desktop_agent.core.messages import Message, TextPart
-from desktop_agent.model_host.demo.history import is_skill
+from desktop_agent.model_host.demo.history import (
+    Done,
+    done_calls,
+    is_skill,
+    listed_paths,
+    since_last_answer,
+)
 from desktop_agent.model_host.demo.markdown import code, counted
+from desktop_agent.model_host.demo.step import Step, Want, joined
 
 _NAMED = re.compile(
     r"<skill name=(?:\"(?P<given>[^\"\n]*)\"|'(?P<given_too>[^'\n]*)')"
@@ -16,9 +24,12 @@ _NAMED = re.compile(
     r"|\[The person picked the skill '(?P<lost>[^'\n]*)'"
 )
 _HEADING = re.compile(r"^#{1,6}\s+(.+)$", re.M)
-_FILES = re.compile(r"^Its files:\n(.*)\n</skill>\s*\Z", re.M | re.S)
+_END = "\n</skill>"
 _MORE = re.compile(r"… and (\d{1,9}) more")
-_LISTED = re.compile(r"<available_skills>(.*?)</available_skills>", re.S)
+_LISTED = re.compile(
+    r"<available_skills>((?:(?!</?available_skills>).)*+)</available_skills>", re.S
+)
+_OFFERED = re.compile(r"^<name>(.*)</name>\n<description>(.*)</description>$", re.M)
 _NOT_MINE = "I'm a script and don't follow skills; a real model does."
 
 
@@ -37,6 +48,39 @@ def on_skills(messages: Sequence[Message]) -> str:
 def on_result(text: str) -> str:
     """Return what is said to the answer of the tool that loads a skill."""
     return f"{_about(text)} {_NOT_MINE}"
+
+
+def with_skill(step: Step, messages: Sequence[Message], tools: frozenset[str], system: str) -> Step:
+    """Have a survey load one skill beside the first files that it reads, and say what came."""
+    done = [one for one in done_calls(messages) if not one.was_cut]
+    loaded = [one for one in done if one.call.name == "skill"]
+    if loaded:
+        fresh = {r.call_id for message in since_last_answer(messages) for r in message.results}
+        told = [_came(one) for one in loaded if one.call.id in fresh]
+        return replace(step, text=joined(*told, step.text)) if told else step
+    lists = [one.result.text for one in done if one.call.name == "glob"]
+    name = _fitting(system, listed_paths("\n".join(lists)))
+    is_reading = any(want.name == "read" for want in step.wants)
+    if not (name and is_reading and "skill" in tools):
+        return step
+    words = f"I load the skill {code(name)}, too: of those offered to me it fits these files best."
+    wants = (Want("skill", {"name": name}), *step.wants)
+    return replace(step, text=joined(step.text, words), wants=wants)
+
+
+def _came(done: Done) -> str:
+    if done.result.is_error:
+        return f"The skill {code(str(done.call.arguments.get('name', '')))} could not be loaded."
+    return on_result(done.result.text)
+
+
+def _fitting(system: str, paths: Sequence[str]) -> str:
+    """Return the first skill that names the kind of a file that is there; else the first of all."""
+    section = _LISTED.search(system)
+    offered = _OFFERED.findall(section.group(1)) if section else []
+    kinds = {path.rpartition(".")[2].lower() for path in paths if "." in path}
+    fitting = (n for n, about in offered if kinds & set(re.findall(r"\w+", about.lower())))
+    return html.unescape(next(fitting, offered[0][0] if offered else ""))
 
 
 def on_listed(system: str) -> str:
@@ -67,9 +111,9 @@ def _about(text: str) -> str:
 
 
 def _files(text: str) -> int:
-    listed = _FILES.search(text)
-    if listed is None:
+    listed = f"\n{text}".partition("\nIts files:\n")[2].rstrip()
+    if not listed.endswith(_END):
         return 0
-    lines = listed.group(1).splitlines()
+    lines = listed.removesuffix(_END).splitlines()
     more = _MORE.fullmatch(lines[-1]) if lines else None
     return len(lines) - 1 + int(more.group(1)) if more else len(lines)

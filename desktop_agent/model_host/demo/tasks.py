@@ -28,7 +28,7 @@ PLAN: dict[str, tuple[str, str, tuple[str, ...]]] = {
 
 _EDITED = "[The user edited your task list]"
 _NUMBER = re.compile(r"#(\d{1,9})\b")
-_BLOCK = re.compile(r"<tasks>\n?(.*?)</tasks>", re.S)
+_BLOCK = re.compile(r"<tasks>\n?((?:(?!</?tasks>).)*+)</tasks>", re.S)
 _LINE = re.compile(r"^- #(\d{1,9}) \[(\w+)\] (.*)$", re.M)
 _REPORTED = re.compile(r"^Task #(\d{1,9}) is (completed|pending)\b", re.M)
 _ADDED = re.compile(r"^added #(\d{1,9}): (.*)$")

@@ -15,7 +15,6 @@ import msgspec
 
 from desktop_agent.core.faults import Fault, FaultAction, FaultKind
 from desktop_agent.model_host.litellm_client.exchange import Exchange
-from desktop_agent.model_host.litellm_client.redaction import redact
 from desktop_agent.model_host.litellm_client.transport import RedirectRefused
 
 _WORDS_LIMIT = 300
@@ -86,28 +85,28 @@ _BY_WORDS: list[tuple[re.Pattern[str], FaultKind]] = [
 _WORDS_DECIDE = frozenset({None, 200, 400, 403, 404, 422, 429, 500})
 
 
-def explain(error: BaseException, exchange: Exchange | None, key: str = "") -> Ending:
+def explain(error: BaseException, exchange: Exchange | None) -> Ending:
     """Tell what went wrong: from the wire where it shows it, else from the exception."""
     status, words, kind = _from_wire(exchange)
     if kind is None:
         status, words, kind = _from_exception(error, status, words)
-    return _ending(kind, words, _details(error, exchange, status), status, exchange, key)
+    return _ending(kind, words, _details(error, exchange, status), status, exchange)
 
 
-def broken_off(exchange: Exchange, key: str = "") -> Ending:
+def broken_off(exchange: Exchange) -> Ending:
     """Return the ending of a stream that stopped before its end."""
     sentence = "The answer broke off before its end."
-    return _ending("reset", "", sentence, exchange.status, exchange, key, sentence)
+    return _ending("reset", "", sentence, exchange.status, exchange, sentence)
 
 
-def not_understood(exchange: Exchange, why: str, key: str = "") -> Ending:
+def not_understood(exchange: Exchange, why: str) -> Ending:
     """Return the ending of an answer that has nothing in it, or is not in its form."""
-    return _ending("protocol", why, why, exchange.status, exchange, key)
+    return _ending("protocol", why, why, exchange.status, exchange)
 
 
-def too_slow(exchange: Exchange, limits_hit: str, key: str = "") -> Ending:
+def too_slow(exchange: Exchange, limits_hit: str) -> Ending:
     """Return the ending of an attempt that ran into one of the time limits."""
-    return _ending("timeout", "", limits_hit, exchange.status, exchange, key, limits_hit)
+    return _ending("timeout", "", limits_hit, exchange.status, exchange, limits_hit)
 
 
 def no_key(model: str) -> Fault:
@@ -122,18 +121,17 @@ def _ending(
     details: str,
     status: int | None,
     exchange: Exchange | None,
-    key: str,
     sentence: str = "",
 ) -> Ending:
     known = _KINDS[kind]
-    words = redact(_short(words), key)
+    words = _short(words)
     message = sentence or (f"{known.sentence}: {words}" if words else f"{known.sentence}.")
     action = known.action
     is_retryable = known.is_retryable
     if status is not None and kind in {"bad_request", "server"} and status in RETRIED_STATUSES:
         is_retryable, action = True, "retry"
     wait = retry_after(exchange) if exchange is not None else None
-    details = redact(details, key)[:_DETAILS_LIMIT]
+    details = details[:_DETAILS_LIMIT]
     return Ending(Fault(kind, message, action, details, status, wait), is_retryable)
 
 
@@ -257,7 +255,7 @@ def provider_words(body: bytes) -> str:
     text = body.decode("utf-8", "replace").strip()
     try:
         parsed = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return _plain(text)
     if isinstance(parsed, list) and parsed:
         parsed = parsed[0]
@@ -277,10 +275,10 @@ def _words_of(parsed: Mapping[str, Any]) -> str:
 
 
 def _plain(text: str) -> str:
-    title = re.search(r"<title>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)
+    title = re.search(r"<title>([^<]*)</title>", text, re.IGNORECASE)
     if title:
         return title[1]
-    return re.sub(r"<[^>]*>", " ", text)
+    return re.sub(r"<[^<>]*>", " ", text)
 
 
 def _short(words: str) -> str:
@@ -297,9 +295,14 @@ def _own_text(error: BaseException) -> str:
     text = text.split("Traceback (most recent call last)")[0].split("\n")[0]
     text = re.sub(r"\b(litellm|openai|httpx)\.[\w.]+:?\s*", "", text)
     text = re.sub(r"\b\w+(Error|Exception):?\s*-?\s*", "", text)
-    text = re.sub(r"\w*Exception\s*-\s*", "", text)
-    text = re.sub(r"https?://\S*(litellm|github)\S*", "", text)
+    text = re.sub(r"\bException\s*-\s*", "", text)
+    text = re.sub(r"https?://\S*", _address_of_others, text)
     return text.strip(" -:")
+
+
+def _address_of_others(found: re.Match[str]) -> str:
+    """Leave out where litellm's own code and help stand."""
+    return "" if "litellm" in found[0] or "github" in found[0] else found[0]
 
 
 def _details(error: BaseException, exchange: Exchange | None, status: int | None) -> str:

@@ -24,7 +24,7 @@ from desktop_agent.model_host.litellm_client import faults
 from desktop_agent.model_host.litellm_client.assembly import Assembly
 from desktop_agent.model_host.litellm_client.exchange import CURRENT, Exchange
 from desktop_agent.model_host.litellm_client.messages import Conversation, family_of
-from desktop_agent.model_host.litellm_client.pricing import cost_of, read_usage, usage_of
+from desktop_agent.model_host.litellm_client.pricing import read_usage, usage_of, with_cost
 from desktop_agent.model_host.litellm_client.setup import NO_MCP, make_ready
 
 # Stops an answer that would never end; a thousand pages are not an answer.
@@ -196,15 +196,15 @@ class _Attempt:
         is_cut = exchange.is_stream and assembly.finish != "length"
         if is_cut and not _has_ended(response, exchange):
             if exchange.is_damaged:
-                return faults.not_understood(exchange, "it is not valid JSON", self._asked.key)
-            return faults.broken_off(exchange, self._asked.key)
+                return faults.not_understood(exchange, "it is not valid JSON")
+            return faults.broken_off(exchange)
         request = self._asked.request
         usage = read_usage(response, exchange)
-        usage = cost_of(self._litellm, request.model, usage)
+        usage = with_cost(self._litellm, request.model, response, usage)
         deltas, whole = assembly.answer(usage)
         if not whole.parts and whole.finish in {"unknown", "stop"} and assembly.is_empty:
             why = "it holds nothing"
-            return faults.not_understood(exchange, why, self._asked.key)
+            return faults.not_understood(exchange, why)
         self._accept()
         self._show(deltas)
         self._emit(whole)
@@ -216,14 +216,13 @@ class _Attempt:
             self._emit(delta)
 
     def _explained(self, error: Exception, exchange: Exchange) -> faults.Ending:
-        key = self._asked.key
         if not exchange.clock.expired():
-            return faults.explain(error, exchange, key)
+            return faults.explain(error, exchange)
         if exchange.status is not None:
             idle = exchange.limits.idle_s
-            return faults.too_slow(exchange, f"The provider has been silent for {idle:g} s.", key)
+            return faults.too_slow(exchange, f"The provider has been silent for {idle:g} s.")
         wait = exchange.limits.first_byte_s
-        return faults.too_slow(exchange, f"The provider did not answer within {wait:g} s.", key)
+        return faults.too_slow(exchange, f"The provider did not answer within {wait:g} s.")
 
 
 def address(model: str, api_base: str, key: str) -> dict[str, str]:

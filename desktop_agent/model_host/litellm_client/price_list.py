@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from desktop_agent.core.models import DEMO_MODEL, ModelInfo
-from desktop_agent.model_host.litellm_client.pricing import price_entry
+from desktop_agent.model_host.litellm_client.pricing import price_entry, token_prices
 
 _LIST_NAME = "model_prices_and_context_window_backup.json"
 _CHAT_MODES = frozenset({"chat", "responses"})
@@ -40,7 +40,9 @@ def models() -> tuple[ModelInfo, ...]:
 def model_info(model: str) -> ModelInfo | None:
     """Return what is known of one model; None when it is not in the list."""
     if model == DEMO_MODEL:
-        return ModelInfo(DEMO_MODEL, "Demo", has_tools=True, has_images=False)
+        return ModelInfo(
+            DEMO_MODEL, "Demo", has_tools=True, has_images=False, input_price=0.0, output_price=0.0
+        )
     entry = price_entry(price_list(), model)
     return None if entry is None else _info(model, entry)
 
@@ -56,6 +58,7 @@ def _full_name(name: str, entry: dict[str, Any]) -> str:
 
 
 def _info(name: str, entry: dict[str, Any]) -> ModelInfo:
+    read, write = token_prices(entry)
     limit = entry.get("max_input_tokens") or entry.get("max_tokens")
     return ModelInfo(
         name,
@@ -64,10 +67,10 @@ def _info(name: str, entry: dict[str, Any]) -> ModelInfo:
         context_limit=int(limit) if isinstance(limit, int | float) else None,
         has_tools=bool(entry.get("supports_function_calling", False)),
         has_images=bool(entry.get("supports_vision", False)),
-        input_price=_per_million(entry.get("input_cost_per_token")),
-        output_price=_per_million(entry.get("output_cost_per_token")),
+        input_price=_per_million(read),
+        output_price=_per_million(write),
     )
 
 
-def _per_million(price: Any) -> float | None:
-    return round(price * 1_000_000, 6) if isinstance(price, int | float) else None
+def _per_million(price: float | None) -> float | None:
+    return None if price is None else round(price * 1_000_000, 6)

@@ -1,4 +1,4 @@
-"""Tokens and money of an answer: what the provider said, and litellm's own price list."""
+"""Tokens and money of an answer: what the provider said, at litellm's prices."""
 
 from __future__ import annotations
 
@@ -33,18 +33,31 @@ def read_usage(response: Any, exchange: Exchange) -> Usage:
     )
 
 
-def cost_of(litellm: Any, model: str, usage: Usage) -> Usage:
-    """Add the cost when the model's price is known."""
+def with_cost(litellm: Any, model: str, response: Any, usage: Usage) -> Usage:
+    """Add the cost, by litellm's own reckoning, when the model's price is known.
+
+    It knows what reading and writing a provider's cache costs, and prices that change with the
+    length of the prompt, the time of day or the kind of tokens.
+    """
     if usage.input_tokens is None or usage.output_tokens is None:
         return usage
-    prices = price_entry(litellm.model_cost, model)
-    cost = price(prices, usage) if prices else None
-    return msgspec.structs.replace(usage, cost=cost)
+    name = _plain(model)
+    entry = price_entry(litellm.model_cost, name)
+    if entry is None or not is_priced(entry):
+        return usage  # litellm would say that it costs nothing
+    provider = name.partition("/")[0] if "/" in name else entry.get("litellm_provider")
+    try:
+        cost = litellm.cost_per_token(
+            model=name, custom_llm_provider=provider, usage_object=usage_of(response)
+        )
+    except Exception:  # noqa: BLE001  (litellm raises anything; an unknown cost is not nothing)
+        return usage
+    return msgspec.structs.replace(usage, cost=float(sum(cost)))
 
 
 def price_entry(prices: dict[str, Any], model: str) -> dict[str, Any] | None:
     """Find a model in litellm's price list, with or without its provider's name."""
-    plain = model.replace("openai/responses/", "openai/", 1)
+    plain = _plain(model)
     for name in (plain, plain.partition("/")[2]):
         entry = prices.get(name)
         if isinstance(entry, dict) and _owns(entry, plain):
@@ -52,25 +65,32 @@ def price_entry(prices: dict[str, Any], model: str) -> dict[str, Any] | None:
     return None
 
 
+def token_prices(entry: dict[str, Any]) -> tuple[float | None, float | None]:
+    """Return the dollars for one token in and out, the least where it depends on the length."""
+    tiers = entry.get("tiered_pricing")
+    first = tiers[0] if isinstance(tiers, list) and tiers else {}
+    found = (
+        entry.get(name, first.get(name))
+        for name in ("input_cost_per_token", "output_cost_per_token")
+    )
+    read, write = (price if isinstance(price, int | float) else None for price in found)
+    return read, write
+
+
+def is_priced(entry: dict[str, Any]) -> bool:
+    """Whether the list says what a model's tokens cost; 0 is a price too."""
+    return None not in token_prices(entry)
+
+
+def _plain(model: str) -> str:
+    return model.replace("openai/responses/", "openai/", 1)
+
+
 def _owns(entry: dict[str, Any], model: str) -> bool:
     """A server of one's own may offer a model of a known name: `ollama/x` is not `x`."""
     provider = model.partition("/")[0] if "/" in model else ""
     owner = str(entry.get("litellm_provider", ""))
     return not provider or owner.startswith(provider) or provider == "vertex_ai"
-
-
-def price(entry: dict[str, Any], usage: Usage) -> float | None:
-    """Return the cost in dollars; None when the list has no price."""
-    per_input = entry.get("input_cost_per_token")
-    per_output = entry.get("output_cost_per_token")
-    if per_input is None or per_output is None:
-        return None
-    cached = min(usage.cached_tokens or 0, usage.input_tokens or 0)
-    per_cached = entry.get("cache_read_input_token_cost")
-    per_cached = per_input if per_cached is None else per_cached
-    fresh = (usage.input_tokens or 0) - cached
-    cost = fresh * per_input + cached * per_cached + (usage.output_tokens or 0) * per_output
-    return float(cost)
 
 
 def _count(value: Any) -> int | None:

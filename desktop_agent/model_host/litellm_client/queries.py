@@ -37,9 +37,9 @@ async def check_key(
     except Exception as error:  # noqa: BLE001  (whatever it is, it is the answer)
         if exchange.clock.expired():
             return faults.too_slow(
-                exchange, f"The provider did not answer within {limit_s:g} s.", key
+                exchange, f"The provider did not answer within {limit_s:g} s."
             ).fault
-        return faults.explain(error, exchange, key).fault
+        return faults.explain(error, exchange).fault
     finally:
         CURRENT.reset(token)
     return None

@@ -12,7 +12,7 @@ import warnings
 from importlib import import_module
 from typing import Any
 
-from desktop_agent.model_host.litellm_client import lazy_imports, patches
+from desktop_agent.model_host.litellm_client import patches
 
 _ENVIRONMENT = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
@@ -25,55 +25,6 @@ _ENVIRONMENT = {
     # not rewrite the whole history for each request.
     "EXPERIMENTAL_OPENAI_BASE_LLM_HTTP_HANDLER": "True",
 }
-
-# What litellm imports for other uses than a chat, here because it grows with each version.
-_LATE = (
-    "httpx._main",
-    "litellm.assistants",
-    "litellm.batches",
-    "litellm.budget_manager",
-    "litellm.compression",
-    "litellm.containers",
-    "litellm.decisions",
-    "litellm.evals",
-    "litellm.files",
-    "litellm.fine_tuning",
-    "litellm.google_genai",
-    "litellm.images",
-    "litellm.integrations",
-    "litellm.interactions",
-    "litellm.ocr",
-    "litellm.passthrough",
-    "litellm.proxy._types",
-    "litellm.proxy.openai_files_endpoints",
-    "litellm.rag",
-    "litellm.realtime_api",
-    "litellm.rerank_api",
-    "litellm.router",
-    "litellm.sandbox",
-    "litellm.scheduler",
-    "litellm.search",
-    "litellm.skills",
-    "litellm.systemone",
-    "litellm.types.interactions",
-    "litellm.vector_store_files",
-    "litellm.vector_stores",
-    "litellm.videos",
-)
-_NEEDED = tuple(
-    f"litellm.integrations.{name}"
-    for name in (
-        "additional_logging_utils",
-        "anthropic_cache_control_hook",
-        "custom_batch_logger",
-        "custom_guardrail",
-        "custom_logger",
-        "custom_prompt_management",
-        "generic_api",
-        "prompt_management_base",
-    )
-)
-_REEXPORTING = ("openai.types",)
 
 _LAZY = (
     "anyio._backends._asyncio",
@@ -102,7 +53,6 @@ def prepare() -> None:
     # Nobody sees this process's output, and texts of litellm may hold keys.
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
-    lazy_imports.put_off(_LATE, _NEEDED, _REEXPORTING)
 
 
 def load() -> Any:

@@ -40,7 +40,8 @@ class EventJoiner:
         self.error: dict[str, Any] | None = None
         self.waits_until: float | None = None
         self._is_lines = is_lines
-        self._tail = b""
+        self._tail = bytearray()
+        self._half_end = b""
         self._held: dict[str, Any] | None = None
         self._head = b""
         self._slot: Slot | None = None
@@ -70,7 +71,8 @@ class EventJoiner:
 
     def finish(self, now: float) -> bytes:
         """Give out all that is left: the stream has ended, in the middle of an event or not."""
-        tail, self._tail = self._tail, b""
+        tail = bytes(self._tail) + self._half_end
+        self._tail, self._half_end = bytearray(), b""
         out = [self.flush(now)]
         if tail.strip():
             self._take(tail, now, out)
@@ -82,12 +84,18 @@ class EventJoiner:
         return b"\n" if self._is_lines else b"\n\n"
 
     def _cut(self, block: bytes) -> list[bytes]:
-        whole = self._tail + block
-        if not self._is_lines and b"\r\n" in whole:
+        if not self._is_lines:
             # A pair may be split between two blocks: the last byte waits for the next.
-            held = whole[-1:] if whole.endswith(b"\r") else b""
-            whole = whole[: len(whole) - len(held)].replace(b"\r\n", b"\n") + held
-        *events, self._tail = whole.split(self._end)
+            block = self._half_end + block
+            self._half_end = b"\r" if block.endswith(b"\r") else b""
+            block = block.removesuffix(b"\r").replace(b"\r\n", b"\n")
+        # An event may come in very many blocks: what was looked through is not looked at again.
+        start = max(0, len(self._tail) - 1)
+        self._tail += block
+        if self._tail.find(self._end, start) < 0:
+            return []
+        *events, rest = bytes(self._tail).split(self._end)
+        self._tail = bytearray(rest)
         return [event + self._end for event in events if event.strip()]
 
     def _take(self, raw: bytes, now: float, out: list[bytes]) -> None:
@@ -158,7 +166,7 @@ def _payload(raw: bytes) -> tuple[bytes, bytes]:
 def _parse(body: bytes) -> dict[str, Any] | None:
     try:
         event = _decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return event if isinstance(event, dict) else None
 

@@ -28,7 +28,10 @@ def read_arguments(text: str) -> tuple[dict[str, Any], str]:
         return read_arguments(parsed)
     if not isinstance(parsed, dict):
         return {}, text
-    return _encodable(parsed), ""
+    try:
+        return _encodable(parsed), ""
+    except RecursionError:
+        return {}, text
 
 
 def _encodable(parsed: dict[str, Any]) -> dict[str, Any]:

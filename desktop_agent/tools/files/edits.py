@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
-from pydantic import Field
+from msgspec import Meta
 
 from desktop_agent.core.tool import ToolError
 from desktop_agent.tools.define import Arguments
 from desktop_agent.tools.files.text_files import Text
 
 _SHOWN_PLACES = 5
+_MOST_COMPARED = 5_000_000
 
 
-class Replacement(Arguments):
+class Replacement(Arguments, frozen=True):
     """One exact replacement."""
 
-    old_string: str = Field(description="The exact text to replace, with its whitespace.")
-    new_string: str = Field(description="The text to put there.")
-    replace_all: bool = Field(default=False, description="Replace every occurrence.")
+    old_string: Annotated[str, Meta(description="The exact text to replace, with its whitespace.")]
+    new_string: Annotated[str, Meta(description="The text to put there.")]
+    replace_all: Annotated[bool, Meta(description="Replace every occurrence.")] = False
 
 
 def apply(text: Text, replacements: Sequence[Replacement]) -> str:
@@ -65,7 +67,7 @@ def _not_found(text: str, old: str) -> str:
     lines = text.split("\n")
     height = old.count("\n") + 1
     # Looking for near misses costs time with the file's length times the text's.
-    if wanted and len(lines) * height < 200_000:
+    if wanted and len(text) * height < _MOST_COMPARED:
         for index in range(len(lines) - height + 1):
             if _squeezed("\n".join(lines[index : index + height])) == wanted:
                 return (

@@ -1,52 +1,47 @@
-"""Searching text with Python's `re` where ripgrep is missing, without patterns that never end."""
+"""Expressions of the model's: `regex` gives up on a match that takes long, Python's `re` does not.
+
+While it matches it also lets the other threads go on.
+"""
 
 from __future__ import annotations
 
-import re
-from re import _constants as codes  # pyright: ignore[reportAttributeAccessIssue]
-from re import _parser as parser  # pyright: ignore[reportAttributeAccessIssue]
+import time
 from typing import Any
 
 from desktop_agent.core.tool import ToolError
 
-# `re` backtracks and can't be interrupted; with few repeats and short lines it stays quick.
 LINE_LENGTH = 500
-_REPEATS = 3
-_REPEATING = {codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT}
-_LONG = 20
+_LONGEST = 1_000
+_ONE_MATCH_S = 1.0
+_ALL_S = 40.0
 
 
-def compile_safely(pattern: str, *, ignore_case: bool) -> re.Pattern[str]:
-    """Compile a pattern; raises ToolError when it is wrong or could take for ever."""
-    try:
-        tree = parser.parse(pattern)
-        compiled = re.compile(pattern, re.IGNORECASE if ignore_case else 0)
-    except (re.error, RecursionError, OverflowError) as error:
-        raise ToolError(f"the pattern is not a regular expression: {error}.") from None
-    if _repeats(tree, inside=False) > _REPEATS:
-        raise ToolError(
-            "the pattern repeats too much to be searched quickly; use a simpler one "
-            "(at most three of * + {n,}, none inside another)."
-        )
-    return compiled
+class Expression:
+    """A regular expression for one search. Raises ToolError when it is wrong or takes too long."""
 
+    def __init__(self, pattern: str, *, ignore_case: bool = False) -> None:
+        import regex  # 10 ms: not before somebody searches
 
-def _repeats(node: Any, *, inside: bool) -> int:
-    """Count the long repeats in a parsed pattern; one inside another counts as too many."""
-    if isinstance(node, tuple) and len(node) == 2 and node[0] in _REPEATING:
-        low, high, body = node[1]
-        is_long = high is codes.MAXREPEAT or int(high) > _LONG
-        if is_long and (inside or _has_branch(body)):
-            return _REPEATS + 1
-        return is_long + _repeats(body, inside=inside or is_long or int(low) > 1)
-    if isinstance(node, (tuple, list, parser.SubPattern)):
-        return sum(_repeats(child, inside=inside) for child in node)
-    return 0
+        if len(pattern) > _LONGEST:
+            raise ToolError(f"the pattern is longer than {_LONGEST:,} characters.")
+        try:
+            self._compiled = regex.compile(pattern, regex.IGNORECASE if ignore_case else 0)
+        except (regex.error, RecursionError, OverflowError, MemoryError) as error:
+            raise ToolError(f"the pattern is not a regular expression: {error}.") from None
+        self._until = time.monotonic() + _ALL_S
 
+    def search(self, text: str) -> bool:
+        """Whether it fits some part of the text."""
+        return self._in_time(self._compiled.search, text)
 
-def _has_branch(node: Any) -> bool:
-    if isinstance(node, tuple) and node and node[0] is codes.BRANCH:
-        return True
-    if isinstance(node, (tuple, list, parser.SubPattern)):
-        return any(_has_branch(child) for child in node)
-    return False
+    def fullmatch(self, text: str) -> bool:
+        """Whether it fits the whole text."""
+        return self._in_time(self._compiled.fullmatch, text)
+
+    def _in_time(self, match: Any, text: str) -> bool:
+        left = min(_ONE_MATCH_S, self._until - time.monotonic())
+        try:
+            # No time at all would mean that there is no limit.
+            return match(text, timeout=max(left, 0.001)) is not None
+        except TimeoutError:
+            raise ToolError("the pattern takes too long here; use a simpler one.") from None

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Annotated, Any, BinaryIO
 
-from pydantic import Field
+from msgspec import Meta
 
 from desktop_agent.core.messages import FilesDisplay, ImagePart
 from desktop_agent.core.tool import Access, Preview, ToolContext, ToolError, ToolOutput
-from desktop_agent.engine.permissions.protected_files import is_secret
+from desktop_agent.engine.permissions.protected_files import is_secret, names_of
 from desktop_agent.engine.workspace.containment import relative_name, resolve_for_read
 from desktop_agent.engine.workspace.safe_open import digest, open_read
 from desktop_agent.tools.define import Arguments, tool
@@ -35,12 +36,14 @@ _IMAGES = (
 )
 
 
-class ReadArguments(Arguments):
+class ReadArguments(Arguments, frozen=True):
     """What to read."""
 
-    path: str = Field(description="The file, relative to the workspace folder or absolute.")
-    offset: int = Field(default=1, ge=0, description="The first line to read, counted from 1.")
-    limit: int = Field(default=_LINES, ge=1, description="How many lines to read.")
+    path: Annotated[
+        str, Meta(description="The file, relative to the workspace folder or absolute.")
+    ]
+    offset: Annotated[int, Meta(ge=0, description="The first line to read, counted from 1.")] = 1
+    limit: Annotated[int, Meta(ge=1, description="How many lines to read.")] = _LINES
 
     @property
     def first(self) -> int:
@@ -65,11 +68,13 @@ class _Window:
 async def _preview(args: ReadArguments, ctx: ToolContext) -> Preview:
     path = _resolved(args.path, ctx)
     name = relative_name(ctx.workspace, path)
+    names = names_of(ctx.workspace.root, args.path, path)
     return Preview(
         title=f"Read {name}?",
         display=FilesDisplay((name,)),
         paths=(str(path),),
-        protected=(name,) if is_secret(name) else (),
+        called=tuple(map(os.path.normpath, names[1:])),
+        protected=(name,) if any(is_secret(each, ctx.own) for each in names) else (),
     )
 
 
@@ -86,6 +91,7 @@ async def read(args: ReadArguments, ctx: ToolContext) -> ToolOutput:
     binary files are refused. Use `glob` to list a folder.
     """
     path = _resolved(args.path, ctx)
+    ctx.require_judged(path)
     return await asyncio.to_thread(_read, path, args, ctx)
 
 

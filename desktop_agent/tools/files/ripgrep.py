@@ -8,10 +8,11 @@ import re
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from dataclasses import dataclass
+from glob import escape
 from pathlib import Path
 
 from desktop_agent.core.tool import ToolContext, ToolError
-from desktop_agent.engine.permissions.protected_files import search_exclusions
+from desktop_agent.engine.permissions.protected_files import private_below, search_exclusions
 from desktop_agent.engine.workspace.containment import relative_name
 from desktop_agent.engine.workspace.safe_open import open_folder
 from desktop_agent.tools.files.walk import glob_pattern
@@ -49,6 +50,7 @@ async def search(program: str, folder: Path, query: Query, ctx: ToolContext) -> 
         # Only to be quick: `--glob` itself would bring back what git ignores.
         words += ["--type-add", f"wanted:{query.glob}", "--type", "wanted"]
     words += [f"--iglob=!{pattern}" for pattern in search_exclusions()]
+    words += [f"--glob=!/{escape(name)}*" for name in private_below(folder, ctx.own)]
     words += ["-e", query.pattern, "--", "."]
     process = await _start(words, folder, ctx)
     try:

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import re
+import os
 import shutil
 import stat
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field
+from msgspec import Meta
 
 from desktop_agent.core.messages import FilesDisplay
 from desktop_agent.core.tool import Access, Preview, ToolContext, ToolError, ToolOutput
-from desktop_agent.engine.permissions.protected_files import is_secret
+from desktop_agent.engine.permissions.protected_files import is_secret, names_of, private_below
 from desktop_agent.engine.workspace.containment import relative_name, resolve_for_read
 from desktop_agent.engine.workspace.safe_open import open_read
 from desktop_agent.tools.define import Arguments, tool
 from desktop_agent.tools.files import ripgrep
-from desktop_agent.tools.files.patterns import LINE_LENGTH, compile_safely
+from desktop_agent.tools.files.patterns import LINE_LENGTH, Expression
 from desktop_agent.tools.files.text_files import is_binary
 from desktop_agent.tools.files.walk import Walk, glob_pattern
 
@@ -31,25 +31,26 @@ _LARGEST = 20_000_000
 _SECONDS = 40.0
 
 
-class GlobArguments(Arguments):
+class GlobArguments(Arguments, frozen=True):
     """Which names to find."""
 
-    pattern: str = Field(
-        description="Such as `**/*.py` or `src/*.{ts,tsx}`; without a slash: in any folder."
-    )
-    path: str = Field(default=".", description="The folder to look in.")
-    offset: int = Field(default=0, ge=0, description="How many results to skip.")
+    pattern: Annotated[
+        str,
+        Meta(description="Such as `**/*.py` or `src/*.{ts,tsx}`; without a slash: in any folder."),
+    ]
+    path: Annotated[str, Meta(description="The folder to look in.")] = "."
+    offset: Annotated[int, Meta(ge=0, description="How many results to skip.")] = 0
 
 
-class GrepArguments(Arguments):
+class GrepArguments(Arguments, frozen=True):
     """What to search for, and where."""
 
-    pattern: str = Field(min_length=1, description="A regular expression.")
-    path: str = Field(default=".", description="The file or folder to search.")
-    glob: str = Field(default="", description="Search only files that match, such as `*.py`.")
-    ignore_case: bool = Field(default=False, description="Whether case doesn't matter.")
-    files_only: bool = Field(default=False, description="Give only the files that match.")
-    offset: int = Field(default=0, ge=0, description="How many results to skip.")
+    pattern: Annotated[str, Meta(min_length=1, description="A regular expression.")]
+    path: Annotated[str, Meta(description="The file or folder to search.")] = "."
+    glob: Annotated[str, Meta(description="Search only files that match, such as `*.py`.")] = ""
+    ignore_case: Annotated[bool, Meta(description="Whether case doesn't matter.")] = False
+    files_only: Annotated[bool, Meta(description="Give only the files that match.")] = False
+    offset: Annotated[int, Meta(ge=0, description="How many results to skip.")] = 0
 
 
 def _describe_glob(raw: Mapping[str, Any]) -> str:
@@ -63,11 +64,13 @@ def _describe_grep(raw: Mapping[str, Any]) -> str:
 async def _preview_grep(args: GrepArguments, ctx: ToolContext) -> Preview:
     path = resolve_for_read(ctx.workspace, args.path)
     name = relative_name(ctx.workspace, path)
+    names = names_of(ctx.workspace.root, args.path, path)
     return Preview(
         title=f"Search {name}?",
         display=FilesDisplay((name,)),
         paths=(str(path),),
-        protected=(name,) if is_secret(name) else (),
+        called=tuple(map(os.path.normpath, names[1:])),
+        protected=(name,) if any(is_secret(each, ctx.own) for each in names) else (),
     )
 
 
@@ -89,6 +92,7 @@ async def grep(args: GrepArguments, ctx: ToolContext) -> ToolOutput:
     with secrets.
     """
     path = resolve_for_read(ctx.workspace, args.path)
+    ctx.require_judged(path)
     is_folder = _is_folder(path, args.path)
     program = shutil.which("rg")
     if program and is_folder:
@@ -130,18 +134,24 @@ def _query(args: GrepArguments) -> ripgrep.Query:
 
 
 def _grep(path: Path, args: GrepArguments, ctx: ToolContext, *, is_folder: bool) -> list[str]:
-    wanted = compile_safely(args.pattern, ignore_case=args.ignore_case)
+    wanted = Expression(args.pattern, ignore_case=args.ignore_case)
     end = args.offset + _MATCHES + 1
     if not is_folder:
+        # Asked for by name, a pipe or a device is an error and not "no match".
+        open_read(ctx.workspace, path).close()
         name = relative_name(ctx.workspace, path)
         return list(islice(_matches(path, name, wanted, args, ctx), args.offset, end))
     names = glob_pattern(args.glob) if args.glob else None
     walk = Walk(ctx.workspace, path, seconds=_SECONDS)
+    private = private_below(path, ctx.own)
 
     def everything() -> Iterator[str]:
         for relative in walk.files():
             shown = relative_name(ctx.workspace, path / relative)
-            if not is_secret(shown) and (names is None or names.fullmatch(relative)):
+            # The folder itself was judged already: the rest goes by what is below it.
+            if is_secret(relative) or relative.startswith(private):
+                continue
+            if names is None or names.fullmatch(relative):
                 yield from _matches(path / relative, shown, wanted, args, ctx)
 
     found = list(islice(everything(), args.offset, end))
@@ -154,7 +164,7 @@ def _grep(path: Path, args: GrepArguments, ctx: ToolContext, *, is_folder: bool)
 
 
 def _matches(
-    path: Path, name: str, wanted: re.Pattern[str], args: GrepArguments, ctx: ToolContext
+    path: Path, name: str, wanted: Expression, args: GrepArguments, ctx: ToolContext
 ) -> Iterator[str]:
     try:
         file = open_read(ctx.workspace, path)

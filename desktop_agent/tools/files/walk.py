@@ -8,14 +8,21 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pathspec import GitIgnoreSpec
+from pathspec.pattern import RegexMatchResult
+from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
+from desktop_agent.core.tool import ToolError
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.workspace.safe_open import open_beneath, open_folder
+from desktop_agent.tools.files.patterns import Expression
 
 _MOST = 200_000
-_IGNORE_FILE_LENGTH = 1_000_000
+_IGNORE_FILE_LENGTH = 100_000
+_IGNORE_MATCH_S = 0.1
+_LONGEST_GLOB = 200
 _ALWAYS_LEFT_OUT = {".git"}
 
 
@@ -69,19 +76,48 @@ class Walk:
             lines = read().decode("utf-8", "replace").splitlines()
         except OSError:
             return
-        self._specs.append((prefix, GitIgnoreSpec.from_lines(lines)))
+        self._specs.append((prefix, GitIgnoreSpec.from_lines(_ignored, lines, backend="simple")))
 
     def _is_left_out(self, prefix: str, name: str, is_folder: bool) -> bool:
         if name in _ALWAYS_LEFT_OUT:
             return True
         path = prefix + name + ("/" if is_folder else "")
         # The deepest file that has an opinion decides, as in git.
-        for where, spec in reversed(self._specs):
+        for entry in reversed(self._specs):
+            where, spec = entry
             if path.startswith(where):
-                verdict = spec.check_file(path[len(where) :]).include
+                try:
+                    verdict = spec.check_file(path[len(where) :]).include
+                except TimeoutError:
+                    self._specs.remove(entry)  # it was written to take for ever
+                    continue
                 if verdict is not None:
                     return verdict
         return False
+
+
+class _IgnorePattern(GitIgnoreSpecPattern):
+    """A line of a `.gitignore`; raises TimeoutError when its stars take too long."""
+
+    __slots__ = ()
+
+    def match_file(self, file: Any) -> RegexMatchResult | None:
+        expression: Any = self.regex
+        found = expression.search(file, timeout=_IGNORE_MATCH_S)
+        return RegexMatchResult(found) if found is not None else None
+
+
+def _ignored(line: str) -> GitIgnoreSpecPattern:
+    import regex  # 10 ms: not before there is such a file
+
+    try:
+        source, include = GitIgnoreSpecPattern.pattern_to_regex(line)
+    except ValueError:  # git passes it by too
+        source = include = None
+    if source is None:
+        return GitIgnoreSpecPattern(None, None)
+    compiled: Any = regex.compile(source)
+    return _IgnorePattern(compiled, include)
 
 
 def _ignore_file(folder: int) -> bytes:
@@ -90,17 +126,19 @@ def _ignore_file(folder: int) -> bytes:
         return file.read(_IGNORE_FILE_LENGTH)
 
 
-def glob_pattern(pattern: str) -> re.Pattern[str]:
+def glob_pattern(pattern: str) -> Expression:
     """Return a pattern for relative paths: `*` stays in a folder, `**` crosses folders.
 
-    A pattern without a slash speaks of names in any folder.
+    A pattern without a slash speaks of names in any folder. Raises ToolError for a very long one.
     """
+    if len(pattern) > _LONGEST_GLOB:
+        raise ToolError(f"the glob is longer than {_LONGEST_GLOB:,} characters.")
     wanted = pattern.removeprefix("./").lstrip("/") or "**"
     if "/" not in wanted and wanted != "**":
         wanted = f"**/{wanted}"
     if wanted.endswith("/"):
         wanted += "**"
-    return re.compile("".join(_translated(wanted)), re.DOTALL)
+    return Expression("(?s)" + "".join(_translated(wanted)))
 
 
 def _translated(pattern: str) -> Iterator[str]:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import glob
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field
+from msgspec import Meta
 
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.messages import DiffDisplay
 from desktop_agent.core.tool import Access, Preview, ToolContext, ToolError, ToolOutput
-from desktop_agent.engine.permissions.protected_files import is_protected
+from desktop_agent.engine.permissions.protected_files import is_protected, names_of
 from desktop_agent.engine.workspace.containment import relative_name, resolve_for_write
 from desktop_agent.engine.workspace.safe_open import digest, open_read, write_atomic
 from desktop_agent.tools.define import Arguments, tool
@@ -26,24 +27,30 @@ from desktop_agent.tools.files.text_files import Text, decode, encode_new
 _LARGEST_DIFF = 2_000_000
 
 
-class WriteArguments(Arguments):
+class WriteArguments(Arguments, frozen=True):
     """What to write."""
 
-    path: str = Field(description="The file, relative to the workspace folder or absolute.")
-    content: str = Field(description="The whole new content of the file.")
+    path: Annotated[
+        str, Meta(description="The file, relative to the workspace folder or absolute.")
+    ]
+    content: Annotated[str, Meta(description="The whole new content of the file.")]
 
 
-class EditArguments(Arguments):
+class EditArguments(Arguments, frozen=True):
     """What to replace: one text, or several by `edits`."""
 
-    path: str = Field(description="The file, relative to the workspace folder or absolute.")
-    old_string: str = Field(default="", description="The exact text to replace.")
-    new_string: str = Field(default="", description="The text to put there.")
-    replace_all: bool = Field(default=False, description="Replace every occurrence.")
-    edits: list[Replacement] = Field(
-        default=[],
-        description="Several replacements in place of one, made in order: all of them, or none.",
-    )
+    path: Annotated[
+        str, Meta(description="The file, relative to the workspace folder or absolute.")
+    ]
+    old_string: Annotated[str, Meta(description="The exact text to replace.")] = ""
+    new_string: Annotated[str, Meta(description="The text to put there.")] = ""
+    replace_all: Annotated[bool, Meta(description="Replace every occurrence.")] = False
+    edits: Annotated[
+        tuple[Replacement, ...],
+        Meta(
+            description="Several replacements in place of one, made in order: all of them, or none."
+        ),
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +67,12 @@ class _Change:
 async def _preview_write(args: WriteArguments, ctx: ToolContext) -> Preview:
     change = await asyncio.to_thread(_plan_write, args, ctx)
     verb = "Create" if change.display.is_new else "Overwrite"
-    return _preview("write", f"{verb} {change.name}?", change)
+    return _preview("write", f"{verb} {change.name}?", change, args.path, ctx)
 
 
 async def _preview_edit(args: EditArguments, ctx: ToolContext) -> Preview:
     change = await asyncio.to_thread(_plan_edit, args, ctx)
-    return _preview("edit", f"Edit {change.name}?", change)
+    return _preview("edit", f"Edit {change.name}?", change, args.path, ctx)
 
 
 def _describe_write(raw: Mapping[str, Any]) -> str:
@@ -98,6 +105,7 @@ async def edit(args: EditArguments, ctx: ToolContext) -> ToolOutput:
 
 def _carry_out(plan: Any, args: Arguments, ctx: ToolContext) -> ToolOutput:
     change: _Change = plan(args, ctx)
+    ctx.require_judged(change.path)
     write_atomic(ctx.workspace, change.path, change.new, expected=change.old_digest)
     ctx.files.remember(change.path, digest(change.new))
     display = change.display
@@ -134,7 +142,7 @@ def _plan_edit(args: EditArguments, ctx: ToolContext) -> _Change:
     return _change(path, name, old, text.encoded(apply(text, replacements)))
 
 
-def _replacements(args: EditArguments) -> list[Replacement]:
+def _replacements(args: EditArguments) -> tuple[Replacement, ...]:
     if args.edits and args.old_string:
         raise ToolError("give either `edits`, or `old_string` and `new_string`, not both.")
     if args.edits:
@@ -142,7 +150,7 @@ def _replacements(args: EditArguments) -> list[Replacement]:
     single = Replacement(
         old_string=args.old_string, new_string=args.new_string, replace_all=args.replace_all
     )
-    return [single]
+    return (single,)
 
 
 def _content(path: Path, ctx: ToolContext) -> bytes | None:
@@ -186,14 +194,16 @@ def _with_mark(text: Text) -> str:
     return "\ufeff" + text.text if text.mark else text.text
 
 
-def _preview(tool_name: str, title: str, change: _Change) -> Preview:
+def _preview(tool_name: str, title: str, change: _Change, given: str, ctx: ToolContext) -> Preview:
     display = change.display
+    names = names_of(ctx.workspace.root, given, change.path)
     return Preview(
         title=title,
         display=display,
         stakes=_stakes(display),
         paths=(str(change.path),),
-        protected=(change.name,) if is_protected(change.name) else (),
+        called=tuple(map(os.path.normpath, names[1:])),
+        protected=(change.name,) if any(is_protected(name, ctx.own) for name in names) else (),
         rules=(Rule(tool_name, glob.escape(change.name)), Rule(tool_name, "*")),
         fingerprint=f"{change.old_digest}:{digest(change.new)}",
     )

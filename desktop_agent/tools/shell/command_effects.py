@@ -2,41 +2,24 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator, Mapping
+import contextlib
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
 
 from desktop_agent.core.tool import ToolError
-from desktop_agent.core.workspace import Workspace
-from desktop_agent.engine.permissions.protected_files import is_protected, is_secret
+from desktop_agent.core.workspace import OwnPlaces, Workspace
+from desktop_agent.engine.permissions.protected_files import is_protected, may_name_protected
 from desktop_agent.engine.permissions.shell import classify
-from desktop_agent.engine.workspace.containment import (
-    is_within,
-    relative_name,
-    resolve_for_read,
-    resolve_for_write,
-)
+from desktop_agent.engine.workspace.containment import resolve_for_write
 
 _REMOVERS = {"rm", "rmdir", "unlink", "shred", "del", "erase", "rd", "remove-item", "trash"}
 # Programs and devices that stand outside of any workspace and mean nothing by it.
 _SYSTEM = ("/bin/", "/sbin/", "/usr/", "/opt/", "/dev/null", "/dev/stdin", "/dev/stdout")
 _SYSTEM += ("/dev/stderr", "/dev/fd/", "/dev/tty", "/dev/zero", "/dev/urandom")
-# One word of these says too little to allow everything behind it.
-_TWO_WORDS = frozenset({
-    "git", "npm", "pnpm", "yarn", "bun", "npx", "pip", "pip3", "uv", "cargo", "go", "make",
-    "just", "docker", "podman", "kubectl", "dotnet", "gradle", "mvn", "poetry", "pdm", "hatch",
-    "tox", "nox", "rails", "bundle", "gem", "composer", "php", "terraform", "helm", "systemctl",
-    "brew", "apt", "apt-get", "dnf", "conda", "mamba", "python", "python3", "node", "deno",
-    "ruby", "perl", "java",
-})  # fmt: skip
-_NEVER_WHOLE = frozenset({
-    "sh", "bash", "dash", "zsh", "ksh", "fish", "ash", "env", "sudo", "doas", "su", "xargs",
-    "timeout", "nohup", "nice", "time", "setsid", "watch", "eval", "exec", "source", ".",
-    "command", "builtin", "rm", "rmdir", "unlink", "shred", "dd", "mkfs", "chmod", "chown", "mv",
-    "curl", "wget", "ssh", "scp", "rsync", "nc", "awk", "gawk", "find", "kill", "pkill",
-    "killall", "crontab", "at", "tee", "ln", "cmd", "powershell", "pwsh",
-})  # fmt: skip
+
+_NOWHERE = OwnPlaces()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,63 +31,25 @@ class Effects:
     outside: tuple[str, ...]
 
 
-def effects_of(command: str, directory: str, workspace: Workspace) -> Effects:
+def effects_of(
+    command: str, directory: str, workspace: Workspace, own: OwnPlaces = _NOWHERE
+) -> Effects:
     """Read a command's words. What scripts do by themselves can't be read from them."""
     deletes: list[str] = []
-    protected: list[str] = []
+    is_inside = is_protected(directory, own)
+    protected = [directory] if is_inside else []
     outside: list[str] = []
-    for words, targets in _words(command):
-        deletes.extend(_deleted(words))
-        for word in [*words[1:], *targets]:
+    for simple in classify.words_of(command):
+        deletes.extend(_deleted(simple.words))
+        has_pattern = "glob" in simple.features
+        for word in [*simple.words[1:], *simple.targets]:
             for path in _paths_in(word):
-                # `.env*` means `.env` too.
-                if is_protected(path) or is_protected(path.rstrip("*?") or "."):
+                is_found = _is_protected(path, directory, own)
+                if not is_inside and (is_found or (has_pattern and may_name_protected(path))):
                     protected.append(path)
                 elif _is_outside(path, directory, workspace):
                     outside.append(path)
     return Effects(*(tuple(dict.fromkeys(found)) for found in (deletes, protected, outside)))
-
-
-def is_proven_harmless(
-    command: str, directory: str, workspace: Workspace, environment: Mapping[str, str]
-) -> bool:
-    """Whether it only looks, inside the workspace, with programs that are not from there."""
-    paths = classify.paths_read(command)
-    if paths is None:
-        return False
-    try:
-        for path in paths:
-            resolved = resolve_for_read(workspace, path, base=directory)
-            if is_secret(relative_name(workspace, resolved)):
-                return False
-    except ToolError:
-        return False
-    return not any(
-        _is_from_workspace(simple.words[0], workspace, environment)
-        for simple in classify.words_of(command)
-        if simple.words
-    )
-
-
-def rule_patterns(command: str) -> tuple[str, ...]:
-    """Return the beginnings of the command that a rule may cover, the narrowest first."""
-    parts = [simple.words for simple in classify.words_of(command) if simple.words]
-    if not parts or any(not _is_word(words[0]) or words[0] in _NEVER_WHOLE for words in parts):
-        return ()
-    first = parts[0]
-    candidates: list[str] = []
-    if len(first) > 1 and _is_word(first[1]):
-        candidates.append(" ".join(first[:2]))
-    if first[0] in {"python", "python3"} and len(first) > 2 and first[1] == "-m":
-        candidates.append(" ".join(first[:3]))
-    if first[0] not in _TWO_WORDS:
-        candidates.append(first[0])
-    return tuple(pattern for pattern in candidates if classify.covers(pattern, command))
-
-
-def _words(command: str) -> Iterator[tuple[list[str], list[str]]]:
-    for simple in classify.words_of(command):
-        yield simple.words, simple.targets
 
 
 def _deleted(words: list[str]) -> list[str]:
@@ -133,6 +78,17 @@ def _paths_in(word: str) -> Iterator[str]:
             yield path
 
 
+def _is_protected(path: str, directory: str, own: OwnPlaces) -> bool:
+    """Judge a word as the path it may be: as it stands there, and where its links lead."""
+    plain = os.path.expanduser(os.path.expandvars(path))  # noqa: PTH111 - "~" of nobody stays
+    called = os.path.join(directory, plain)  # noqa: PTH118
+    # `.env*` means `.env` too.
+    names = [called, called.rstrip("*?")]
+    with contextlib.suppress(OSError, ValueError):
+        names.append(os.path.realpath(called))
+    return any(is_protected(name, own) for name in dict.fromkeys(names))
+
+
 def _is_outside(path: str, directory: str, workspace: Workspace) -> bool:
     plain = path.replace("${HOME}", "~").replace("$HOME", "~")
     looks_out = plain.startswith(("/", "~")) or ".." in PurePath(plain).parts
@@ -143,16 +99,3 @@ def _is_outside(path: str, directory: str, workspace: Workspace) -> bool:
     except ToolError:
         return True
     return False
-
-
-def _is_from_workspace(name: str, workspace: Workspace, environment: Mapping[str, str]) -> bool:
-    program = shutil.which(name, path=environment.get("PATH", ""))
-    if program is None:
-        return False
-    parents = (PurePath(program), PurePath(program).parent)
-    return any(is_within(path, root) for path in parents for root in workspace.write_roots)
-
-
-def _is_word(word: str) -> bool:
-    plain = word.replace("-", "").replace("_", "").replace(".", "")
-    return plain.isalnum() and not word.startswith("-")

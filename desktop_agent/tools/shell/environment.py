@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
+
+from desktop_agent.core.redaction import is_secret_name
 
 # What shells and common tools need, here and on Windows.
 _ALLOWED = frozenset({
@@ -20,12 +21,13 @@ _ALLOWED = frozenset({
     "PROGRAMFILES", "PROGRAMFILES(X86)", "PROGRAMW6432", "NUMBER_OF_PROCESSORS",
     "PROCESSOR_ARCHITECTURE", "OS",
 })  # fmt: skip
-_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH\b", re.IGNORECASE)
 _FIXED = {
     "TERM": "dumb",
     "PAGER": "cat",
     "GIT_PAGER": "cat",
     "GIT_TERMINAL_PROMPT": "0",
+    # A look at the state of a repository writes nothing into it.
+    "GIT_OPTIONAL_LOCKS": "0",
     "PYTHONUNBUFFERED": "1",
     # What Python writes beside a script of a trusted skill would be a change of that skill.
     "PYTHONDONTWRITEBYTECODE": "1",
@@ -41,7 +43,7 @@ def command_environment(
     """
     own = os.environ if source is None else source
     kept = {name: value for name, value in own.items() if _is_allowed(name, value)}
-    kept |= {name: value for name, value in extra.items() if not _SECRET.search(name)}
+    kept |= {name: value for name, value in extra.items() if not is_secret_name(name)}
     if "PATH" in kept:
         # A relative entry would run whatever lies in the folder under a command's name.
         entries = [p for p in kept["PATH"].split(os.pathsep) if p and Path(p).is_absolute()]
@@ -55,4 +57,4 @@ def _is_allowed(name: str, value: str) -> bool:
         return False
     if upper.endswith("_PROXY"):
         return "@" not in value
-    return not _SECRET.search(upper)
+    return not is_secret_name(upper)

@@ -8,38 +8,42 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field
+from msgspec import Meta
 
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.messages import CommandDisplay, OutputDisplay
 from desktop_agent.core.tool import Access, Preview, ToolContext, ToolError, ToolOutput
 from desktop_agent.engine.permissions.shell import classify
-from desktop_agent.engine.workspace.containment import resolve_for_write
+from desktop_agent.engine.workspace.containment import resolve_for_read, resolve_for_write
 from desktop_agent.engine.workspace.safe_open import digest, open_folder
 from desktop_agent.tools.define import Arguments, tool
 from desktop_agent.tools.shell import process_tree
-from desktop_agent.tools.shell.command_effects import effects_of, is_proven_harmless, rule_patterns
+from desktop_agent.tools.shell.command_effects import effects_of
 from desktop_agent.tools.shell.environment import command_environment
 from desktop_agent.tools.shell.jobs import Jobs, new_jobs
 from desktop_agent.tools.shell.output import LiveText, Output
+from desktop_agent.tools.shell.proof import Proof, prove
 from desktop_agent.tools.shell.running import Launch, RunningCommand
 
 _LONGEST_S = 600
 
 
-class ShellArguments(Arguments):
+class ShellArguments(Arguments, frozen=True):
     """What to run."""
 
-    command: str = Field(min_length=1, description="The command; for bash, on Windows PowerShell.")
-    directory: str = Field(default=".", description="The folder to run it in.")
-    timeout_s: int | None = Field(
-        default=None, ge=1, description="Seconds until it is ended; at most 600."
-    )
-    run_in_background: bool = Field(
-        default=False, description="Return at once; follow it with `shell_job`."
-    )
+    command: Annotated[
+        str, Meta(min_length=1, description="The command; for bash, on Windows PowerShell.")
+    ]
+    directory: Annotated[str, Meta(description="The folder to run it in.")] = "."
+    timeout_s: Annotated[
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(description="Seconds until it is ended; at most 600."),
+    ] = None
+    run_in_background: Annotated[
+        bool, Meta(description="Return at once; follow it with `shell_job`.")
+    ] = False
 
     def seconds(self, ctx: ToolContext) -> int:
         """Return the time limit; longer ones are cut down rather than refused."""
@@ -64,6 +68,7 @@ async def shell(args: ShellArguments, ctx: ToolContext) -> ToolOutput:
     Each call is a new shell. Prefer `read`, `glob`, `grep`, `edit` where they do.
     """
     directory = await asyncio.to_thread(_directory, args, ctx)
+    ctx.require_judged(Path(directory))
     jobs = ctx.jobs if isinstance(ctx.jobs, Jobs) else new_jobs()
     if args.run_in_background:
         return _in_background(args, ctx, jobs, directory)
@@ -74,24 +79,32 @@ def _plan(args: ShellArguments, ctx: ToolContext) -> Preview:
     if "\0" in args.command:
         raise ToolError("the command holds a NUL character.")
     directory = _directory(args, ctx)
-    effects = effects_of(args.command, directory, ctx.workspace)
+    effects = effects_of(args.command, directory, ctx.workspace, ctx.own)
     environment = command_environment(ctx.environment)
     background = args.run_in_background
-    is_safe = not background and is_proven_harmless(
-        args.command, directory, ctx.workspace, environment
-    )
+    proof = Proof()
+    if not background:
+        proof = prove(args.command, directory, ctx.workspace, environment, ctx.own)
     return Preview(
         title="Run a command in the background?" if background else "Run a command?",
         display=CommandDisplay(args.command, directory, classify.split_parts(args.command)),
         stakes=_stakes(args, ctx, bool(effects.deletes)),
+        paths=(directory,),
         deletes=effects.deletes,
-        protected=effects.protected,
+        protected=_asked_about(effects.protected, is_proven=proof.is_whole),
         outside=effects.outside,
         command=args.command,
-        is_read_only=is_safe,
-        rules=tuple(Rule("shell", pattern) for pattern in rule_patterns(args.command)),
+        is_read_only=proof.is_whole,
+        proven=proof.parts,
+        rules=tuple(Rule("shell", p) for p in classify.offers(args.command, proof.parts)),
+        refusals=tuple(Rule("shell", p, is_deny=True) for p in classify.refusals(args.command)),
         fingerprint=digest(f"{directory}\0{args.command}".encode("utf-8", "replace")),
     )
+
+
+def _asked_about(protected: tuple[str, ...], *, is_proven: bool) -> tuple[str, ...]:
+    """What only looks is proven against the disk; a pattern may mean another file by then."""
+    return tuple(p for p in protected if not is_proven or set(p) & set("*?["))
 
 
 def _stakes(args: ShellArguments, ctx: ToolContext, deletes: bool) -> tuple[str, ...]:
@@ -101,7 +114,9 @@ def _stakes(args: ShellArguments, ctx: ToolContext, deletes: bool) -> tuple[str,
 
 
 def _directory(args: ShellArguments, ctx: ToolContext) -> str:
-    directory = resolve_for_write(ctx.workspace, args.directory)
+    # Who may write nowhere only looks: what a command may do is the policy's to say.
+    resolve = resolve_for_write if ctx.workspace.write_roots else resolve_for_read
+    directory = resolve(ctx.workspace, args.directory)
     if not directory.is_dir():
         raise ToolError(f"the folder '{args.directory}' doesn't exist.")
     return str(directory)

@@ -6,9 +6,9 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from msgspec import Meta
 
 from desktop_agent.core.messages import CommandDisplay, OutputDisplay
 from desktop_agent.core.tool import Access, Preview, ToolContext, ToolError, ToolOutput
@@ -20,25 +20,24 @@ from desktop_agent.tools.shell.jobs import Job, Jobs
 _LONGEST_WAIT_S = 120
 
 
-class JobArguments(Arguments):
+class JobArguments(Arguments, frozen=True):
     """Which background command, and what about it."""
 
-    action: Literal["output", "kill", "list"] = Field(
-        default="output", description="`output` since the last look, `kill` it, or `list` all."
-    )
-    job_id: str = Field(default="", description="Its id, such as `job_1`; not for `list`.")
-    wait_s: int = Field(
-        default=0,
-        ge=0,
-        description="With `output`: wait up to so many seconds for it to end.",
-    )
+    action: Annotated[
+        Literal["output", "kill", "list"],
+        Meta(description="`output` since the last look, `kill` it, or `list` all."),
+    ] = "output"
+    job_id: Annotated[str, Meta(description="Its id, such as `job_1`; not for `list`.")] = ""
+    wait_s: Annotated[
+        int, Meta(ge=0, description="With `output`: wait up to so many seconds for it to end.")
+    ] = 0
 
 
-class InputArguments(Arguments):
+class InputArguments(Arguments, frozen=True):
     """What to type into which background command."""
 
-    job_id: str = Field(description="Its id, such as `job_1`.")
-    text: str = Field(description="What to type; end a line with a line feed.")
+    job_id: Annotated[str, Meta(description="Its id, such as `job_1`.")]
+    text: Annotated[str, Meta(description="What to type; end a line with a line feed.")]
 
 
 def _describe_job(raw: Mapping[str, Any]) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from html.parser import HTMLParser
+from collections.abc import Mapping
 from urllib.parse import urljoin
 
-_HIDDEN = {"script", "style", "noscript", "template", "svg", "head", "iframe", "object", "select"}
+_HIDDEN = {"script", "style", "noscript", "template", "svg", "iframe", "object", "select"}
 _BLOCKS = {
     "p", "div", "section", "article", "main", "header", "footer", "nav", "aside", "form", "figure",
     "figcaption", "table", "tr", "dl", "dt", "dd", "address", "details", "summary", "ul", "ol",
@@ -15,26 +16,39 @@ _BLOCKS = {
 _HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
 _MARKS = {"strong": "**", "b": "**", "em": "*", "i": "*", "del": "~~", "s": "~~"}
 _DEEPEST_LIST = 8
+# Browsers go on at half of it as if nothing were nested any more.
+_DEEPEST = 1_000
+_PIECE = 4_096
 
 
 def markdown_of(html: str, address: str) -> str:
     """Return the text of a page as Markdown, its links made whole."""
+    from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]  # 5 MB: not before
+
     reader = _Reader(address)
-    reader.feed(html)
-    reader.close()
+    parser = etree.HTMLParser(target=reader, encoding="utf-8")
+    content = html.encode("utf-8", "replace")
+    with contextlib.suppress(_TooDeep):
+        # The parser reads all that it was fed, also when it was told to stop.
+        for at in range(0, len(content) or 1, _PIECE):
+            parser.feed(content[at : at + _PIECE])
+        parser.close()
     return reader.markdown()
 
 
-class _Reader(HTMLParser):
-    """Writes Markdown while it reads; unbalanced tags only cost their own formatting."""
+class _TooDeep(Exception):
+    """To find what an end tag closes, the parser goes through all that is open."""
+
+
+class _Reader:
+    """Writes Markdown of the tags as the parser balances them: each start has its end."""
 
     def __init__(self, address: str) -> None:
-        super().__init__(convert_charrefs=True)
         self._address = address
         self._pieces: list[str] = []
         self._title: list[str] = []
-        self._hidden = ""
-        self._hidden_depth = 0
+        self._depth = 0
+        self._hidden_at = 0
         self._in_title = False
         self._pre = 0
         self._lists: list[int] = []
@@ -42,37 +56,43 @@ class _Reader(HTMLParser):
         self._cells = 0
 
     def markdown(self) -> str:
-        text = "".join(self._pieces)
-        text = re.sub(r"[ \t]+\n", "\n", text)
-        text = re.sub(r"\n{3,}", "\n\n", text).strip()
+        lines = "".join(self._pieces).split("\n")
+        text = re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip(" \t") for line in lines)).strip()
         title = " ".join("".join(self._title).split())
-        has_heading = text.lstrip().startswith("# ")
+        has_heading = text.startswith("# ")
         return f"# {title}\n\n{text}".strip() if title and not has_heading else text
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag == "title" and not self._title:
-            self._in_title = True
-        if self._hidden:
-            self._hidden_depth += tag == self._hidden
-        elif tag in _HIDDEN:
-            self._hidden, self._hidden_depth = tag, 1
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            self._add("\n\n[The page is nested too deep; the rest is left out.]")
+            raise _TooDeep
+        if self._hidden_at:
+            return
+        if tag in _HIDDEN:
+            self._hidden_at = self._depth
+        elif tag == "title":
+            self._in_title = not self._title
         elif tag in {"a", "img"}:
-            self._start_reference(tag, {name: value or "" for name, value in attrs})
+            self._start_reference(tag, attributes)
         else:
             self._start(tag)
 
-    def handle_endtag(self, tag: str) -> None:
-        if tag == "title":
+    def end(self, tag: str) -> None:
+        self._depth -= 1
+        if self._hidden_at:
+            if self._depth < self._hidden_at:
+                self._hidden_at = 0
+        elif tag == "title":
             self._in_title = False
-        if self._hidden:
-            self._hidden_depth -= tag == self._hidden
-            if self._hidden_depth == 0:
-                self._hidden = ""
         elif tag == "a":
-            target = self._links.pop() if self._links else ""
+            target = self._links.pop()
             self._add(f"]({target})" if target else "")
         else:
             self._end(tag)
+
+    def close(self) -> None:
+        """Called by the parser at the end of the page."""
 
     def _start(self, tag: str) -> None:
         if tag in _HEADINGS:
@@ -92,34 +112,31 @@ class _Reader(HTMLParser):
     def _end(self, tag: str) -> None:
         if tag in _MARKS and not self._pre:
             self._add(_MARKS[tag])
-        elif tag == "pre" and self._pre:
+        elif tag == "pre":
             self._pre -= 1
             self._add("\n```\n\n")
         elif tag == "code" and not self._pre:
             self._add("`")
         elif tag in {"ul", "ol"}:
-            if self._lists:
-                self._lists.pop()
+            self._lists.pop()
             self._add("\n" if self._lists else "\n\n")
         elif tag in _HEADINGS or (tag in _BLOCKS and tag != "tr"):
             self._add("\n\n")
 
-    def handle_data(self, data: str) -> None:
+    def data(self, text: str) -> None:
+        if self._hidden_at:
+            return
         if self._in_title:
-            self._title.append(data)
-        if self._hidden or self._in_title:
-            return
-        if self._pre:
-            self._add(data)
-            return
-        text = re.sub(r"\s+", " ", data)
-        if text == " " and (not self._pieces or self._pieces[-1].endswith(("\n", " "))):
-            return
-        if self._pieces and self._pieces[-1].endswith("\n"):
-            text = text.lstrip()
-        self._add(text)
+            self._title.append(text)
+        elif self._pre:
+            self._add(text)
+        else:
+            text = re.sub(r"\s+", " ", text)
+            # The parser may cut a text anywhere.
+            is_apart = not self._pieces or self._pieces[-1].endswith(("\n", " "))
+            self._add(text.lstrip() if is_apart else text)
 
-    def _start_reference(self, tag: str, attributes: dict[str, str]) -> None:
+    def _start_reference(self, tag: str, attributes: Mapping[str, str]) -> None:
         if tag == "img":
             if words := " ".join(attributes.get("alt", "").split()):
                 self._add(f"[image: {words}]")

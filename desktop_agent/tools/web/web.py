@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field
+from msgspec import Meta
 
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.messages import UrlDisplay
@@ -22,11 +22,11 @@ _RESULT = 100_000
 _SECONDS = 60.0
 
 
-class FetchArguments(Arguments):
+class FetchArguments(Arguments, frozen=True):
     """What to fetch."""
 
-    url: str = Field(description="The whole address, with http:// or https://.")
-    offset: int = Field(default=0, ge=0, description="How many characters to skip.")
+    url: Annotated[str, Meta(description="The whole address, with http:// or https://.")]
+    offset: Annotated[int, Meta(ge=0, description="How many characters to skip.")] = 0
 
 
 async def _preview(args: FetchArguments, ctx: ToolContext) -> Preview:

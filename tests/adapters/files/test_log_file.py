@@ -116,3 +116,14 @@ def test_addresses_of_requests_are_not_logged(tmp_path: Path) -> None:
     logging.getLogger("ours").info("started")
     assert "example.com" not in path.read_text()
     assert "started" in path.read_text()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_log_on_a_full_disk_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    output = log_file.PrivateRotatingFile("/dev/full")
+    logging.getLogger().addHandler(output)
+    logging.getLogger("a").warning("this line has no room")
+    logging.getLogger().removeHandler(output)
+    assert capfd.readouterr().err == ""
+    with pytest.raises(OSError, match="No space"):
+        output.close()

@@ -26,6 +26,7 @@ from tests.adapters.skills.skill_sources import (
     skill_text,
     zipped,
 )
+from tests.helpers.patience import HANG_S
 
 TWO = {
     "two-main/skills/alpha/SKILL.md": skill_text("alpha"),
@@ -281,7 +282,7 @@ async def test_a_fetch_that_is_given_up_ends_git_and_leaves_nothing(
     library = home.library()
     async with serve({}, otherwise=wait) as server:
         job = asyncio.create_task(library.fetch(f"{server.url}/team/slow"))
-        await asyncio.wait_for(asked.wait(), 10)
+        await asyncio.wait_for(asked.wait(), HANG_S)
         assert _processes_of(str(place)) != []
         job.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -17,8 +17,8 @@ from desktop_agent.adapters.skills.library import SkillLibrary
 from desktop_agent.adapters.skills.origins import origins
 from desktop_agent.core.skill_install import SkillLibraryError
 from tests.adapters.skills.skill_sources import Home, skill_text, snapshot, write_files
+from tests.helpers.patience import HANG_S as WAIT_S
 
-WAIT_S = 20.0
 BIG = {
     "big/SKILL.md": skill_text("big"),
     **{f"big/part-{number}/{number}.txt": f"{number}" for number in range(60)},

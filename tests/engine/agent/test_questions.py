@@ -6,7 +6,11 @@ import pytest
 
 from desktop_agent.core.events import QuestionAnswered, QuestionAsked
 from desktop_agent.core.questions import Question
+from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.agent.questions import SKIPPED, Questions
+from desktop_agent.engine.base.session import Session
+from tests.helpers.scripted import MemoryStore
 
 
 @pytest.mark.parametrize(("reply", "heard"), [("", SKIPPED), ("  \n", SKIPPED), ("euros", "euros")])
@@ -18,7 +22,11 @@ async def test_an_agent_is_told_when_the_person_skipped_its_question(reply, hear
         has_asked.set()
 
     question = Question("qu_1", "ag_1", "call_1", "Which currency?")
-    asked = asyncio.ensure_future(questions.ask(question, emit))
+    info = SessionInfo("se_1", "ag_1", "", Workspace("/"), "m")
+    session = Session(
+        info, store=MemoryStore(), listener=emit, changed=lambda: None, refused=lambda _: None
+    )
+    asked = asyncio.ensure_future(questions.ask(question, session))
     await has_asked.wait()
     assert isinstance(events[0], QuestionAsked)
     questions.answer(question.id, reply)

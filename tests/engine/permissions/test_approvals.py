@@ -175,6 +175,55 @@ async def test_a_question_waits_for_the_persons_words(tmp_path: Path) -> None:
     assert rig.of(QuestionAnswered)[0].text == "yes"
 
 
+async def test_a_refusal_for_always_is_kept_and_refuses_the_next_call(tmp_path: Path) -> None:
+    rig = Rig(tmp_path, writes("a"), writes("b"), says("ok"))
+    rig.send("go")
+    asked = await rig.until(ApprovalRequested)
+    rule = Rule("write", "", "session", rig.session_id, is_deny=True)
+    rig.engine.decide(asked.request.id, Deny("never", rule=rule))
+    await rig.until(TurnEnded)
+    assert rig.gates.ran == []
+    assert len(rig.of(ApprovalRequested)) == 1
+    assert "denied by the user" in rig.results[0].text
+    assert "A rule of the person's refuses this" in rig.results[1].text
+    kept = rig.store.rules()[0]
+    assert (kept.is_deny, kept.origin, kept.uses) == (True, asked.request.title, 2)
+
+
+async def test_a_refusing_rule_from_the_settings_settles_what_waits(tmp_path: Path) -> None:
+    rig = Rig(tmp_path, writes("a"), says("ok"))
+    rig.send("go")
+    await rig.until(ApprovalRequested)
+    rig.engine.add_rule(Rule("write", "", "everywhere", is_deny=True))
+    await rig.until(TurnEnded)
+    assert rig.gates.ran == []
+    decision = rig.of(ApprovalResolved)[0].decision
+    assert isinstance(decision, Deny)
+    assert decision.by == "rule"
+    assert [(kept.is_deny, kept.uses) for kept in rig.store.rules()] == [(True, 0)]
+
+
+async def test_a_new_rule_does_not_settle_what_is_asked_in_every_mode(tmp_path: Path) -> None:
+    rig = Rig(tmp_path, calls(("risky", {"what": ".git/config"})), says("ok"))
+
+    async def run(args, _):
+        rig.gates.ran.append(args["what"])
+
+    def shown(_):
+        return Preview("Write?", paths=("/w/.git/config",), protected=(".git/config",))
+
+    risky = tool("risky", run, access=Access.WRITE, preview=shown)
+    rig.engine._toolbox.load()["risky"] = risky
+    rig.send("go")
+    asked = await rig.until(ApprovalRequested)
+    rig.engine.add_rule(Rule("risky", "", "everywhere"))
+    assert rig.gates.ran == []
+    assert rig.of(ApprovalResolved) == []
+    rig.engine.decide(asked.request.id, Deny())
+    await rig.until(TurnEnded)
+    assert rig.gates.ran == []
+
+
 SHELL = tool("shell", lambda *_: None, access=Access.EXECUTE)
 EDIT = tool("edit", lambda *_: None, access=Access.WRITE)
 READ = tool("read", lambda *_: None, access=Access.READ)
@@ -221,11 +270,23 @@ def test_an_allow_rule_has_to_cover_every_part_of_a_command() -> None:
 
 
 def test_a_deny_beats_every_allow() -> None:
-    rules = [Rule("shell", "git"), Rule("shell", "git push", is_deny=True)]
+    rules = [Rule("shell", "git commit"), Rule("shell", "git push", is_deny=True)]
     assert _with(rules, SHELL, Preview("", command="git push")) == "Refused"
     assert _with(rules, SHELL, Preview("", command="git status && git push")) == "Refused"
     assert _with(rules, SHELL, Preview("", command="git commit")) == "Allowed"
     assert _with(rules, SHELL, Preview("", command="/usr/bin/git push > log")) == "Refused"
+
+
+def test_each_part_of_a_command_may_have_its_own_rule() -> None:
+    rules = [Rule("shell", "git add"), Rule("shell", "git commit")]
+    assert _with(rules, SHELL, Preview("", command="git add -A && git commit -m x")) == "Allowed"
+    assert _with(rules[:1], SHELL, Preview("", command="git add -A && git commit")) == "Asked"
+    tested = [Rule("shell", "pytest")]
+    piped = "cd src && pytest -q 2>&1 | tail -20"
+    assert _with(tested, SHELL, Preview("", command=piped, proven=(0, 2))) == "Allowed"
+    assert _with(tested, SHELL, Preview("", command=piped, proven=(2,))) == "Asked"
+    elsewhere = [Rule("shell", "pytest", "folder", "/other")]
+    assert _with(elsewhere, SHELL, Preview("", command=piped, proven=(0, 2))) == "Asked"
 
 
 def test_a_folder_rule_holds_in_its_folder_only() -> None:

@@ -14,11 +14,40 @@ from desktop_agent.engine.permissions.protected_files import is_protected, is_se
 from desktop_agent.engine.permissions.shell.classify import (
     covers,
     is_forbidden,
-    is_read_only,
     mentions,
-    paths_read,
+    plain_script,
+    refusals,
     split_parts,
 )
+from desktop_agent.engine.permissions.shell.looking import Reading, parts_of
+from tests.helpers.patience import HANG_S
+
+
+def readings_of(command: str) -> list[tuple[Reading, ...]]:
+    """Return what its words say that each part reads, and where it may run."""
+    script = plain_script(command)
+    return [part.readings for part in parts_of(script)] if script else []
+
+
+def is_read_only(command: str) -> bool:
+    """Whether its words alone prove it: what depends on the disk is tried in test_proof.py."""
+    parts = readings_of(command)
+    looks = [reading.look for readings in parts for reading in readings]
+    depends = any(
+        look.trees or look.git or look.needs_binary or any(p.startswith("/") for p in look.paths)
+        for look in looks
+    )
+    return bool(parts) and all(parts) and not depends
+
+
+def paths_read(command: str) -> tuple[str, ...]:
+    return tuple(
+        str(reading.start / path)
+        for readings in readings_of(command)
+        for reading in readings
+        for path in reading.look.paths
+    )
+
 
 BASH = shutil.which("bash") or "/bin/bash"
 
@@ -120,6 +149,16 @@ ls || echo none
 ls; pwd
 true
 false || true
+cd src
+cd src || ls
+which ls -a
+grep -P x a
+printf x
+test -f a
+type ls
+ls --
+ls a -l
+cat a -n
 """.strip().splitlines()
 
 NOT_PROVEN = r"""
@@ -256,8 +295,6 @@ cd / && ls
 cd && ls
 cd -
 cd src; rm a
-cd src
-cd src || ls
 cd a b && ls
 cd src && cd .. && ls
 cat .env
@@ -313,7 +350,6 @@ tree -R
 tree -l
 tree -H x
 tree --fromfile a
-which ls -a
 sort -o a b
 sort -oa b
 sort --output=a b
@@ -327,7 +363,6 @@ tr -x a b
 grep -r foo .
 grep -R foo .
 grep -f a b
-grep -P x a
 grep -rn foo
 grep --include=*.py foo
 grep --file=a b
@@ -380,9 +415,59 @@ history
 jobs
 wait
 read x
-printf x
 printf -v PATH x
-test -f a
+printf -v 'a[$(id)]' x
+test -v a
+test 1 -eq 1
+pushd src
+pushd src && ls
+popd; ls
+cd src | ls
+ls | cd src
+cd src & ls
+cd src && ls &
+cd -P src && ls
+cd 'src' extra && ls
+cd src 2>/dev/null/x && ls
+export PATH=x; ls
+set -e; ls
+alias ls=rm; ls
+hash -p /x ls; ls
+jq -n env
+jq -n '$ENV'
+jq 'import "a" as $x; .' a
+jq -f a b
+jq --slurpfile a b . c
+rg -L foo
+rg -z foo
+rg -f a
+rg --hostname-bin x foo
+grep -R x .
+git -c core.fsmonitor=x status
+git -C x status
+git diff --output=x
+git diff --ext-diff
+git diff HEAD~1
+git diff --cached
+git log -p
+git log --author -5 --output=x
+git log --format=%G?
+git show
+git show HEAD:.env
+git show --stat deadbeef
+git branch x
+git branch -D x
+git tag x
+git remote add x y
+git stash
+git fetch
+git pull
+git push
+git config -l
+git grep -O x
+cargo --version
+yarn --version
+go version
 [ -f a ]
 [[ -f a ]]
 export A=1
@@ -391,16 +476,12 @@ set -e
 trap x EXIT
 ulimit -c 0
 umask 0
-type ls
 hash -r
 /bin/ls
 ./ls
 src/ls
 bin/cat a
-ls --
 ls -- -a
-ls a -l
-cat a -n
 echo hi > a
 echo "unterminated
 echo 'unterminated
@@ -493,7 +574,7 @@ def test_what_is_let_through_runs_nothing_else(tmp_path_factory, rest: str, star
         env={"PATH": str(folder / "bin")},
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=10,
+        timeout=HANG_S,
         check=False,
     )
     assert b"not found" not in ran.stderr
@@ -522,6 +603,36 @@ def test_a_space_that_is_none_to_the_shell_is_a_command(joint: str, blank: str) 
 )
 def test_the_paths_that_are_read_are_known(command: str, paths: tuple[str, ...]) -> None:
     assert paths_read(command) == paths
+
+
+@pytest.mark.parametrize(
+    ("command", "folders"),
+    [
+        ("cat n", {"."}),
+        ("cd a && cat n", {"a"}),
+        ("cd a; cat n", {".", "a"}),
+        ("cd a\ncat n", {".", "a"}),
+        ("cd a || cat n", {"."}),
+        ("cd a && true ; cat n", {".", "a"}),
+        ("cd a && true || cat n", {".", "a"}),
+        ("true || cd a && cat n", {".", "a"}),
+        ("cd a && cd b && cat n", {"a/b"}),
+        ("cd a && cd b ; cat n", {".", "a", "a/b"}),
+        ("cd a && ls | cat n", {"a"}),
+        ("cd a && ls\ncat n", {".", "a"}),
+    ],
+)
+def test_a_folder_that_could_not_be_entered_is_reckoned_with(
+    command: str, folders: set[str]
+) -> None:
+    last = readings_of(command)[-1]
+    assert {str(reading.start) for reading in last} == folders
+
+
+def test_many_folders_are_given_up_and_not_counted_out() -> None:
+    many = "; ".join(f"cd d{number}" for number in range(500))
+    assert not is_read_only(many)
+    assert not is_read_only(f"{many}; cat n")
 
 
 COVERED = [
@@ -672,6 +783,19 @@ def test_a_rule_that_refuses_sees_through_disguises(command: str) -> None:
     assert mentions("rm", command)
 
 
+@pytest.mark.parametrize(
+    "command", ["git -C x push", "git -c a=b push", "git --no-pager push o", "/usr/bin/git push"]
+)
+def test_a_rule_that_refuses_a_subcommand_sees_it_behind_options(command: str) -> None:
+    assert mentions("git push", command)
+
+
+def test_what_a_refusing_rule_may_speak_of_is_every_part() -> None:
+    assert refusals("git push origin && /bin/rm -rf x") == ("git push", "git", "rm")
+    assert refusals("sudo curl http://x") == ("sudo curl", "sudo", "curl")
+    assert refusals("'a b' c") == ()
+
+
 def test_a_rule_that_refuses_speaks_of_commands_only() -> None:
     assert not mentions("rm", "echo rm")
     assert not mentions("rm", "echo 'a; rm x'")
@@ -811,8 +935,8 @@ def test_files_that_run_or_hold_secrets_are_always_asked_about(path: str) -> Non
 
 @pytest.mark.parametrize(
     "path",
-    ["a.py", "src/a.py", ".gitignore", ".gitattributes", ".github/workflows/x.yml", "env.py",
-     ".env.example", "environment.yml", "keys.md", "docs/git.md", ".vscode/notes.md", "a.git.md",
+    ["a.py", "src/a.py", ".gitignore", ".gitattributes", ".github/ISSUE_TEMPLATE.md", "env.py",
+     ".env.example", "environment.yml", "keys.md", "docs/git.md", "vscode/notes.md", "a.git.md",
      "README.md", "Makefile"],
 )  # fmt: skip
 def test_plain_files_are_not_asked_about_for_their_names(path: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -329,11 +328,9 @@ def test_the_skills_that_come_with_the_app_keep_the_standard(tmp_path: Path) -> 
 
 
 def beside_a_good_one(tmp_path: Path, name: str = "bad") -> Skill:
-    """Scan with a bound and return the bad one; the good one beside it must be there."""
+    """Scan and return the bad one; the good one beside it must be there."""
     put_skill(tmp_path / "skills", "good")
-    began = time.monotonic()
     found = scanned(tmp_path / "skills", tmp_path.resolve())
-    assert time.monotonic() - began < 5
     assert found["good"].problem == ""
     return found[name]
 

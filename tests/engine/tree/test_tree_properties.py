@@ -34,11 +34,11 @@ from desktop_agent.core.events import (
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import open_calls
 from tests.engine.tree.random_tree import RandomRig, Tape
+from tests.helpers.patience import HANG_S
 from tests.helpers.scripted import MemoryStore
 
 # Long ones make whole stories; zeros at their end are the simplest, as if they were shorter.
 TAPES = st.lists(st.integers(0, 839), min_size=120, max_size=300)
-HANGS_AFTER_S = 20
 
 
 @settings(max_examples=100, deadline=None)
@@ -112,7 +112,7 @@ async def killed_story(folder: Path, model: list[int], person: list[int], moment
 
 async def played(rig: RandomRig) -> None:
     try:
-        await rig.settle(HANGS_AFTER_S)
+        await rig.settle(HANG_S)
     except TimeoutError:
         pytest.fail(f"the tree hangs: {standing(rig)}")
 

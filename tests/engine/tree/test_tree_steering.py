@@ -202,7 +202,7 @@ async def test_n1_a_note_that_could_not_be_written_is_in_nobodys_inbox(tmp_path:
     child = await rig.child()
     await held.reached.wait()
 
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise StoreError("the disk is full")
 
     record, rig.store.record = rig.store.record, full  # type: ignore[method-assign]
@@ -210,7 +210,7 @@ async def test_n1_a_note_that_could_not_be_written_is_in_nobodys_inbox(tmp_path:
     rig.store.record = record  # type: ignore[method-assign]
     assert not [e for e in rig.of(NoteQueued) if e.note.id == note.id]
     assert rig.engine._agent(child).inbox.waiting == ()
-    assert "was not sent: the disk is full" in rig.of(EngineFailed)[0].message
+    assert rig.of(EngineFailed)[0].message == "Your message was not sent. the disk is full"
     await rig.engine.close()
 
 
@@ -219,17 +219,21 @@ async def test_n1_a_note_that_is_queued_is_not_called_unsent_when_work_can_not_b
 ) -> None:
     rig = TreeRig(tmp_path, [says("done")], {})
 
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise StoreError("the disk is full")
 
     save, rig.store.save_session = rig.store.save_session, full  # type: ignore[method-assign]
     note = rig.send("go")
     assert [event.note.id for event in rig.of(NoteQueued)] == [note.id]
-    assert rig.of(EngineFailed)[0].message == "Work could not begin: the disk is full"
-    assert rig.engine._sessions.session(rig.session_id).info.status == "idle"
+    failed = await rig.until(TurnEnded)
+    assert failed.fault is not None
+    assert (failed.fault.kind, failed.fault.message) == ("storage", "the disk is full")
+    assert not rig.of(EngineFailed)
+    assert rig.engine._sessions.session(rig.session_id).info.status == "failed"
     rig.store.save_session = save  # type: ignore[method-assign]
+    await rig.when(lambda: not rig.engine._agent(rig.agent_id).is_running)
     rig.engine.resume(rig.agent_id)
-    await rig.until(TurnEnded)
+    await rig.until(TurnEnded, 2)
     assert [event.note_id for event in rig.of(NoteDelivered)] == [note.id]
     assert rig.store.infos[rig.session_id].status == "idle"
     assert rig.store.infos[rig.session_id].title == "go"

@@ -19,6 +19,7 @@ from desktop_agent.tools.shell.jobs import Jobs
 from desktop_agent.tools.shell.shell import shell
 from desktop_agent.tools.tasks import task_tools
 from tests.engine.rig import Rig
+from tests.helpers.patience import HANG_S
 from tests.helpers.scripted import Answer, MemoryStore, ScriptedModel, Waits, calls
 
 
@@ -71,8 +72,8 @@ class TreeRig(Rig):
         return next(e for e in self.of(AgentEnded) if e.agent_id == agent_id)
 
     async def when(self, holds: Callable[[], bool]) -> None:
-        """Wait until something holds, looking after each event; at most 5 s."""
-        async with asyncio.timeout(5), self._seen:
+        """Wait until something holds, looking after each event."""
+        async with asyncio.timeout(HANG_S), self._seen:
             await self._seen.wait_for(holds)
 
     async def status(self, agent_id: AgentId, wanted: str) -> AgentInfo:
@@ -144,7 +145,7 @@ async def pids_in(file: Path, count: int = 1) -> list[int]:
     """Wait until commands have written so many process ids into a file."""
 
     def wait() -> list[int]:
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + HANG_S
         while time.monotonic() < deadline:
             words = file.read_text().split() if file.exists() else []
             if len(words) >= count:

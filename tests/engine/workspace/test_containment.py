@@ -106,6 +106,10 @@ ESCAPES = [
 ALLOWED = {
     "inside.txt": "inside.txt",
     "./inside.txt": "inside.txt",
+    "~backup.txt": "~backup.txt",
+    "~root": "~root",
+    "~nobody-of-this-name/x": "~nobody-of-this-name/x",
+    "./~root/x": "~root/x",
     ".": ".",
     "sub/../inside.txt": "inside.txt",
     "sub/deep.txt": "sub/deep.txt",

@@ -198,7 +198,7 @@ def test_many_updates_are_shown_ten_times_a_second_and_the_last_one_wins(panel, 
     for number in range(500):
         info = agent(ONE, "a", doing=f"step {number}")
         panel.apply(AgentsChanged(SESSION, (main_agent(), info)))
-    qtbot.waitUntil(lambda: panel.tree.rows[0].doing == "step 499", timeout=2_000)
+    qtbot.waitUntil(lambda: panel.tree.rows[0].doing == "step 499")
     assert len(looks) <= 5
 
 
@@ -300,18 +300,18 @@ def test_a_thousand_ended_rows_come_and_open_at_once(panel) -> None:
     panel.apply(opened())
     event = AgentsChanged(SESSION, (main_agent(), *many))
     panel.tree._agents = event.agents
-    started = time.perf_counter()
+    model, steps = panel.tree.model, []
+    for signal in (model.rowsInserted, model.rowsRemoved, model.dataChanged, model.modelReset):
+        signal.connect(lambda *_: steps.append(1))
     panel.tree.flush()
-    took = (time.perf_counter() - started) * 1000
+    inserted = len(steps)
     again = AgentsChanged(SESSION, tuple(msgspec.structs.replace(one) for one in event.agents))
     panel.tree._agents = again.agents
-    started = time.perf_counter()
     panel.tree.flush()
-    unchanged = (time.perf_counter() - started) * 1000
-    print(f"\n1,000 rows: insert and expand {took:.1f} ms, the same again {unchanged:.1f} ms")
     assert panel.tree.view.isExpanded(panel.tree.model.index_of(AgentId("s5")))
-    assert took < 300  # the goal is 30 on a quiet machine; this one is shared
-    assert unchanged < 100
+    # A step for each parent's rows, not one for each row; and none when nothing is new.
+    assert inserted <= 101
+    assert len(steps) == inserted
 
 
 # -- wishes --------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QAbstractButton, QLineEdit, QPushButton
+from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QPushButton, QWidget
 
 from desktop_agent.core.agents import AgentInfo, Budget
 from desktop_agent.core.events import (
@@ -164,6 +164,8 @@ def test_a_question_of_the_agent_is_answered_by_keys_alone(window, team, qtbot):
     asked = Calls(("ask_user", {"question": "Which colour?", "options": ["red", "blue"]}))
     team.scripts["main"] = [asked, Say("All done.")]
     write(qtbot, window, "Go")
+    # Its words are on the tool's own row a moment before it can be answered.
+    qtbot.waitUntil(lambda: bool(window.findChildren(QWidget, "questionCard")), timeout=WAIT)
     wait_shown(qtbot, window, "Which colour?")
     window.commands.approval.trigger()
     qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Escape)
@@ -381,6 +383,34 @@ def test_a_sessions_budget_is_set_from_its_card_and_from_the_commands(
     window.commands.budget.trigger()
     qtbot.waitUntil(form.isVisible)
     assert form._fields["steps"].text() == "9"
+    form.close()
+
+
+def test_a_limit_of_money_for_a_model_without_a_price_holds_before_it_costs_anything(
+    open_window, provider, project, team, qtbot
+):
+    window = open_window(
+        project, model=provider.model, api_base=provider.api_base, budget=Budget(cost=1.0, steps=9)
+    )
+    team.scripts["main"] = [Say("All done.")]
+    write(qtbot, window, "Go")
+    wait_shown(qtbot, window, "A limit can’t be measured")
+    card = next(one for one in window.findChildren(QWidget, "budgetCard") if one.isVisible())
+    words = " ".join(label.text() for label in card.findChildren(QLabel))
+    assert "The limit of $1.00 can’t be measured: the price of a model isn’t known." in words
+    assert "main" not in team.requests
+    window.commands.budget.trigger()
+    form = window.side._budget
+    said = form.findChild(QWidget, "budgetUnpriced")
+    qtbot.waitUntil(said.isVisible, timeout=WAIT)
+    assert provider.model in said.text()
+    form.close()
+    click(qtbot, window, "budget-more")
+    wait_shown(qtbot, window, "All done.")
+    wait_idle(qtbot, window)
+    window.commands.budget.trigger()
+    qtbot.waitUntil(form.isVisible)
+    assert (form._fields["cost"].text(), form._fields["steps"].text()) == ("", "9")
     form.close()
 
 

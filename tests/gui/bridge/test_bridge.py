@@ -19,6 +19,7 @@ from desktop_agent.core.notes import Note
 from desktop_agent.gui.bridge.backend import BridgeClosed
 from desktop_agent.gui.bridge.bridge import Bridge
 from desktop_agent.gui.bridge.engine_thread import newest_snapshots
+from tests.helpers.patience import HANG_S
 
 AGENT = AgentId("ag_1")
 
@@ -90,7 +91,7 @@ def started(qapp):
 
     yield start
     for bridge in bridges:
-        assert bridge.close()
+        assert bridge.close(HANG_S)
 
 
 def texts(bridge):
@@ -100,7 +101,7 @@ def texts(bridge):
 def test_ten_thousand_events_arrive_in_order_and_in_few_batches(started, qtbot):
     bridge = started()
     bridge.engine.say(*(str(number) for number in range(10_000)))
-    qtbot.waitUntil(lambda: len(texts(bridge)) == 10_000, timeout=5000)
+    qtbot.waitUntil(lambda: len(texts(bridge)) == 10_000)
     assert texts(bridge) == [str(number) for number in range(10_000)]
     assert len(bridge.batches) < 40
 
@@ -115,7 +116,7 @@ def test_a_command_sent_before_the_engine_is_there_is_not_lost(started, qtbot):
     bridge = started(slow)
     bridge.engine.say("early")
     gate.set()
-    qtbot.waitUntil(lambda: texts(bridge) == ["early"], timeout=5000)
+    qtbot.waitUntil(lambda: texts(bridge) == ["early"])
 
 
 def test_events_arrive_on_the_window_thread_even_for_a_plain_function(started, qtbot):
@@ -123,7 +124,7 @@ def test_events_arrive_on_the_window_thread_even_for_a_plain_function(started, q
     threads = []
     bridge.received.connect(lambda _: threads.append(QThread.currentThread().isMainThread()))
     bridge.engine.say("hello")
-    qtbot.waitUntil(lambda: bool(threads), timeout=5000)
+    qtbot.waitUntil(lambda: bool(threads))
     assert threads == [True]
 
 
@@ -131,7 +132,7 @@ def test_a_command_that_fails_is_shown_and_the_engine_goes_on(started, qtbot, ca
     bridge = started()
     bridge.engine.break_down()
     bridge.engine.say("still here")
-    qtbot.waitUntil(lambda: sum(map(len, bridge.batches)) == 2, timeout=5000)
+    qtbot.waitUntil(lambda: sum(map(len, bridge.batches)) == 2)
     failed, said = (event for batch in bridge.batches for event in batch)
     assert isinstance(failed, EngineFailed)
     assert "the disk is gone" in failed.message
@@ -143,7 +144,7 @@ def test_a_backend_that_can_not_start_says_so(started, qtbot, caplog):
         raise OSError("no room left")
 
     bridge = started(broken)
-    qtbot.waitUntil(lambda: bool(bridge.batches), timeout=5000)
+    qtbot.waitUntil(lambda: bool(bridge.batches))
     (event,) = bridge.batches[0]
     assert event.where == "start"
     assert "no room left" in event.message
@@ -183,7 +184,7 @@ def test_a_question_nobody_waits_for_any_more_is_withdrawn(started, run_on_windo
             await job
 
     run_on_window(give_up())
-    assert bridge.backends[0].engine.was_cancelled.wait(5)
+    assert bridge.backends[0].engine.was_cancelled.wait(HANG_S)
 
 
 def test_closing_ends_the_thread_and_later_commands_do_no_harm(qapp, run_on_window):
@@ -196,7 +197,7 @@ def test_closing_ends_the_thread_and_later_commands_do_no_harm(qapp, run_on_wind
 
     bridge.start(build)
     assert run_on_window(bridge.queries.double(2)) == 4
-    assert bridge.close()
+    assert bridge.close(HANG_S)
     assert made[0].closed_on == made[0].engine.thread
     bridge.engine.say("too late")
     with pytest.raises(BridgeClosed):

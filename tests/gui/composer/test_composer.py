@@ -427,6 +427,17 @@ def test_an_at_sign_asks_for_files_and_tab_puts_the_path_in(qtbot, composer):
     assert not popup.isVisible()
 
 
+def test_a_path_goes_in_behind_rare_characters_and_before_what_follows(qtbot, composer):
+    text = box(composer)
+    text.insertPlainText("😀😀 𝕏 @e\u0301x tail")
+    cursor = text.textCursor()
+    cursor.setPosition(cursor.position() - len(" tail"))
+    text.setTextCursor(cursor)
+    assert text.mention == "e\u0301x"
+    text.replace_mention("a.py")
+    assert composer.draft() == "😀😀 𝕏 a.py tail"
+
+
 def test_in_the_list_of_files_keys_move_choose_and_leave(qtbot, composer):
     qtbot.keyClicks(box(composer), "@r")
     composer.set_completions("r", ("a.py", "read me.md", "src/"))

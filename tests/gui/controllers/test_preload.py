@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtCore import QObject, Qt
 
 from desktop_agent.gui.controllers import preload
+from tests.helpers.patience import HANG_MS
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ def test_all_that_the_first_tasks_need_is_got_ready_in_order_and_once(qtbot, in_
     owner, made = QObject(), []
     loading = preload.Preload(owner, (lambda: made.append(1), lambda: made.append(2)))
     loading.start()
-    qtbot.waitUntil(lambda: loading.is_done, timeout=20_000)
+    qtbot.waitUntil(lambda: loading.is_done, timeout=HANG_MS)
     assert {f"desktop_agent.gui.{name}" for name in preload._MODULES} <= sys.modules.keys()
     assert made == [1, 2]
     loading.start()
@@ -50,7 +51,7 @@ def test_a_step_that_fails_is_tried_once_and_not_for_ever(qtbot, in_no_time):
     loading = preload.Preload(owner, (fail,))
     with qtbot.captureExceptions() as failures:
         loading.start()
-        qtbot.waitUntil(lambda: bool(failures), timeout=20_000)
+        qtbot.waitUntil(lambda: bool(failures), timeout=HANG_MS)
     assert tried == [1]
     assert not loading._timer.isActive()
 
@@ -59,12 +60,12 @@ def test_a_window_takes_no_room_for_tasks_before_somebody_writes(
     qtbot, in_no_time, open_window, project
 ):
     window = open_window(project, model="demo")
-    qtbot.waitUntil(lambda: window.flow.info is not None, timeout=60_000)
+    qtbot.waitUntil(lambda: window.flow.info is not None, timeout=HANG_MS)
     assert window.side._panel is None
     assert not window.side._preload._timer.isActive()
     window.frame.composer.focus_text()
     qtbot.keyClick(window.focusWidget(), Qt.Key.Key_A)
-    qtbot.waitUntil(lambda: window.side._panel is not None, timeout=60_000)
+    qtbot.waitUntil(lambda: window.side._panel is not None, timeout=HANG_MS)
     panel = window.side._panel
     assert window.side._parts == {"tasks": panel.tasks, "agents": panel.agents}
     assert panel.tasks.window() is window

@@ -10,7 +10,7 @@ from desktop_agent.core.approvals import Rule
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.models import KeyInfo, ModelInfo
 from desktop_agent.core.requests import Limits
-from desktop_agent.core.settings import CustomServer, Settings
+from desktop_agent.core.settings import CustomServer, ListedModel, Settings
 from desktop_agent.gui.settings.dialog import SettingsDialog
 from desktop_agent.gui.settings.rows import ChoiceBox, NumberBox, Switch
 from desktop_agent.gui.settings.rules_page import visible
@@ -189,6 +189,29 @@ def test_the_model_of_new_sessions_is_chosen_from_the_list(qtbot, dialog):
     assert hit.args[0].model == "anthropic/sonnet"
 
 
+def test_models_for_subagents_are_listed_by_hand_alone_and_taken_off_again(qtbot, dialog):
+    """The list is what lets an agent send what it read to another model without being asked."""
+    dialog.open_page("models")
+    there = ModelInfo("openai/qwen", "qwen", "openai", "http://10.0.0.4:8000/v1")
+    dialog.set_models((SONNET, there))
+    add = dialog.findChild(QAbstractButton, "addSubagentModel")
+    assert add.accessibleName() == "Models that subagents may use unasked"
+    for words in ("son", "qwen"):
+        add.click()
+        picker = dialog._models._picker
+        qtbot.keyClicks(picker.search, words)
+        with qtbot.waitSignal(dialog.settings_changed) as hit:
+            qtbot.keyClick(picker.search, Qt.Key.Key_Return)
+    sonnet, qwen = ListedModel(SONNET.name), ListedModel(there.name, there.api_base)
+    assert (hit.args[0].subagent_models, hit.args[0].model) == ((sonnet, qwen), "")
+    names = [w.accessibleName() for w in dialog.findChildren(QWidget)]
+    assert any(n.startswith("Sonnet, anthropic/sonnet · Anthropic") for n in names)
+    assert "qwen, openai/qwen · http://10.0.0.4:8000/v1" in names
+    with qtbot.waitSignal(dialog.settings_changed) as hit:
+        dialog.findChildren(QAbstractButton, "removeSubagentModel")[0].click()
+    assert hit.args[0].subagent_models == (qwen,)
+
+
 def test_rules_are_listed_with_their_origin_and_deleted(qtbot, dialog):
     dialog.open_page("rules")
     assert dialog.findChild(QWidget, "noRules").isVisible()
@@ -203,6 +226,54 @@ def test_rules_are_listed_with_their_origin_and_deleted(qtbot, dialog):
     assert hit.args == [rule]
     dialog.set_rules(())
     assert dialog.findChild(QWidget, "noRules").isVisible()
+
+
+def added(qtbot, dialog):
+    made = []
+    dialog.rule_added.connect(made.append)
+    return made
+
+
+def test_a_refusing_rule_is_made_by_keys_alone(qtbot, dialog):
+    dialog.open_page("rules")
+    made = added(qtbot, dialog)
+    field = dialog.findChild(QLineEdit, "refusePattern")
+    button = dialog.findChild(QAbstractButton, "addRefusal")
+    assert not button.isEnabled(), "an empty rule would refuse everything"
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert made == []
+    qtbot.keyClicks(field, " git   push ")
+    assert button.isEnabled()
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert made == [Rule("shell", "git push", "everywhere", is_deny=True)]
+    assert field.text() == ""
+
+
+def test_a_refusing_rule_may_hold_in_the_open_folder_alone(qtbot, dialog):
+    dialog.open_page("rules")
+    assert dialog.findChild(ChoiceBox, "refuseScope").count() == 1
+    dialog.set_folder("/tmp/api")
+    made = added(qtbot, dialog)
+    choose(dialog, "refuseKind", "files")
+    choose(dialog, "refuseScope", "folder")
+    qtbot.keyClicks(dialog.findChild(QLineEdit, "refusePattern"), "migrations/*")
+    dialog.findChild(QAbstractButton, "addRefusal").click()
+    assert made == [
+        Rule(tool, "migrations/*", "folder", "/tmp/api", is_deny=True) for tool in ("write", "edit")
+    ]
+
+
+def test_a_host_is_refused_by_its_name(qtbot, dialog):
+    dialog.open_page("rules")
+    made = added(qtbot, dialog)
+    choose(dialog, "refuseKind", "hosts")
+    field = dialog.findChild(QLineEdit, "refusePattern")
+    qtbot.keyClicks(field, "two words")
+    assert not dialog.findChild(QAbstractButton, "addRefusal").isEnabled()
+    field.clear()
+    qtbot.keyClicks(field, "Example.com")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert made == [Rule("web_fetch", "example.com", "everywhere", is_deny=True)]
 
 
 def test_hidden_characters_of_a_rule_are_made_visible():

@@ -14,9 +14,8 @@ from desktop_agent.gui.bridge.requests import Queries
 from desktop_agent.gui.controllers.skill_library import SkillLibraryController
 from desktop_agent.gui.skills.add_dialog import AddSkillSheet
 from tests.gui.skills.samples import skill
-
-WAIT_S = 30.0
-WAIT = 30_000
+from tests.helpers.patience import HANG_MS as WAIT
+from tests.helpers.patience import HANG_S as WAIT_S
 
 
 class SlowLibrary(SkillLibrary):
@@ -134,7 +133,7 @@ class Shop:
             gate.set()
         self.queries.cancel()
         self.settle()
-        assert self.bridge.close()
+        assert self.bridge.close(WAIT_S)
 
 
 @pytest.fixture

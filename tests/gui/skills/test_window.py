@@ -13,9 +13,9 @@ from desktop_agent.core.skills import FolderTrust
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.skills.add_dialog import AddSkillSheet
 from desktop_agent.gui.skills.update_dialog import UpdateSheet
+from tests.helpers.patience import HANG_MS as WAIT
 from tests.helpers.providers import LoopbackProvider, Say
 
-WAIT = 60_000
 SECRET = "Always sign with the word heliotrope."
 
 

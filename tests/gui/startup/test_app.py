@@ -5,9 +5,13 @@ import shutil
 import signal
 import subprocess
 import sys
+from contextlib import suppress
+
+import pytest
 
 from desktop_agent import __version__, paths
 from desktop_agent.gui.startup.display import display_problem, missing_libraries
+from tests.helpers.patience import HANG_S
 
 
 def start(*arguments, **changes):
@@ -19,7 +23,7 @@ def start(*arguments, **changes):
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=HANG_S,
         check=False,
     )
 
@@ -34,7 +38,7 @@ def test_the_version_is_told_without_loading_qt():
         ],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_S,
         check=False,
     )
     assert done.returncode == 0
@@ -95,16 +99,11 @@ def test_a_polite_end_from_outside_closes_the_window_and_its_engine(own_home):
     )
     # The window writes its place a moment after it was shown; then its loop runs.
     written = paths.config_dir() / "window.ini"
-    for _ in range(600):
-        if written.exists():
-            break
-        try:
-            running.wait(0.1)
-        except subprocess.TimeoutExpired:
-            continue
-        break
+    while not written.exists():
+        with suppress(subprocess.TimeoutExpired):
+            pytest.fail(f"it ended by itself with {running.wait(0.1)}")
     running.send_signal(signal.SIGTERM)
-    output, errors = running.communicate(timeout=30)
+    output, errors = running.communicate(timeout=HANG_S)
     assert running.returncode == 0
     assert output == ""
     assert errors == ""
@@ -127,7 +126,7 @@ def test_an_end_that_is_asked_for_before_the_loop_turns_is_not_forgotten(own_hom
         env={**os.environ, "QT_QPA_PLATFORM": "offscreen"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr

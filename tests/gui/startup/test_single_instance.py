@@ -4,7 +4,15 @@ import threading
 
 import pytest
 
+from desktop_agent.gui.startup import single_instance
 from desktop_agent.gui.startup.single_instance import SecondStarts, hand_over
+from tests.helpers.patience import HANG_S
+
+
+@pytest.fixture(autouse=True)
+def unhurried(monkeypatch):
+    """Who asks and who answers share this machine with others: neither gives up."""
+    monkeypatch.setattr(single_instance, "_TIMEOUT_S", None)
 
 
 @pytest.fixture
@@ -28,7 +36,7 @@ def test_a_second_start_hands_its_folder_over(qtbot, qapp, place, has_files):
     with qtbot.waitSignal(first.asked) as asked:
         other = threading.Thread(target=start_again, args=(place, "/tmp/büro", results, has_files))
         other.start()
-    other.join(5)
+    other.join(HANG_S)
     assert asked.args == ["/tmp/büro"]
     assert results == [True]
     first.close()
@@ -53,7 +61,7 @@ def test_another_program_can_not_hand_a_folder_over_through_the_port(qtbot, qapp
     other = threading.Thread(target=start_again, args=(place, "/tmp", results, False))
     other.start()
     qtbot.waitUntil(lambda: bool(results))
-    other.join(5)
+    other.join(HANG_S)
     assert results == [False]
     assert asked == []
     first.close()
@@ -68,7 +76,7 @@ def test_a_window_that_was_killed_does_not_stop_the_next(qtbot, qapp, place, has
     with qtbot.waitSignal(fresh.asked):
         other = threading.Thread(target=start_again, args=(place, "", results, has_files))
         other.start()
-    other.join(5)
+    other.join(HANG_S)
     assert results == [True]
     fresh.close()
     assert hand_over(place, "", has_files=has_files) is False

@@ -11,12 +11,11 @@ from PySide6.QtWidgets import QStyle, QWidget
 from desktop_agent.gui.kit.rtl import at_far_end, placed
 from desktop_agent.gui.kit.widgets import IconButton, IconLabel, TextButton
 from desktop_agent.gui.startup import fast_import
+from tests.helpers.patience import HANG_S
 
 PROGRAM = """
 import builtins, json, linecache, os, sys
 from desktop_agent.__main__ import main
-from desktop_agent.gui.startup import fast_import
-fast_import.restore()
 from desktop_agent.gui.startup import run
 
 made = []
@@ -69,7 +68,7 @@ def test_the_first_paint_waits_for_nothing_that_it_does_not_show(tmp_path):
         env={**os.environ, **home},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_S,
         check=True,
     )
     modules, kinds, collects, is_plain, sources = json.loads(done.stdout)

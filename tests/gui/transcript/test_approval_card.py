@@ -6,9 +6,10 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPlainTextEdit, Q
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.approvals import AllowAlways, AllowOnce, Deny, Edited, Rule
-from desktop_agent.core.events import ApprovalResolved
+from desktop_agent.core.events import ApprovalResolved, EngineFailed
 from desktop_agent.core.messages import DiffDisplay, UrlDisplay
 from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
+from desktop_agent.gui.transcript.cards.approval_forms import RefuseForm
 from desktop_agent.gui.transcript.cards.approval_text import rule_words
 from desktop_agent.gui.transcript.cards.diff_view import DiffView
 from desktop_agent.gui.transcript.cards.line_card import LineCard
@@ -148,6 +149,20 @@ def test_a_second_click_decides_nothing_more(view, ask, qtbot, clock):
     assert decisions == [AllowOnce()]
 
 
+def test_a_decision_that_could_not_be_saved_can_be_made_again(view, ask, qtbot, clock):
+    card = ask()
+    clock.advance(1)
+    decided = []
+    view.decided.connect(lambda request, decision: decided.append(request))
+    qtbot.mouseClick(button(card, "allowOnce"), LEFT)
+    assert not card.isEnabled()
+    failed = EngineFailed("answer", "Your decision was not saved. The disk is full.", AGENT)
+    view.apply([failed])
+    clock.advance(1)
+    qtbot.mouseClick(button(view.cards.cards["rq_1"], "allowOnce"), LEFT)
+    assert decided == ["rq_1", "rq_1"]
+
+
 def test_esc_asks_for_a_refusal_and_does_not_refuse_by_itself(view, ask, qtbot, clock):
     card = ask()
     clock.advance(1)
@@ -160,6 +175,50 @@ def test_esc_asks_for_a_refusal_and_does_not_refuse_by_itself(view, ask, qtbot, 
     with qtbot.waitSignal(view.decided) as hit:
         qtbot.keyClick(field, Qt.Key.Key_Return)
     assert hit.args == ["rq_1", Deny("use uv instead")]
+
+
+def test_a_refusal_for_always_says_exactly_what_it_refuses(view, ask, qtbot, clock):
+    deny = Rule("shell", "git push", is_deny=True)
+    card = ask(refusals=(deny, Rule("shell", "git", is_deny=True)))
+    clock.advance(1)
+    qtbot.mouseClick(button(card, "refuse"), LEFT)
+    qtbot.keyClicks(card.findChild(QLineEdit, "refuseReason"), "ask me")
+    assert button(card, "refuseAlways").isVisible()
+    menu = card.findChild(RefuseForm).rule_menu()
+    said = [action.text() for action in menu.actions() if not action.isSeparator()]
+    assert said == [
+        f"Always refuse commands that start with “{pattern}”, {scope}"
+        for pattern in ("git push", "git")
+        for scope in ("for this session", "in this folder", "everywhere")
+    ]
+    with qtbot.waitSignal(view.decided) as hit:
+        menu.actions()[1].trigger()
+    decision = hit.args[1]
+    assert isinstance(decision, Deny)
+    assert decision.reason == "ask me"
+    assert decision.rule is not None
+    assert (decision.rule.pattern, decision.rule.is_deny) == ("git push", True)
+    assert (decision.rule.scope, decision.rule.where) == ("folder", "/folder")
+
+
+def test_without_a_refusing_rule_a_refusal_is_for_this_once(ask, qtbot, clock):
+    card = ask(refusals=())
+    clock.advance(1)
+    qtbot.mouseClick(button(card, "refuse"), LEFT)
+    assert button(card, "refuseAlways") is None
+
+
+@pytest.mark.parametrize("width", [300, 400, 800])
+def test_the_refusal_fits_into_a_narrow_card(view, ask, qtbot, clock, width):
+    view.resize(width, 700)
+    card = ask(refusals=(Rule("shell", "git push", is_deny=True),))
+    clock.advance(1)
+    qtbot.mouseClick(button(card, "refuse"), LEFT)
+    for _ in range(3):
+        QApplication.processEvents()
+    for name in ("refuseNow", "refuseAlways"):
+        one = button(card, name)
+        assert card.rect().contains(one.mapTo(card, one.rect().bottomRight()))
 
 
 def test_going_back_from_a_refusal_asks_again(view, ask, qtbot, clock):
@@ -199,6 +258,7 @@ def test_the_menu_says_exactly_what_each_rule_covers(view, ask, qtbot, clock):
         (Rule("edit", "src/*.py"), "changes to files that match “src/*.py”"),
         (Rule("write", "*"), "every change that “write” makes"),
         (Rule("web_fetch", "example.com"), "requests to example.com"),
+        (Rule("spawn", "xai/grok at api.x.ai"), "subagents on xai/grok at api.x.ai"),
         (Rule("mcp_x", ""), "everything that “mcp_x” does"),
         (Rule("shell", "rm\u202e"), "commands that start with “rm⟨U+202E⟩”"),
     ],
@@ -314,6 +374,10 @@ def test_the_card_folds_to_one_line_when_it_is_settled(view, ask, qtbot):
     [
         (Deny("use uv"), "Refused: “use uv”"),
         (Deny(), "Refused"),
+        (
+            Deny("use uv", rule=Rule("shell", "pip", "everywhere", is_deny=True)),
+            "Refused everywhere: commands that start with “pip” (“use uv”)",
+        ),
         (Deny(by="withdrawn"), "Not decided: it was stopped"),
         (Deny(by="rule"), "Refused by a rule"),
         (Deny(by="unattended"), "Refused: nobody was there to ask"),

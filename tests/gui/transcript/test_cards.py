@@ -226,6 +226,19 @@ def test_a_question_without_options_is_a_line(view, question, qtbot):
         qtbot.keyClick(field, Qt.Key.Key_Return)
 
 
+def test_an_answer_that_could_not_be_saved_is_still_in_the_line(view, question, qtbot):
+    field = question().findChild(QLineEdit, "otherAnswer")
+    field.setText("in euros, please")
+    said = []
+    view.answered.connect(lambda _, text: said.append(text))
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert not field.isEnabled()
+    view.apply([EngineFailed("answer", "Your answer was not saved. The disk is full.", AGENT)])
+    assert field.text() == "in euros, please"
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert said == ["in euros, please"] * 2
+
+
 def test_a_question_can_be_skipped(view, question, qtbot):
     card = question("red")
     with qtbot.waitSignal(view.answered) as hit:

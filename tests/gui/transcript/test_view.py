@@ -31,7 +31,7 @@ from tests.gui.transcript.story import (
 
 def settle(qtbot, view):
     """Wait until every known row is in the document."""
-    qtbot.waitUntil(lambda: not view._window._has_work, timeout=10_000)
+    qtbot.waitUntil(lambda: not view._window._has_work)
 
 
 def bar(view):

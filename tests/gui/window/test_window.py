@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QPushButton,
     QTextBrowser,
+    QWidget,
 )
 from shiboken6 import isValid
 
@@ -21,10 +22,10 @@ from desktop_agent import paths
 from desktop_agent.adapters.config.settings_file import load
 from desktop_agent.core.events import TurnEnded
 from desktop_agent.gui.startup.run import show_defects
+from desktop_agent.gui.transcript.cards.approval_forms import RefuseForm
 from desktop_agent.gui.window.close_dialog import make_question
+from tests.helpers.patience import HANG_MS as WAIT
 from tests.helpers.providers import Calls, Fail, LoopbackProvider, NeverEnding, Say
-
-WAIT = 60_000
 
 
 @pytest.fixture
@@ -123,6 +124,54 @@ def test_a_change_happens_only_after_the_person_allowed_it(window, provider, pro
     qtbot.waitUntil(press, timeout=WAIT)
     wait_shown(qtbot, window, "Written.")
     assert made.read_text(encoding="utf-8") == "bread\n"
+
+
+def rules_shown(window):
+    """Open the rules of the settings and return what each row says."""
+    window.settings_window.open()
+    dialog = window.settings_window._dialog
+    dialog.open_page("rules")
+    return dialog, [row.accessibleName() for row in dialog.findChildren(QWidget, "ruleRow")]
+
+
+def test_a_refusal_for_always_holds_and_stands_in_the_settings(window, provider, project, qtbot):
+    provider.push(
+        Calls(("shell", {"command": "touch one.txt"})),
+        Calls(("shell", {"command": "ls; touch two.txt"})),
+        Say("I can't."),
+    )
+    write(qtbot, window, "Make it")
+    refuse = card_button(qtbot, window, "refuse")
+
+    def forms():
+        if isValid(refuse):
+            refuse.click()  # counts once the card was there for a moment
+        return window.findChildren(RefuseForm)
+
+    qtbot.waitUntil(lambda: bool(forms()), timeout=WAIT)
+    menu = forms()[0].rule_menu()
+    said = [action.text() for action in menu.actions() if action.text()]
+    assert said[-1] == "Always refuse commands that start with “touch”, everywhere"
+    menu.actions()[-1].trigger()
+    wait_shown(qtbot, window, "I can't.")
+    assert not (project / "one.txt").exists()
+    assert not (project / "two.txt").exists()
+    qtbot.waitUntil(lambda: rules_shown(window)[1] != [], timeout=WAIT)
+    assert rules_shown(window)[1][0].startswith("Never: shell touch, Everywhere, used 2 times")
+    rules_shown(window)[0].close()
+
+
+def test_a_refusing_rule_of_the_settings_holds_from_then_on(window, provider, project, qtbot):
+    ready(qtbot, window)
+    dialog, _ = rules_shown(window)
+    qtbot.keyClicks(dialog.findChild(QLineEdit, "refusePattern"), "touch")
+    dialog.findChild(QPushButton, "addRefusal").click()
+    qtbot.waitUntil(lambda: rules_shown(window)[1] != [], timeout=WAIT)
+    dialog.close()
+    provider.push(Calls(("shell", {"command": "touch one.txt"})), Say("I can't."))
+    write(qtbot, window, "Make it")
+    wait_shown(qtbot, window, "I can't.")
+    assert not (project / "one.txt").exists()
 
 
 def test_everything_is_there_again_after_a_restart(open_window, window, provider, qtbot):
@@ -456,6 +505,26 @@ def test_a_defect_in_the_window_is_logged_and_said_and_the_window_lives(
     assert quick.frame.notices.isVisible()
     assert "a defect in the window" in caplog.text
     ready(qtbot, quick)
+
+
+def test_what_fails_on_a_thread_while_the_window_gets_ready_is_said_in_the_window(
+    quick, qtbot, monkeypatch, caplog
+):
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    monkeypatch.setattr(threading, "excepthook", threading.excepthook)
+    show_defects(quick)
+    ready(qtbot, quick)
+    assert not quick.frame.notices.isVisible()
+
+    def fail():
+        raise ImportError("no such part")
+
+    monkeypatch.setattr("desktop_agent.gui.transcript.document.markdown.get_ready", fail)
+    quick.flow.get_ready()
+    qtbot.waitUntil(quick.frame.notices.isVisible, timeout=WAIT)
+    said = [label.text() for label in quick.frame.notices.findChildren(QLabel)]
+    assert any("Something went wrong" in text for text in said)
+    assert "no such part" in caplog.text
 
 
 def test_another_branch_is_seen_when_the_person_comes_back(quick, project, qtbot):

@@ -17,12 +17,11 @@ from desktop_agent.model_host.demo.pace import VARIABLE, seconds
 from desktop_agent.model_host.demo.plan import plan
 from desktop_agent.model_host.demo.step import Step
 from desktop_agent.model_host.demo.team import CREW
+from tests.helpers.patience import HANG_S
 
 PROGRAM = f"""
 import os, sys
 from desktop_agent.__main__ import main
-from desktop_agent.gui.startup import fast_import
-fast_import.restore()
 from desktop_agent.gui.startup import run
 
 class Watched(run.MainWindow):
@@ -108,7 +107,7 @@ def test_a_window_gives_the_person_time_unless_told_otherwise(
         env=own | ({VARIABLE: given} if given else {}),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_S,
         check=True,
     )
     assert done.stdout.split() == [holds]

@@ -24,6 +24,7 @@ from desktop_agent.tools.shell.jobs import new_jobs
 from desktop_agent.tools.shell.output import Output
 from desktop_agent.tools.shell.shell import shell
 from desktop_agent.tools.shell.shell_jobs import shell_input, shell_job
+from tests.helpers.patience import HANG_S
 from tests.tools.conftest import Bench
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
@@ -43,7 +44,7 @@ def pids_in(path: Path) -> list[int]:
 
 async def until_written(path: Path, lines: int = 1) -> list[int]:
     """Wait until a command has written so many process ids."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + HANG_S
     while not path.exists() or len(path.read_text().split()) < lines:
         assert time.monotonic() < deadline
         await asyncio.to_thread(os.sched_yield)
@@ -75,11 +76,13 @@ async def test_a_command_that_waits_for_input_ends(bench: Bench) -> None:
 
 
 async def test_a_command_that_takes_too_long_is_ended(bench: Bench) -> None:
-    began = time.monotonic()
-    result = await bench.run(shell, command="echo before; sleep 600", timeout_s=1)
-    assert time.monotonic() - began < 8
-    assert "before" in result.text
-    assert "Ended after 1 s" in result.text
+    # A machine under load may need longer than the limit until there is a first word.
+    for limit in (2**n for n in range(9)):
+        result = await bench.run(shell, command="echo before; exec sleep 600", timeout_s=limit)
+        assert f"Ended after {limit} s" in result.text
+        if "before" in result.text:
+            return
+    pytest.fail("what was printed before the limit is not in the result")
 
 
 async def test_a_command_that_names_no_limit_has_the_persons(bench: Bench) -> None:
@@ -126,11 +129,9 @@ async def test_a_time_limit_ends_a_tree_that_forks_on_and_on(bench: Bench) -> No
 
 @linux_only
 async def test_a_process_that_left_and_holds_the_pipe_does_not_hang_the_call(bench: Bench) -> None:
-    began = time.monotonic()
-    result = await bench.run(
-        shell, command="setsid sh -c 'echo $$ > pids; exec sleep 600' & \nsleep 0.2; echo done"
-    )
-    assert time.monotonic() - began < 6
+    leaves = "setsid sh -c 'echo $$ > pids; exec sleep 600' &"
+    waits = "until [ -s pids ]; do sleep 0.05; done"
+    result = await bench.run(shell, command=f"{leaves}\n{waits}; echo done")
     assert "done\n" in result.text
     [pid] = await until_written(bench.root / "pids")
     assert f"Still running apart from it: pid {pid}" in result.text
@@ -158,7 +159,7 @@ async def test_nothing_is_left_of_many_commands(bench: Bench) -> None:
 
 async def test_a_flood_is_bounded_and_ends(bench: Bench) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    result = await bench.run(shell, command="yes | head -c 10000000000", timeout_s=4)
+    result = await bench.run(shell, command="yes", timeout_s=4)
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert grown < 32_000, f"{grown} kB"
     assert "Ended after 4 s" in result.text
@@ -333,7 +334,12 @@ async def test_a_command_that_names_a_place_outside_is_marked(bench, command, is
         ("npm test", ("npm test",)),
         ("git commit -m x", ("git commit",)),
         ("python -m pytest -q", ("python -m pytest",)),
-        ("ruff check . && ruff format .", ("ruff",)),
+        ("ruff check . && ruff format .", ("ruff check", "ruff format")),
+        ("cd sub && pytest", ("pytest",)),
+        ("pytest -q 2>&1 | tail -20", ("pytest",)),
+        ("git add -A && git commit -m x", ("git add", "git commit")),
+        ("tar xf x", ()),
+        ("git config a.b c", ()),
         ("rm -rf x", ()),
         ("bash x.sh", ()),
         ("sudo ls", ()),
@@ -347,6 +353,7 @@ async def test_a_command_that_names_a_place_outside_is_marked(bench, command, is
     ],
 )
 async def test_only_safe_beginnings_are_offered_as_a_rule(bench: Bench, command, patterns) -> None:
+    bench.put("sub/a")
     preview = await bench.preview(shell, command=command)
     assert tuple(rule.pattern for rule in preview.rules) == patterns
     assert all(rule.tool == "shell" for rule in preview.rules)
@@ -378,7 +385,7 @@ async def test_a_background_command_is_followed_fed_and_ended(bench: Bench) -> N
     assert (await bench.run(shell_job, action="list")).text.startswith("job_1 (running): echo")
     await bench.run(shell_input, job_id="job_1", text="hello\n")
     text = ""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + HANG_S
     while "got hello" not in text:
         assert time.monotonic() < deadline
         await asyncio.sleep(0)
@@ -392,7 +399,7 @@ async def test_a_background_command_is_followed_fed_and_ended(bench: Bench) -> N
 
 async def test_waiting_for_a_background_command_gives_its_end(bench: Bench) -> None:
     await bench.run(shell, command="sleep 0.2; echo over; exit 4", run_in_background=True)
-    text = (await bench.run(shell_job, job_id="job_1", wait_s=20)).text
+    text = (await bench.run(shell_job, job_id="job_1", wait_s=120)).text
     assert "over\n[job_1 ended with exit code 4" in text
 
 

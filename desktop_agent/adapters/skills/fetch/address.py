@@ -10,18 +10,20 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 from urllib.request import url2pathname
 
 from desktop_agent.core.skill_install import SkillLibraryError
+from desktop_agent.engine.workspace.containment import with_home
 
 _SHORT = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 # `git@host:team/name.git`. With a second colon it would be the name of a transport program.
 _SCP = re.compile(r"(?:\w[\w.-]*@\w[\w.-]*|\w[\w-]*\.[\w.-]+):(?![:/]{2})[\w~/][^\s:]*")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 # Where forges put the branch and the folder: /tree/, /blob/, /raw/, /-/tree/, /src/branch/.
-_GITLAB = re.compile(r"(?P<repository>/.+?)/-/(?:tree|blob|raw)/(?P<rest>.+)")
+_GITLAB = re.compile(r"(?P<repository>/(?:(?!/-/).)++)/-/(?:tree|blob|raw)/(?P<rest>.+)")
 _GITHUB = re.compile(r"(?P<repository>/[^/]+/[^/]+)/(?:tree|blob|raw)/(?P<rest>.+)")
 _GITEA = re.compile(r"(?P<repository>/[^/]+/[^/]+)/(?:src|raw)/(?:branch|tag|commit)/(?P<rest>.+)")
 _BITBUCKET = re.compile(r"(?P<repository>/[^/]+/[^/]+)/(?:src|raw)/(?P<rest>.+)")
 _RAW_HOST = "raw.githubusercontent.com"
 _ARCHIVE_ENDS = (".zip", ".skill")
+_LONGEST = 2_000
 _UNKNOWN = (
     "That is neither an address nor a folder or file here. Paste the address of a git "
     "repository or of a .zip, or the path of a folder."
@@ -60,7 +62,7 @@ Place = Repository | Download | Local
 def read_address(text: str, *, allows_loopback_http: bool = False) -> Place:
     """Return the place; raises SkillLibraryError for what is none, or not a safe one."""
     address = text.strip().strip("\"'<>").strip()
-    if not address or any(ord(letter) < 32 for letter in address):
+    if not address or len(address) > _LONGEST or any(ord(letter) < 32 for letter in address):
         raise SkillLibraryError(_UNKNOWN)
     address = address.removeprefix("git+")
     scheme = address.partition("://")[0].lower() if "://" in address else ""
@@ -76,7 +78,7 @@ def read_address(text: str, *, allows_loopback_http: bool = False) -> Place:
 
 
 def _without_scheme(address: str) -> Place:
-    path = Path(address).expanduser()
+    path = with_home(address)
     is_path = address.startswith(("/", "~", ".", "\\")) or _DRIVE.match(address) is not None
     if is_path or path.exists():
         return _local(path)

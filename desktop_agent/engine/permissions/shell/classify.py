@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import PurePath
 
-from desktop_agent.engine.permissions.protected_files import is_secret
-from desktop_agent.engine.permissions.shell import read_only
 from desktop_agent.engine.permissions.shell.deny_list import why_never
-from desktop_agent.engine.permissions.shell.parse import Feature, Script, SimpleCommand, parse
+from desktop_agent.engine.permissions.shell.parse import Script, SimpleCommand, parse
+from desktop_agent.engine.permissions.shell.rule_forms import is_covered, offered, refusable
 
 _LONGEST = 10_000
 _DEEPEST = 6
+# More would make a menu that nobody reads.
+_MOST_OFFERED = 6
 
-# A rule for `pytest` still speaks of `pytest tests/*.py`; nothing else may be in there.
-_COVERABLE: frozenset[Feature] = frozenset({"glob"})
 _JOINS = {"&&", "||", "|", ";", "\n", "&", ""}
 _POWERSHELL_QUOTES = re.compile(r"[\u2018-\u201f]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x85\u2028\u2029]")
@@ -40,66 +39,29 @@ _WRAPPERS: dict[str, frozenset[str]] = {
      "elif", "else", "while", "until", "do", "coproc"),
     frozenset[str](),
 )  # fmt: skip
+# Options with a value that may stand before a subcommand.
+_NO_OPTIONS = frozenset[str]()
+_BEFORE_SUBCOMMAND: dict[str, frozenset[str]] = {
+    "git": frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"}),
+    "docker": frozenset({"-H", "--host", "-c", "--context", "--config", "-l", "--log-level"}),
+    "kubectl": frozenset({"-n", "--namespace", "--context", "--kubeconfig", "-s", "--server"}),
+    "npm": frozenset({"--prefix", "-C"}),
+    "cargo": frozenset({"-C", "-Z", "--config"}),
+}
 _SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "fish", "ash"}
 
 
-def is_read_only(command: str) -> bool:
-    """Whether the command is proven to change nothing and to read only plain relative paths."""
-    return paths_read(command) is not None
-
-
-def paths_read(command: str) -> tuple[str, ...] | None:
-    """Return every path a proven read-only command names, or None when it isn't proven.
-
-    The paths are relative to where the command starts, also behind a leading `cd folder &&`.
-    Where links lead is for the caller to check.
-    """
-    script = _plain_script(command)
-    if script is None:
+def plain_script(command: str) -> Script | None:
+    """Return the parsed command, or None when characters in it may mean more than they show."""
+    if not command.strip() or _is_unsure(command):
         return None
-    commands, start = list(script.commands), PurePath()
-    found: list[str] = []
-    if commands[0].words[0] == "cd":
-        if len(commands[0].words) != 2 or script.operators[0] != "&&" or len(commands) < 2:
-            return None
-        found.append(commands[0].words[1])
-        start = PurePath(commands[0].words[1])
-        commands = commands[1:]
-    for simple in commands:
-        paths = read_only.paths_of(simple.words)
-        if paths is None:
-            return None
-        found.extend(str(start / path) if path else "" for path in paths)
-    return tuple(found) if all(map(_is_tame, found)) else None
-
-
-def _plain_script(command: str) -> Script | None:
-    if os.name == "nt" or not command.strip() or _is_unsure(command):
-        return None  # PowerShell gives the same words other meanings
-    script = parse(command)
-    is_plain = script.is_whole and not script.nested and bool(script.commands)
-    if not is_plain or any(simple.features or not simple.words for simple in script.commands):
-        return None
-    # In the background nothing waits for it, so nothing bounds it.
-    return script if set(script.operators) <= _JOINS - {"&"} else None
+    return parse(command)
 
 
 def _is_unsure(command: str) -> bool:
     """Whether it is too long, or holds characters that may mean more than they show."""
     is_odd = _CONTROL.search(command) or (os.name == "nt" and _POWERSHELL_QUOTES.search(command))
     return len(command) > _LONGEST or bool(is_odd)
-
-
-def _is_tame(path: str) -> bool:
-    pure = PurePath(path)
-    return bool(path) and not (
-        pure.is_absolute()
-        or path.startswith(("~", "-", "\\"))
-        or ".." in pure.parts
-        or is_secret(pure)
-        or "\\" in path
-        or ":" in path
-    )
 
 
 def split_parts(command: str) -> tuple[str, ...]:
@@ -112,19 +74,55 @@ def split_parts(command: str) -> tuple[str, ...]:
 
 
 def covers(pattern: str, command: str) -> bool:
-    """Whether every part of the command starts with the pattern's words, and nothing hides."""
-    wanted = pattern.split()
-    if not wanted or _is_unsure(command):
-        return False
-    script = parse(command)
-    if not script.is_whole or script.nested or not script.commands:
-        return False
+    """Whether a rule with this pattern allows every part of the command."""
+    return covering((pattern,), command) == (0,)
+
+
+def covering(
+    patterns: Sequence[str], command: str, proven: Collection[int] = ()
+) -> tuple[int, ...]:
+    """Return which patterns together allow every part; empty when a part is left over.
+
+    Parts in `proven` need no rule.
+    """
+    script = plain_script(command)
+    if script is None or not script.is_whole or script.nested:
+        return ()
     if not set(script.operators) <= _JOINS:
-        return False
-    return all(
-        simple.words[: len(wanted)] == wanted and simple.features <= _COVERABLE
-        for simple in script.commands
-    )
+        return ()
+    split = [pattern.split() for pattern in patterns]
+    used: dict[int, None] = {}
+    for number, simple in enumerate(script.commands):
+        if number in proven:
+            continue
+        place = next((i for i, words in enumerate(split) if is_covered(words, simple)), None)
+        if place is None:
+            return ()
+        used[place] = None
+    return tuple(used)
+
+
+def offers(command: str, proven: Collection[int] = ()) -> tuple[str, ...]:
+    """Return the patterns of rules that would allow a part of the command.
+
+    None is offered for a command with a part that no rule may ever speak of.
+    """
+    script = plain_script(command)
+    found: dict[str, None] = {}
+    for number, simple in enumerate(script.commands if script else ()):
+        if number in proven:
+            continue
+        fitting = [p for p in offered(simple.words) if is_covered(p.split(), simple)]
+        if not fitting:
+            return ()
+        found |= dict.fromkeys(fitting)
+    return tuple(found)[:_MOST_OFFERED] if covering(tuple(found), command, proven) else ()
+
+
+def refusals(command: str) -> tuple[str, ...]:
+    """Return the patterns of rules that would refuse a part of the command."""
+    parts = [refusable(_named(simple.words)) for simple in _simple_commands(command)]
+    return tuple(dict.fromkeys(pattern for part in parts for pattern in part))[:_MOST_OFFERED]
 
 
 def mentions(pattern: str, command: str) -> bool:
@@ -134,9 +132,18 @@ def mentions(pattern: str, command: str) -> bool:
     """
     wanted = pattern.split()
     return bool(wanted) and any(
-        wanted in (simple.words[: len(wanted)], _named(simple.words)[: len(wanted)])
+        wanted == spelling[: len(wanted)]
         for simple in _simple_commands(command)
+        for spelling in (simple.words, _named(simple.words), _without_options(simple.words))
     )
+
+
+def _without_options(words: list[str]) -> list[str]:
+    """The words with the command by its bare name and no options before its subcommand."""
+    if not words:
+        return []
+    name = PurePath(words[0]).name
+    return [name, *_behind_options(words[1:], _BEFORE_SUBCOMMAND.get(name, _NO_OPTIONS))]
 
 
 def _named(words: list[str]) -> list[str]:
@@ -150,8 +157,9 @@ def is_forbidden(command: str) -> str | None:
         if reason := why_never(simple):
             return reason
     compact = re.sub(r"\s+", "", command)
-    if re.search(r"([\w:.]+)\(\)\{\1\|\1&\};?\1", compact):
-        return "it starts copies of itself without end"
+    for found in re.finditer(r"\(\)\{([\w:.]+)\|\1&\};?\1", compact):
+        if compact.endswith(found[1], 0, found.start()):
+            return "it starts copies of itself without end"
     return None
 
 
@@ -191,7 +199,7 @@ def _unwrapped(simple: SimpleCommand) -> str:
     return " ".join(map(_quoted, _behind_options(rest, _WRAPPERS[name])))
 
 
-_INLINE = re.compile(r"-[a-z]*c[a-z]*")
+_INLINE = re.compile(r"-[abd-z]*c[a-z]*")
 _DURATION = re.compile(r"\d+(\.\d+)?[smhd]?")
 
 
@@ -204,17 +212,17 @@ def _after(words: list[str], is_marker: Callable[[str], bool]) -> list[str]:
 
 def _behind_options(words: list[str], valued: frozenset[str]) -> list[str]:
     """Skip the options, `NAME=value` and durations between a wrapper and its command."""
-    rest = list(words)
-    while rest:
-        word = rest[0]
+    at = 0
+    while at < len(words):
+        word = words[at]
         is_assignment = "=" in word and word.partition("=")[0].isidentifier()
         if word in valued:
-            rest = rest[2:]
+            at += 2
         elif word.startswith("-") or is_assignment or _DURATION.fullmatch(word):
-            rest = rest[1:]
+            at += 1
         else:
             break
-    return rest
+    return words[at:]
 
 
 def _quoted(word: str) -> str:

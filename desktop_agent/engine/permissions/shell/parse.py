@@ -24,12 +24,17 @@ Feature = Literal[
 
 @dataclass(slots=True)
 class SimpleCommand:
-    """One simple command: its words without quotes, and the targets of its redirects."""
+    """One simple command: its words without quotes, and the targets of its redirects.
+
+    `globs` are the places of words that the shell may expand. True where only plain `*` and
+    `?` do it, in a word without quotes.
+    """
 
     text: str = ""
     words: list[str] = field(default_factory=list[str])
     targets: list[str] = field(default_factory=list[str])
     features: set[Feature] = field(default_factory=set[Feature])
+    globs: dict[int, bool] = field(default_factory=dict[int, bool])
 
 
 @dataclass(slots=True)
@@ -78,6 +83,7 @@ class _Reader:
         self._began = 0
         self._word: list[str] | None = None
         self._is_quoted = False
+        self._globs = ""
         self._sign = ""
         self._heredocs: list[str] = []
 
@@ -126,8 +132,7 @@ class _Reader:
             self._word = None  # the descriptor in 2>file
         self._end_word()
         self._miss_target()
-        rest = self._text[self._at :]
-        if rest.startswith(("<(", ">(")):
+        if self._text.startswith(("<(", ">("), self._at):
             self._at += 1
             self._command.features.add("expansion")
             self._read_group("(")
@@ -135,7 +140,7 @@ class _Reader:
         sign = next(
             s
             for s in ("<<<", "<<-", "<<", "<>", "<&", "<", "&>>", "&>", ">>", ">&", ">|", ">")
-            if rest.startswith(s)
+            if self._text.startswith(s, self._at)
         )
         self._at += len(sign)
         self._sign = sign
@@ -216,6 +221,7 @@ class _Reader:
             return
         if character in _GLOB:
             self._command.features.add("glob")
+            self._globs += character if character not in self._globs else ""
         elif character not in _PLAIN and not (ord(character) > 127 and character.isalnum()):
             self._command.features.add("odd")
         self._add(character)
@@ -230,8 +236,9 @@ class _Reader:
         if self._word is None:
             return
         word = "".join(self._word)
-        self._word = None
-        self._is_quoted = False
+        is_plain_glob = set(self._globs) <= {"*", "?"} and not self._is_quoted
+        is_glob = bool(self._globs)
+        self._word, self._is_quoted, self._globs = None, False, ""
         if self._sign:
             self._end_redirect(word)
             return
@@ -239,6 +246,8 @@ class _Reader:
         if equals and not self._command.words and name.rstrip("+").isidentifier():
             self._command.features.add("assignment")
             return
+        if is_glob:
+            self._command.globs[len(self._command.words)] = is_plain_glob
         self._command.words.append(word)
 
     def _end_redirect(self, target: str) -> None:

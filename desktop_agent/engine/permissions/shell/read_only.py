@@ -1,17 +1,33 @@
-"""The few commands that are known to change nothing, with the options that keep it so.
-
-Git is not among them: a folder's own `.git/config` can make `git status`, `log`, `diff` and
-`show` start programs (fsmonitor, filters, external diffs, signature checks, remote helpers).
-"""
+"""The commands that are known to change nothing, with the options that keep it so."""
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
+
+from desktop_agent.engine.permissions.shell import git_looking
 
 _NUMBER = re.compile(r"[+-]?\d{1,9}[kKMGb]?")
 _PLAIN_TEXT = re.compile(r"[^/]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a harmless command reads, relative to the folder it runs in.
+
+    Of `paths` the file itself or the names in a folder; of `trees` the contents of every file
+    below, through links too when it `follows` them. `git` tells what it reads of a repository.
+    A `needs_binary` one is only harmless when its program isn't a script.
+    """
+
+    paths: tuple[str, ...] = ()
+    trees: tuple[str, ...] = ()
+    follows: bool = False
+    git: Literal["", "names", "contents"] = ""
+    needs_binary: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +36,8 @@ class _Form:
 
     `flags` are single letters that take nothing, `valued` those whose value must match a
     pattern, `words` long options (`--name` or `--name=` with any value that has no slash).
-    `skip` counts leading operands that are not paths; `paths` is False when none is.
+    `skip` counts leading operands that are not paths; `paths` is False when none is. `spaced`
+    are long options whose value is the next word.
     """
 
     flags: str = ""
@@ -30,6 +47,7 @@ class _Form:
     skip: int = 0
     paths: bool = True
     most: int = 1000
+    spaced: tuple[str, ...] = ()
 
 
 _ANY = re.compile(r".*", re.DOTALL)
@@ -52,7 +70,7 @@ _FORMS: dict[str, _Form] = {
     "uptime": _Form("ps", most=0),
     "nproc": _Form(words=("--all",), most=0),
     "arch": _Form(most=0),
-    "file": _Form("bi", words=("--brief", "--mime", "--mime-type")),
+    "file": _Form("bhi", words=("--brief", "--mime", "--mime-type")),
     "stat": _Form("t", "c", ("--format=", "--printf=", "--terse"), value=_PLAIN_TEXT),
     "du": _Form("achksmS", "d", ("--max-depth=", "--summarize", "--human-readable")),
     "df": _Form("hHkTiP", words=("--human-readable",)),
@@ -67,12 +85,16 @@ _FORMS: dict[str, _Form] = {
     "nl": _Form("p", "bw", value=_PLAIN_TEXT),
     "tac": _Form(),
     "rev": _Form(),
-    "grep": _Form(
-        "EFGivwxcLlmnohHsqaI",
-        "ABCm",
-        ("--count", "--line-number", "--ignore-case", "--color=", "--include="),
-        skip=1,
-    ),
+    "comm": _Form("123"),
+    "column": _Form("tnx", "sc", value=_PLAIN_TEXT),
+    "paste": _Form("s", "d", value=_PLAIN_TEXT),
+    "fold": _Form("bs", "w"),
+    "od": _Form("abcdfilosxv", "AtNjw", value=_PLAIN_TEXT),
+    "hexdump": _Form("bcCdovx", "ns"),
+    "strings": _Form("a", "n"),
+    "realpath": _Form("emsqz"),
+    "readlink": _Form("femnqsvz"),
+    "seq": _Form("w", paths=False),
     "cmp": _Form("bls"),
     "md5sum": _Form("b"),
     "sha1sum": _Form("b"),
@@ -82,45 +104,126 @@ _DATE_FORMAT = re.compile(r"\+[^\0]*")
 _SED_PRINT = re.compile(r"(\d{1,9}|\$)(,(\d{1,9}|\$))?p")
 _FIND_TESTS = frozenset({
     "-name", "-iname", "-path", "-ipath", "-type", "-maxdepth", "-mindepth", "-size", "-newer",
-    "-mtime", "-mmin",
+    "-mtime", "-mmin", "-iregex", "-regex", "-perm", "-user", "-group", "-printf",
 })  # fmt: skip
-_FIND_WORDS = {"-print", "-empty", "-not", "-o", "-or", "-a", "-and"}
+_FIND_WORDS = {"-print", "-print0", "-prune", "-ls", "-empty", "-not", "-o", "-or", "-a", "-and"}
 
 
-def paths_of(words: Sequence[str]) -> tuple[str, ...] | None:
-    """Return the paths a harmless command reads, or None when it isn't known to be harmless."""
+_GREP = _Form(
+    "EFGPivwxcLlmnohHsqaIry",
+    "ABCme",
+    (
+        "--count", "--line-number", "--ignore-case", "--color=", "--color", "--colour=",
+        "--include=", "--exclude=", "--exclude-dir=", "--recursive", "--files-with-matches",
+        "--only-matching", "--word-regexp", "--extended-regexp", "--fixed-strings",
+        "--no-messages", "--with-filename", "--no-filename", "--max-count=", "--context=",
+        "--after-context=", "--before-context=", "--invert-match",
+    ),
+    value=_ANY,
+    skip=1,
+)  # fmt: skip
+_RG = _Form(
+    "nNilcovwxFsSHIuUa.0pP",
+    "ABCmtTged",
+    (
+        "--line-number", "--no-line-number", "--ignore-case", "--smart-case", "--count",
+        "--files", "--files-with-matches", "--files-without-match", "--hidden", "--no-heading",
+        "--heading", "--color=", "--glob=", "--type=", "--type-not=", "--max-count=", "--stats",
+        "--context=", "--after-context=", "--before-context=", "--word-regexp", "--no-ignore",
+        "--fixed-strings", "--only-matching", "--sort=", "--max-depth=", "--json", "--vimgrep",
+        "--type-list", "--trim", "--column", "--no-filename", "--with-filename", "--multiline",
+        "--glob", "--type", "--max-depth", "--max-count", "--sort", "--color", "--context",
+    ),
+    value=_ANY,
+    skip=1,
+    spaced=("--glob", "--type", "--max-depth", "--max-count", "--sort", "--color", "--context"),
+)  # fmt: skip
+_DIFF = _Form(
+    "abBcdeEiNnpqrstuTwyZ",
+    "UWIx",
+    (
+        "--brief", "--unified", "--unified=", "--recursive", "--side-by-side", "--color=",
+        "--color", "--ignore-all-space", "--ignore-case", "--report-identical-files", "--width=",
+        "--suppress-common-lines", "--new-file", "--exclude=", "--minimal", "--normal",
+    ),
+    value=_ANY,
+    most=2,
+)  # fmt: skip
+_JQ = _Form(
+    "rcesnSMCjaR",
+    "",
+    (
+        "--raw-output", "--compact-output", "--exit-status", "--slurp", "--null-input", "--tab",
+        "--sort-keys", "--monochrome-output", "--color-output", "--join-output", "--raw-input",
+        "--ascii-output", "--indent",
+    ),
+    skip=1,
+    spaced=("--indent",),
+)  # fmt: skip
+# What reads modules, other files and the environment.
+_JQ_REACHES_OUT = re.compile(r"\b(import|include|env|ENV|modulemeta|get_search_list)\b")
+# Programs whose `--version` reads nothing from the folder; cargo, go and yarn do (a toolchain,
+# a release), and start what is named there.
+_VERSIONED = re.compile(
+    r"python[0-9.]*|pypy[0-9.]*|node|git|bash|zsh|gcc|g\+\+|cc|clang|make|cmake|ninja|perl|ruby|php|"
+    r"rg|jq|curl|wget|tar|sed|grep|find|sqlite3|pandoc|tree|ld|as|docker|uv|ruff"
+)
+
+
+def look_of(words: Sequence[str]) -> Look | None:
+    """Return what a harmless command reads, or None when it isn't known to be harmless."""
+    if not words:
+        return None
     name, *arguments = words
-    special = _SPECIAL.get(name)
-    if special is not None:
+    if _asks_version(name, arguments):
+        return Look(needs_binary=True)
+    if (special := _SPECIAL.get(name)) is not None:
         return special(arguments)
-    form = _FORMS.get(name)
-    return None if form is None else _by_form(form, arguments)
+    if (form := _FORMS.get(name)) is None:
+        return None
+    read = _by_form(form, arguments)
+    return None if read is None else _plainly(read[1][form.skip :] if form.paths else ())
 
 
-def _by_form(form: _Form, arguments: list[str]) -> tuple[str, ...] | None:
+def _asks_version(name: str, arguments: list[str]) -> bool:
+    if arguments == ["--version"]:
+        return _VERSIONED.fullmatch(name) is not None
+    is_python = name.startswith("python") and _VERSIONED.fullmatch(name) is not None
+    return (is_python and arguments == ["-V"]) or (name == "node" and arguments == ["-v"])
+
+
+def _plainly(paths: Sequence[str]) -> Look:
+    return Look(tuple(path for path in paths if path != "-"))
+
+
+def _by_form(form: _Form, arguments: list[str]) -> tuple[list[str], list[str]] | None:
+    """Return the options without their values and the operands, or None for unknown options."""
+    options: list[str] = []
     operands: list[str] = []
     rest = list(arguments)
     while rest:
         word = rest.pop(0)
-        if word == "--" or not word.startswith("-") or word == "-":
-            # An option behind an operand or `--` is not worth telling apart.
-            if word == "--" or any(other.startswith("-") for other in rest):
+        if word == "--":
+            if any(other.startswith("-") for other in rest):
                 return None
-            operands = [word, *rest]
+            operands.extend(rest)
             break
-        if not _is_known_option(form, word, rest):
+        if not word.startswith("-") or word == "-":
+            operands.append(word)
+            continue
+        # Only GNU's programs take an option behind an operand for one.
+        if (operands and sys.platform != "linux") or not _is_known_option(form, word, rest):
             return None
-    if len(operands) > form.most:
-        return None
-    if not form.paths:
-        return ()
-    return tuple(word for word in operands[form.skip :] if word != "-")
+        options.append(word)
+    return (options, operands) if len(operands) <= form.most else None
 
 
 def _is_known_option(form: _Form, word: str, rest: list[str]) -> bool:
     """Check one option, and take its value from `rest` when it has one."""
     if word.startswith("--"):
         name, equals, value = word.partition("=")
+        if word in form.spaced:
+            return bool(rest) and _PLAIN_TEXT.fullmatch(rest.pop(0)) is not None
         return name + equals in form.words and _PLAIN_TEXT.fullmatch(value) is not None
     for index, letter in enumerate(word[1:], start=1):
         if letter in form.valued:
@@ -131,20 +234,30 @@ def _is_known_option(form: _Form, word: str, rest: list[str]) -> bool:
     return True
 
 
-def _date(arguments: list[str]) -> tuple[str, ...] | None:
+def _has(options: list[str], letters: str, *names: str) -> bool:
+    """Whether one of the options is there, also in a cluster such as `-rn`."""
+    return any(
+        option.partition("=")[0] in names
+        if option.startswith("--")
+        else bool(set(option[1:]) & set(letters))
+        for option in options
+    )
+
+
+def _date(arguments: list[str]) -> Look | None:
     plain = {"-u", "--utc", "-R", "-I", "--iso-8601"}
     harmless = all(a in plain or _DATE_FORMAT.fullmatch(a) for a in arguments)
-    return () if harmless else None
+    return Look() if harmless else None
 
 
-def _sed(arguments: list[str]) -> tuple[str, ...] | None:
+def _sed(arguments: list[str]) -> Look | None:
     if len(arguments) < 2 or arguments[0] != "-n" or not _SED_PRINT.fullmatch(arguments[1]):
         return None
     paths = arguments[2:]
-    return None if any(path.startswith("-") for path in paths) else tuple(paths)
+    return None if any(path.startswith("-") for path in paths) else _plainly(paths)
 
 
-def _find(arguments: list[str]) -> tuple[str, ...] | None:
+def _find(arguments: list[str]) -> Look | None:
     paths: list[str] = []
     rest = list(arguments)
     while rest and not rest[0].startswith(("-", "!", "(")):
@@ -157,16 +270,92 @@ def _find(arguments: list[str]) -> tuple[str, ...] | None:
                 paths.append(value)
         elif word not in _FIND_WORDS:
             return None
-    return tuple(paths) or (".",)
+    return _plainly(paths or ["."])
 
 
-def _echo(arguments: list[str]) -> tuple[str, ...] | None:
-    return ()
+def _grep(arguments: list[str]) -> Look | None:
+    read = _by_form(_GREP, arguments)
+    if read is None:
+        return None
+    options, operands = read
+    # Behind an `-e` every operand is a path; that it may stand in a value does no harm.
+    paths = operands if _has(options, "e") else operands[1:]
+    if _has(options, "r", "--recursive"):
+        return Look(trees=tuple(paths) or (".",))
+    return _plainly(paths)
 
 
-_SPECIAL: dict[str, Callable[[list[str]], tuple[str, ...] | None]] = {
+def _rg(arguments: list[str]) -> Look | None:
+    read = _by_form(_RG, arguments)
+    if read is None:
+        return None
+    options, operands = read
+    if "--files" in options or "--type-list" in options:
+        return _plainly(operands or ["."])
+    paths = operands if _has(options, "e") else operands[1:]
+    return Look(trees=tuple(paths) or (".",))
+
+
+def _diff(arguments: list[str]) -> Look | None:
+    read = _by_form(_DIFF, arguments)
+    if read is None:
+        return None
+    # Of two folders it reads the files in both, and goes through links.
+    return Look(trees=tuple(read[1]), follows=True)
+
+
+def _jq(arguments: list[str]) -> Look | None:
+    read = _by_form(_JQ, arguments)
+    if read is None or not read[1] or _JQ_REACHES_OUT.search(read[1][0]):
+        return None
+    return _plainly(read[1][1:])
+
+
+def _test(arguments: list[str]) -> Look | None:
+    """Accept one plain question; `-v` and numbers evaluate what they are given."""
+    match arguments:
+        case ["-e" | "-f" | "-d" | "-s" | "-L" | "-r" | "-w" | "-x", path]:
+            return _plainly([path])
+        case ["-n" | "-z", _] | [_, "=" | "!=", _]:
+            return Look()
+        case _:
+            return None
+
+
+def _command(arguments: list[str]) -> Look | None:
+    is_question = arguments[:1] in (["-v"], ["-V"])
+    return Look() if is_question and not any(a.startswith("-") for a in arguments[1:]) else None
+
+
+def _type(arguments: list[str]) -> Look | None:
+    return Look() if not any(a.startswith("-") for a in arguments) else None
+
+
+def _printf(arguments: list[str]) -> Look | None:
+    return Look() if arguments and not arguments[0].startswith("-") else None
+
+
+def _echo(arguments: list[str]) -> Look | None:
+    return Look()
+
+
+def _git(arguments: list[str]) -> Look | None:
+    read = git_looking.look_of(arguments)
+    return None if read is None else Look(read.paths, git=read.reads)
+
+
+_SPECIAL: dict[str, Callable[[list[str]], Look | None]] = {
+    "command": _command,
     "date": _date,
-    "sed": _sed,
-    "find": _find,
+    "diff": _diff,
     "echo": _echo,
+    "find": _find,
+    "git": _git,
+    "grep": _grep,
+    "jq": _jq,
+    "printf": _printf,
+    "rg": _rg,
+    "sed": _sed,
+    "test": _test,
+    "type": _type,
 }

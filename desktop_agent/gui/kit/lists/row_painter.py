@@ -10,6 +10,7 @@ from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPen
 from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
 
 from desktop_agent.gui.kit.rtl import placed
+from desktop_agent.gui.kit.safe_text import clean
 from desktop_agent.gui.kit.theme import Theme
 
 _Align = Qt.AlignmentFlag
@@ -85,7 +86,7 @@ class RowPainter:
         if self._direction == Qt.LayoutDirection.RightToLeft:
             side ^= _Align.AlignLeft | _Align.AlignRight
         flags = side | _Align.AlignVCenter | _Align.AlignAbsolute
-        shown = painter.fontMetrics().elidedText(text, elide, box.width())
+        shown = painter.fontMetrics().elidedText(clean(text), elide, box.width())
         # Isolated, and a path is always left to right: else a mirrored window scrambles it.
         start = "\u2066" if is_path else "\u2068"
         painter.drawText(self.mirrored(box), int(flags), f"{start}{shown}\u2069")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QIcon
 
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import PrimaryButton
+from desktop_agent.gui.kit.widgets import PrimaryButton, TextButton
 
 
 class AllowButton(PrimaryButton):
@@ -26,3 +27,13 @@ class AllowButton(PrimaryButton):
         if not self._has_key:
             self.setMinimumWidth(self.sizeHint().width())
             self.setIcon(QIcon())
+
+
+def put_icon_behind(button: TextButton) -> None:
+    """Put the icon of a button behind its words."""
+    words = button.accessibleName()
+    is_mirrored = button.layoutDirection() == Qt.LayoutDirection.RightToLeft
+    side = Qt.LayoutDirection.LeftToRight if is_mirrored else Qt.LayoutDirection.RightToLeft
+    button.setLayoutDirection(side)
+    # The mark keeps the thin spaces between the words and the icon.
+    button.setText(f"{words}\u2009\u2009\u200e")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt, Signal
@@ -15,7 +15,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QMenu, QSizePolicy, QVBoxLayout, QWidget
 
-from desktop_agent.core.approvals import AllowAlways, AllowOnce, Decision, Deny, Edited
+from desktop_agent.core.approvals import AllowAlways, AllowOnce, Decision, Deny, Edited, Rule
 from desktop_agent.core.events import SessionOpened
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import CommandDisplay, DiffDisplay
@@ -30,7 +30,7 @@ from desktop_agent.gui.kit.widgets import (
     TextLabel,
     row,
 )
-from desktop_agent.gui.transcript.cards.allow_button import AllowButton
+from desktop_agent.gui.transcript.cards.allow_button import AllowButton, put_icon_behind
 from desktop_agent.gui.transcript.cards.approval_forms import EditForm, RefuseForm
 from desktop_agent.gui.transcript.cards.approval_text import (
     SCOPES,
@@ -239,13 +239,13 @@ class ApprovalCard(AskCard):
     def _build_buttons(self) -> QWidget:
         theme = self._theme
         allow = self._allow = AllowButton(theme, self.tr("Allow once"))
-        _turn(allow)
+        put_icon_behind(allow)
         allow.setObjectName("allowOnce")
         allow.clicked.connect(lambda: self._decide(AllowOnce()))
         shown: list[QWidget] = [allow]
         if self._request.rules:
             always = TextButton(theme, self.tr("Allow…"), "chevron-down")
-            _turn(always)
+            put_icon_behind(always)
             always.setObjectName("allowAlways")
             always.clicked.connect(lambda: self._open_menu(always))
             shown.append(always)
@@ -277,17 +277,25 @@ class ApprovalCard(AskCard):
         """Return the menu of rules, each with exactly what it covers and where."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        for number, rule in enumerate(self._request.rules):
-            if number:
+        choices = self._rule_choices(self._request.rules, self.tr("Always allow {rule}, {scope}"))
+        for number, (words, rule) in enumerate(choices):
+            if number and number % len(SCOPES) == 0:
                 menu.addSeparator()
-            covered = rule_words(rule, self._request.display)
-            for scope in SCOPES:
-                words = self.tr("Always allow {rule}, {scope}")
-                shown = words.format(rule=covered, scope=scope_words(scope))
-                action = menu.addAction(shown.replace("&", "&&"))
-                bound = bound_rule(rule, scope, self._asker.session_id, self._asker.folder)
-                action.triggered.connect(lambda _=False, r=bound: self._decide(AllowAlways(r)))
+            action = menu.addAction(words.replace("&", "&&"))
+            action.triggered.connect(lambda _=False, r=rule: self._decide(AllowAlways(r)))
         return menu
+
+    def _rule_choices(self, rules: Sequence[Rule], words: str) -> list[tuple[str, Rule]]:
+        """Return each rule in every scope, with exactly what it covers and where."""
+        asker, display = self._asker, self._request.display
+        return [
+            (
+                words.format(rule=rule_words(rule, display), scope=scope_words(scope)),
+                bound_rule(rule, scope, asker.session_id, asker.folder),
+            )
+            for rule in rules
+            for scope in SCOPES
+        ]
 
     def _open_menu(self, button: QWidget) -> None:
         if self.is_armed:
@@ -312,8 +320,10 @@ class ApprovalCard(AskCard):
 
     def _open_refusal(self) -> None:
         if self._can_answer and not isinstance(self._form, RefuseForm):
-            form = RefuseForm(self._theme, self)
-            form.accepted.connect(lambda reason: self._decide(Deny(reason)))
+            words = self.tr("Always refuse {rule}, {scope}")
+            choices = self._rule_choices(self._request.refusals, words)
+            form = RefuseForm(self._theme, choices, self)
+            form.accepted.connect(lambda reason, rule: self._decide(Deny(reason, rule=rule)))
             self._open_form(form)
 
     def _open_form(self, form: EditForm | RefuseForm) -> None:
@@ -354,6 +364,11 @@ class ApprovalCard(AskCard):
         self.switch_off()
         self.decided.emit(decision)
 
+    def switch_on(self) -> None:
+        """Ask again: the decision could not be saved."""
+        super().switch_on()
+        self._is_decided = False
+
     def height_for(self, width: int) -> int:
         """Return the height; a command takes what its lines need, up to a limit."""
         if self._view is not None:
@@ -362,16 +377,6 @@ class ApprovalCard(AskCard):
             wanted = self._diff.content_height(width - 36)
             self._diff.setFixedHeight(min(_EFFECT_LIMIT, wanted))
         return super().height_for(width)
-
-
-def _turn(button: TextButton) -> None:
-    """Put the icon behind the words."""
-    words = button.accessibleName()
-    is_mirrored = button.layoutDirection() == Qt.LayoutDirection.RightToLeft
-    side = Qt.LayoutDirection.LeftToRight if is_mirrored else Qt.LayoutDirection.RightToLeft
-    button.setLayoutDirection(side)
-    # The mark keeps the thin spaces between the words and the icon.
-    button.setText(f"{words}\u2009\u2009\u200e")
 
 
 class _Ground(Card):

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFontMetrics, QKeyEvent
-from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QPlainTextEdit, QVBoxLayout, QWidget
 
+from desktop_agent.core.approvals import Rule
 from desktop_agent.gui.kit.code_font import mono_font
+from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import GhostButton, PrimaryButton, TextButton, TextLabel, row
+from desktop_agent.gui.transcript.cards.allow_button import put_icon_behind
 from desktop_agent.gui.transcript.cards.card import AnswerLine
 
 _SHOWN_LINES = 12
@@ -58,13 +63,23 @@ class EditForm(QWidget):
 
 
 class RefuseForm(QWidget):
-    """An optional line that goes to the agent with the refusal. `accepted` carries it."""
+    """An optional line that goes to the agent with the refusal, and a rule to refuse by from
+    now on. `accepted` carries both; the rule is None for a refusal of this once.
 
-    accepted = Signal(str)
+    `choices` are the rules that can be made, each in words.
+    """
+
+    accepted = Signal(str, object)
     cancelled = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        theme: Theme,
+        choices: Sequence[tuple[str, Rule]] = (),
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent)
+        self._choices = choices
         self.field = AnswerLine(self)
         self.field.setObjectName("refuseReason")
         self.field.setPlaceholderText(self.tr("Tell the agent why, or what to do instead"))
@@ -76,8 +91,40 @@ class RefuseForm(QWidget):
         refuse.clicked.connect(self._accept)
         cancel = GhostButton(theme, self.tr("Cancel"))
         cancel.clicked.connect(self.cancelled)
-        layout = row(self.field, refuse, cancel)
-        self.setLayout(layout)
+        buttons: list[QWidget] = [refuse, cancel]
+        if choices:
+            buttons.insert(1, self._make_always(theme))
+        strip = QWidget(self)
+        flow = FlowLayout(strip, 8)
+        for button in buttons:
+            flow.addWidget(button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self.field)
+        layout.addWidget(strip)
+
+    def _make_always(self, theme: Theme) -> TextButton:
+        always = TextButton(theme, self.tr("Always refuse…"), "chevron-down")
+        put_icon_behind(always)
+        always.setAutoDefault(False)
+        always.setObjectName("refuseAlways")
+        always.setToolTip(self.tr("Refuse, and make a rule that goes on refusing"))
+        corner = always.rect().bottomLeft
+        always.clicked.connect(lambda: self.rule_menu().popup(always.mapToGlobal(corner())))
+        return always
+
+    def rule_menu(self) -> QMenu:
+        """Return the menu of rules, each with exactly what it refuses and where."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        pattern: str | None = None
+        for words, rule in self._choices:
+            if pattern not in {None, rule.pattern}:
+                menu.addSeparator()
+            pattern = rule.pattern
+            action = menu.addAction(words.replace("&", "&&"))
+            action.triggered.connect(lambda _=False, r=rule: self._accept(r))
+        return menu
 
     def take_focus(self) -> None:
         """Go on typing here: the person has just asked for it."""
@@ -90,5 +137,7 @@ class RefuseForm(QWidget):
         else:
             super().keyPressEvent(event)
 
-    def _accept(self) -> None:
-        self.accepted.emit(self.field.text().strip())
+    def _accept(self, rule: Rule | bool | None = None) -> None:
+        # A button's `clicked` says whether it is checked.
+        kept = rule if isinstance(rule, Rule) else None
+        self.accepted.emit(self.field.text().strip(), kept)

@@ -42,6 +42,10 @@ def decision_words(decision: Decision) -> str:
 
 
 def _refusal_words(denial: Deny) -> str:
+    if denial.by == "user" and denial.rule is not None:
+        words = translate("Transcript", "Refused {scope}: {rule}")
+        kept = words.format(scope=scope_words(denial.rule.scope), rule=rule_words(denial.rule))
+        return f"{kept} (“{with_marks(denial.reason)}”)" if denial.reason else kept
     if denial.by == "user" and denial.reason:
         words = translate("Transcript", "Refused: “{reason}”")
         return words.format(reason=with_marks(denial.reason))
@@ -78,6 +82,8 @@ def rule_words(rule: Rule, display: object = None) -> str:
         words = translate("Transcript", "changes to files that match “{pattern}”")
     elif isinstance(display, FilesDisplay) or rule.tool in {"read", "glob", "grep"}:
         words = translate("Transcript", "reading files that match “{pattern}”")
+    elif rule.tool == "spawn":
+        words = translate("Transcript", "subagents on {pattern}")
     else:
         words = translate("Transcript", "“{tool}” with “{pattern}”")
     return words.format(pattern=pattern, tool=rule.tool)

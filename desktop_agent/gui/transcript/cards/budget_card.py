@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QWidget
@@ -23,17 +23,15 @@ class BudgetCard(NoticeCard):
         super().__init__(theme, "gauge", "warn", parent)
         self.setObjectName("budgetCard")
         self.set_ground("warnSoft", "warnLine")
-        used = self._used_words(item.spent, item.budget)
-        if item.agent_id == item.owner_id:
-            sentence = self.tr("The budget is used up: {used}.")
+        unmeasured = item.spent.unmeasured(item.budget)
+        if unmeasured:
+            sentence = self._unmeasured_words(unmeasured, item.budget)
         else:
-            sentence = self.tr("The budget of the agent above this one is used up: {used}.")
-        self.say(
-            sentence.format(used=used),
-            [self.tr("Nothing was lost. The work holds here until you decide.")],
-        )
+            sentence = self._reached_words(item)
+        self.say(sentence, [self.tr("Nothing was lost. The work holds here until you decide.")])
+        more = self.tr("Go on without this limit") if unmeasured else self.tr("+50 %")
         buttons = (
-            ("more", self.tr("+50 %"), ""),
+            ("more", more, ""),
             ("budget", self.tr("Set budget…"), "wallet"),
             ("finish", self.tr("Finish now"), "flag"),
             ("stop", self.tr("Stop"), "square"),
@@ -51,6 +49,25 @@ class BudgetCard(NoticeCard):
         """Begin at the first button."""
         self._first.setFocus(Qt.FocusReason.ShortcutFocusReason)
         return self.isEnabled()
+
+    def _reached_words(self, item: BudgetItem) -> str:
+        used = self._used_words(item.spent, item.budget)
+        if item.agent_id == item.owner_id:
+            return self.tr("The budget is used up: {used}.").format(used=used)
+        return self.tr("The budget of the agent above this one is used up: {used}.").format(
+            used=used
+        )
+
+    def _unmeasured_words(self, limits: Sequence[str], budget: Budget) -> str:
+        if "cost" in limits:
+            words = self.tr(
+                "The limit of ${limit} can’t be measured: the price of a model isn’t known."
+            )
+            return words.format(limit=f"{budget.cost:.2f}")
+        words = self.tr(
+            "The limit of {limit} tokens can’t be measured: the provider does not count them."
+        )
+        return words.format(limit=_count(budget.tokens or 0))
 
     def _used_words(self, spent: Spent, budget: Budget) -> str:
         """Name the limit that was reached, the fullest one."""

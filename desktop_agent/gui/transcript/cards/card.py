@@ -93,6 +93,10 @@ class Card(QWidget):
             focused.clearFocus()
         self.setEnabled(False)
 
+    def switch_on(self) -> None:
+        """Take input again: what was asked for was refused."""
+        self.setEnabled(True)
+
     def tick(self, now: float) -> None:
         """Show the time that has passed; called while something runs."""
 

@@ -167,6 +167,10 @@ class CardFactory(QObject):
             case _:
                 return self._other_card(row, parent)
 
+    def line(self, icon: str, words: str, parent: QWidget) -> Card:
+        """Return a card that says something in place of one that can't be made."""
+        return LineCard(self._theme, icon, words, parent=parent)
+
     def update(self, card: Card, row: Row) -> bool:
         """Show the row's newest state in its card; False if it needs another card."""
         if isinstance(card, ToolCard) and isinstance(row, ToolItem | ToolGroup):
@@ -178,8 +182,16 @@ class CardFactory(QObject):
         if isinstance(card, WorkingCard) and isinstance(row, WorkingRow):
             card.set_since(self.silent_since, is_paused=row.is_paused)
             return True
-        is_open = isinstance(row, ApprovalItem) and row.decision is None
-        return isinstance(card, ApprovalCard) and is_open
+        match card, row:
+            case ApprovalCard(), ApprovalItem(decision=None, tries=tries):
+                pass
+            case QuestionCard(), QuestionItem(answer=None, tries=tries):
+                pass
+            case _:
+                return False
+        if tries:
+            card.switch_on()
+        return True
 
     # -- inside --------------------------------------------------------------------------
 
@@ -277,11 +289,16 @@ class CardFactory(QObject):
         if isinstance(row, FailureItem):
             return self.tr("Something in the app went wrong")
         if isinstance(row, BudgetItem):
-            return self.tr("The budget was used up") if not row.is_current else self._held_words()
+            return self._budget_words(row)
         return ""
 
-    def _held_words(self) -> str:
-        return self.tr("The budget is used up. The work holds until you decide.")
+    def _budget_words(self, row: BudgetItem) -> str:
+        if row.spent.unmeasured(row.budget):
+            words = self.tr("A limit can’t be measured. The work holds until you decide.")
+            return words if row.is_current else self.tr("A limit could not be measured")
+        if row.is_current:
+            return self.tr("The budget is used up. The work holds until you decide.")
+        return self.tr("The budget was used up")
 
     def _approval_words(self, item: ApprovalItem) -> str:
         if item.decision is not None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QCoreApplication
 from PySide6.QtGui import QTextCursor, QTextFrame
 
+from desktop_agent.gui.kit.safe_text import clean
 from desktop_agent.gui.transcript.document.line_patch import TailLines, planned
 from desktop_agent.gui.transcript.document.long_paragraph import is_wall
 from desktop_agent.gui.transcript.document.markdown import (
@@ -85,10 +86,9 @@ class AnswerText:
 
     def show(self, text: str, *, is_live: bool, hold: bool = True) -> None:
         """Come a step nearer to this text; to be called again while it `is_behind`."""
-        if "\r" in text:
-            # One end of a line is one character: a step must not end inside of it.
-            text = text.replace("\r\n", "\n").replace("\r", "\n")
-        shown = text[:SHOWN_LIMIT]
+        chars = len(text)
+        # One end of a line is one character: a step must not end inside of it.
+        text = shown = clean(text[:SHOWN_LIMIT])
         reach = len(self._text) + STEP
         if len(shown) > reach and not shown.startswith(self._text):
             self._start_anew()
@@ -99,7 +99,7 @@ class AnswerText:
         elif is_live:
             self.grow(text, hold=hold)
         else:
-            self.finish(text)
+            self.finish(text, chars)
 
     def grow(self, text: str, *, hold: bool = True) -> None:
         """Show more of an answer that still comes."""
@@ -135,18 +135,19 @@ class AnswerText:
             self._source = shown
         writer.finish()
 
-    def finish(self, text: str) -> None:
+    def finish(self, text: str, chars_in_all: int = 0) -> None:
         """Show the whole answer; what stands already and stays the same is left alone."""
+        in_all = max(len(text), chars_in_all)
         shown = text[:SHOWN_LIMIT]
         is_same_text = shown.startswith(self._text[: self._final.chars])
         count, chars = self._final.sure(shown) if is_same_text else (0, 0)
         final = self._final.signatures[count:]
-        if not final and self._finish_wall(shown, len(text)):
+        if not final and self._finish_wall(shown, in_all):
             return
         blocks = parse(shown[chars:])
         signatures = looks(blocks)
         is_same = self._tail is not None and signatures == [*final, *self._tail]
-        if not (is_same and shown == text):
+        if not (is_same and in_all <= SHOWN_LIMIT):
             if signatures[: len(final)] != final:
                 blocks, final = parse(shown) if chars else blocks, []
                 self._start_anew()
@@ -155,7 +156,7 @@ class AnswerText:
                 rest = rest[1:]
             writer = self._without_tail()
             writer.write(rest)
-            self._offer_rest(writer, len(text))
+            self._offer_rest(writer, in_all)
             writer.finish()
         self._text = shown
         self._is_held = False
@@ -179,7 +180,7 @@ class AnswerText:
     def _without_tail(self) -> MarkdownWriter:
         """Remove what is not final and return a writer that goes on there."""
         self._forget_tail()
-        cursor = QTextCursor(self._frame.document())
+        cursor = self._frame.firstCursorPosition()
         cursor.setPosition(self._tail_position)
         cursor.setPosition(self._frame.lastPosition(), QTextCursor.MoveMode.KeepAnchor)
         cursor.removeSelectedText()
@@ -239,7 +240,7 @@ class AnswerText:
 
     def _at_last_block(self) -> MarkdownWriter:
         """Empty the last block and return a writer that begins in it."""
-        cursor = QTextCursor(self._frame.document())
+        cursor = self._frame.firstCursorPosition()
         cursor.setPosition(self._frame.lastPosition())
         cursor.movePosition(QTextCursor.MoveOperation.StartOfBlock, QTextCursor.MoveMode.KeepAnchor)
         self._changed_from = cursor.position()
@@ -296,7 +297,7 @@ class AnswerText:
             return False
         if not self._set_code(fence, block.tokens[0].content.rstrip("\n")):
             return False
-        cursor = QTextCursor(self._frame.document())
+        cursor = self._frame.firstCursorPosition()
         cursor.setPosition(fence.frame.lastPosition() + 1)
         self._fence = None
         self._settle(MarkdownWriter(cursor, self._styles), [block.signature], chars)
@@ -306,7 +307,7 @@ class AnswerText:
     def _set_code(self, fence: _OpenFence, code: str) -> bool:
         """Write only the lines that are new, and the last one again; or take lines away."""
         start = fence.code.rfind("\n") + 1
-        cursor = QTextCursor(self._frame.document())
+        cursor = self._frame.firstCursorPosition()
         cursor.setPosition(fence.frame.lastPosition())
         keep = QTextCursor.MoveMode.KeepAnchor
         if code.startswith(fence.code[:start]):

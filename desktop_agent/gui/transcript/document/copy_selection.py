@@ -15,6 +15,7 @@ from PySide6.QtGui import (
     QTextTable,
 )
 
+from desktop_agent.gui.kit.safe_text import utf16_slice
 from desktop_agent.gui.transcript.document.styles import BLOCK_ROLE, CONTINUED, FRAME_KIND
 
 # Frame marks, objects, thin spaces and soft breaks belong to the look, not to the text.
@@ -66,7 +67,7 @@ def _line(block: QTextBlock, start: int, end: int) -> _Line:
     frame, table = at.currentFrame(), at.currentTable()
     low = max(0, start - block.position())
     high = min(block.length() - 1, end - block.position())
-    plain = block.text()[low:high].replace("\u2028", "\n").translate(_UNWANTED)
+    plain = utf16_slice(block.text(), low, high).replace("\u2028", "\n").translate(_UNWANTED)
     shape = block.blockFormat()
     if shape.hasProperty(QTextFormat.Property.BlockCodeFence):
         language = str(shape.property(QTextFormat.Property.BlockCodeLanguage) or "")
@@ -109,7 +110,9 @@ def _inline(block: QTextBlock, start: int, end: int) -> str:
         fragment = place.fragment()
         low = max(0, start - fragment.position())
         high = min(fragment.length(), end - fragment.position())
-        text = fragment.text()[low:high].replace("\u2028", "\\\n").translate(_UNWANTED)
+        text = (
+            utf16_slice(fragment.text(), low, high).replace("\u2028", "\\\n").translate(_UNWANTED)
+        )
         if text and high > low:
             words.append(_marked(text, fragment.charFormat(), block.blockFormat()))
         place += 1

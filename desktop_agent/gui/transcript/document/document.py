@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QTextCursor, QTextDocument, QTextFrame, QTextFrameFormat
 
+from desktop_agent.gui.kit.failure_log import attempt
+from desktop_agent.gui.kit.safe_text import one_line
 from desktop_agent.gui.transcript.document.answer import AnswerText
+from desktop_agent.gui.transcript.document.fallback_text import PlainAnswer, write_plain
 from desktop_agent.gui.transcript.document.markdown_writer import MarkdownWriter
 from desktop_agent.gui.transcript.document.styles import Styles
 from desktop_agent.gui.transcript.document.user_message import text_width, write_user_text
@@ -26,7 +29,7 @@ class ShownRow:
     row: Row
     frame: QTextFrame
     height: int = 0
-    answer: AnswerText | None = field(default=None)
+    answer: AnswerText | PlainAnswer | None = field(default=None)
 
 
 class TranscriptDocument:
@@ -109,9 +112,8 @@ class TranscriptDocument:
         if isinstance(row, AnswerItem) and shown.answer is not None:
             return self._write_answer(shown, row, shown.answer)
         if isinstance(row, UserItem):
-            cursor = self._emptied(shown.frame)
             shown.frame.setFrameFormat(self._shape(row))
-            write_user_text(row, MarkdownWriter(cursor, self.styles), self.styles)
+            self._write_user(shown, row)
         else:
             self.resize_card(shown, self._height_of(row))
         return False
@@ -140,7 +142,7 @@ class TranscriptDocument:
 
     def resize_card(self, shown: ShownRow, height: int) -> None:
         """Give a card's place another height, and its words."""
-        words = self._words_of(shown.row)
+        words = self._spoken(shown.row)
         cursor = shown.frame.firstCursorPosition()
         block, char = self.styles.placeholder(height)
         if shown.height != height:
@@ -195,6 +197,10 @@ class TranscriptDocument:
 
     # -- inside --------------------------------------------------------------------------
 
+    def _spoken(self, row: Row) -> str:
+        what = f"the words of a card ({type(row).__name__})"
+        return attempt(what, lambda: one_line(self._words_of(row)), str)
+
     def _shape_bubbles(self) -> None:
         for shown in self.rows:
             if isinstance(shown.row, UserItem):
@@ -211,20 +217,37 @@ class TranscriptDocument:
 
     def _fill(self, shown: ShownRow) -> None:
         row = shown.row
-        cursor = shown.frame.firstCursorPosition()
         if isinstance(row, AnswerItem):
             shown.answer = AnswerText(shown.frame, self.styles)
             self._write_answer(shown, row, shown.answer)
         elif isinstance(row, UserItem):
-            write_user_text(row, MarkdownWriter(cursor, self.styles), self.styles)
+            self._write_user(shown, row)
         else:
             self.resize_card(shown, self._height_of(row))
 
+    def _write_user(self, shown: ShownRow, row: UserItem) -> None:
+        def write() -> None:
+            writer = MarkdownWriter(self._emptied(shown.frame), self.styles)
+            write_user_text(row, writer, self.styles)
+
+        attempt("a message", write, lambda: write_plain(shown.frame, self.styles, row.text))
+
     def _write_answer(
-        self, shown: ShownRow, row: AnswerItem, answer: AnswerText, *, hold: bool = True
+        self,
+        shown: ShownRow,
+        row: AnswerItem,
+        answer: AnswerText | PlainAnswer,
+        *,
+        hold: bool = True,
     ) -> bool:
         """Write a step of an answer; returns whether a text is held back for a moment."""
-        answer.show(row.text, is_live=row.is_live, hold=hold)
+
+        def show(answer: AnswerText | PlainAnswer) -> AnswerText | PlainAnswer:
+            answer.show(row.text, is_live=row.is_live, hold=hold)
+            return answer
+
+        plain = PlainAnswer(shown.frame, self.styles)
+        answer = shown.answer = attempt("an answer", lambda: show(answer), lambda: show(plain))
         if answer.is_behind != (shown in self._behind):
             (self._behind.append if answer.is_behind else self._behind.remove)(shown)
         return answer.is_held

@@ -8,6 +8,7 @@ from time import perf_counter
 from PySide6.QtGui import QTextCharFormat, QTextCursor, QTextFrame
 from shiboken6 import isValid
 
+from desktop_agent.gui.kit.safe_text import utf16_length
 from desktop_agent.gui.transcript.document.highlighting import is_ready, load, spans_by_line
 from desktop_agent.gui.transcript.document.styles import FRAME_LANGUAGE, Styles
 
@@ -92,11 +93,9 @@ def _steps(frame: QTextFrame, styles: Styles) -> Iterator[None]:
 
 def _color(cursor: QTextCursor, line: list[tuple[str, str]], styles: Styles) -> None:
     for text, token in line:
-        cursor.movePosition(
-            _Move.NextCharacter,
-            QTextCursor.MoveMode.KeepAnchor,
-            len(text.encode("utf-16-le")) // 2,
-        )
+        # By position: a step to the next character goes over all that is drawn as one.
+        end = cursor.position() + utf16_length(text)
+        cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
         # Code that grew line by line may have other colours as a whole.
         shaped = QTextCharFormat()
         shaped.setForeground(styles.color(token or "fg"))

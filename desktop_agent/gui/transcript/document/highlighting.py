@@ -5,10 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from functools import cache, lru_cache
+from time import thread_time
 from typing import Any
 
 # Longer code is shown in one colour: a lexer may take seconds on it.
 _LIMIT = 60_000
+# Lexers may take time with the square of the code: after this much the rest is in one colour.
+_SECONDS = 0.2
 
 
 def spans(code: str, language: str) -> Iterator[tuple[str, str]]:
@@ -17,8 +20,17 @@ def spans(code: str, language: str) -> Iterator[tuple[str, str]]:
     if lexer is None:
         yield code, ""
         return
-    for kind, text in lexer.get_tokens(code):
+    spent, at = 0.0, 0
+    tokens = lexer.get_tokens(code)
+    while spent < _SECONDS:
+        start = thread_time()
+        kind, text = next(tokens, (None, ""))
+        spent += thread_time() - start
+        if kind is None:
+            return
+        at += len(text)
         yield text, _color(kind)
+    yield code[at:], ""
 
 
 def spans_by_line(code: str, language: str) -> Iterator[list[tuple[str, str]]]:

@@ -16,6 +16,7 @@ from PySide6.QtGui import (
     QTextListFormat,
 )
 
+from desktop_agent.gui.kit.safe_text import utf16_length
 from desktop_agent.gui.transcript.document.markdown import Block
 from desktop_agent.gui.transcript.document.markdown_writer import MarkdownWriter
 from desktop_agent.gui.transcript.document.styles import Styles
@@ -130,7 +131,9 @@ class TailLines:
         at = same if kept.units else same - 1
         cursor = QTextCursor(first)
         cursor.movePosition(_Move.NextBlock, QTextCursor.MoveMode.MoveAnchor, at)
-        changed = cursor.position() + (kept.units or sum(_units(run) for run, _ in old[at].runs))
+        changed = cursor.position() + (
+            kept.units or sum(utf16_length(run) for run, _ in old[at].runs)
+        )
         cursor.setPosition(changed)
         cursor.setPosition(self._frame.lastPosition(), QTextCursor.MoveMode.KeepAnchor)
         cursor.removeSelectedText()
@@ -182,11 +185,11 @@ def _kept(old: Line, new: Line) -> _Kept:
     units = 0
     for number, ((text, char), (wanted, shape)) in enumerate(zip(old.runs, new.runs, strict=False)):
         if text == wanted and char == shape:
-            units += _units(text)
+            units += utf16_length(text)
             continue
         same = _common(text, wanted) if char == shape else 0
         rest = [(wanted[same:], shape), *new.runs[number + 1 :]]
-        return _Kept(units + _units(wanted[:same]), rest)
+        return _Kept(units + utf16_length(wanted[:same]), rest)
     return _Kept(units, new.runs[len(old.runs) :])
 
 
@@ -200,8 +203,3 @@ def _common(one: str, other: str) -> int:
         else:
             high = middle - 1
     return low
-
-
-def _units(text: str) -> int:
-    """Return how long a text is in a document, which counts halves of rare characters."""
-    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2

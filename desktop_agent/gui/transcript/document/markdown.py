@@ -97,7 +97,11 @@ def parse(text: str, *, is_whole: bool = True) -> tuple[Block, ...]:
     """Return the top-level blocks. Of a text that still comes, a last `-` makes no heading."""
     # To look for bare addresses takes a sixth of the time, and few texts have any.
     may_link = "//" in text or "mailto:" in text.lower()
-    return tuple(_blocks(_parser(is_whole, may_link).parse(text)))
+    try:
+        return tuple(_blocks(_parser(is_whole, may_link).parse(text)))
+    except RuntimeError:
+        # Its rule for bare addresses stands still at some texts, such as `a[//b.c://`.
+        return tuple(_blocks(_parser(is_whole, False).parse(text)))
 
 
 def get_ready() -> None:
@@ -146,7 +150,7 @@ def is_open_fence(tail: str) -> bool:
 
 def open_fence(tail: str) -> tuple[str, str] | None:
     """Return the language and the code so far, when the tail is one fence without its end."""
-    found = re.match(r" {0,3}(`{3,}|~{3,})([^\n`]*)\n", tail)
+    found = re.match(r" {0,3}(`{3,}+|~{3,}+)([^\n`]*)\n", tail)
     if found is None:
         return None
     mark, info, code = found[1], found[2].strip(), tail[found.end() :]
@@ -171,14 +175,20 @@ def whole_rows(tail: str) -> str:
 
 
 def safe_link(address: object) -> str:
-    """Return the address if it may be clickable, else nothing."""
+    """Return the address if it may be clickable, else nothing.
+
+    One for mail loses its query: there are mail programs that attach the files it names.
+    """
     if not isinstance(address, str):
         return ""
+    plain = address.strip()
     try:
-        scheme = urlsplit(address.strip()).scheme.lower()
+        scheme = urlsplit(plain).scheme.lower()
     except ValueError:
         return ""
-    return address.strip() if scheme in _LINK_SCHEMES else ""
+    if scheme == "mailto":
+        plain = re.split("[?#]", plain, maxsplit=1)[0]
+    return plain if scheme in _LINK_SCHEMES else ""
 
 
 def task_mark(text: str) -> tuple[bool | None, str]:

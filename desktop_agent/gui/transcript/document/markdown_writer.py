@@ -151,7 +151,7 @@ class MarkdownWriter:
             bottom=14 if not self._lists else 8,
             left=LIST_INDENT * len(self._lists),
         )
-        edge.setProperty(FRAME_LANGUAGE, language)
+        edge.setProperty(FRAME_LANGUAGE, clean(language))
         return self.enter(edge)
 
     def code_lines(self, code: str, language: str) -> None:

@@ -18,10 +18,12 @@ _WHO = r"(?P<name>.+?) \((?P<id>sa_[0-9a-f]+)\)"
 _FORMS: tuple[tuple[AgentMessageKind, re.Pattern[str]], ...] = (
     (
         "question",
-        re.compile(rf"\s*\[Question from {_WHO}\] (?P<text>.*)\nIt waits for answer_child", re.S),
+        re.compile(
+            rf"\s*\[Question from (?>{_WHO}\] )(?P<text>.*)\nIt waits for answer_child", re.S
+        ),
     ),
-    ("report", re.compile(rf"\s*\[Report from {_WHO}: (?P<state>\w+)\]\n?(?P<text>.*)", re.S)),
-    ("notice", re.compile(rf"\s*\[The user told {_WHO}: (?P<text>.*)\]\s*", re.S)),
+    ("report", re.compile(rf"\s*\[Report from (?>{_WHO}: (?P<state>\w+)\])\n?(?P<text>.*)", re.S)),
+    ("notice", re.compile(rf"\s*\[The user told (?>{_WHO}: )(?P<text>.*)\]\s*", re.S)),
 )
 
 

@@ -88,22 +88,27 @@ class ToolItem:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalItem:
-    """A request for approval; open while there is no decision. `at` is when the call began."""
+    """A request for approval; open while there is no decision. `at` is when the call began.
+
+    `tries` counts decisions that could not be saved: it asks again then.
+    """
 
     key: str
     request: ApprovalRequest
     decision: Decision | None = None
     at: float = 0.0
+    tries: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionItem:
-    """A question to the person; open while `answer` is None."""
+    """A question to the person; open while `answer` is None. `tries` as of an approval."""
 
     key: str
     question: Question
     answer: str | None = None
     by: str = ""
+    tries: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import Message, ToolResult
+from desktop_agent.gui.kit.failure_log import attempt
 from desktop_agent.gui.transcript.state.agent_messages import asked_now, followed, user_items
 from desktop_agent.gui.transcript.state.deliveries import after_note, undelivered
 from desktop_agent.gui.transcript.state.event_log import LIVE_OUTPUT_LIMIT, EventLog
@@ -173,7 +174,7 @@ class Transcript:
         if fold is None or getattr(event, "agent_id", None) != self.agent_id:
             return frozenset()
         self._log.add(event)
-        return frozenset(fold(event))
+        return attempt(type(event).__name__, lambda: frozenset(fold(event)), frozenset)
 
     def prepend(self, events: Sequence[Happening]) -> None:
         """Take in happenings from before the first one: everything is folded again."""
@@ -238,7 +239,12 @@ class Transcript:
 
     def _on_engine_failed(self, event: EngineFailed) -> Iterable[str]:
         where, words = event.where, event.message
-        return [self._put(FailureItem(f"failure/{where}/{words}", where, words))]
+        again: list[str] = []
+        if where == "answer":  # it could not be saved, and is still asked for
+            for item in list(self._open.values()):
+                if isinstance(item, ApprovalItem | QuestionItem):
+                    again.append(self._put(replace(item, tries=item.tries + 1)))
+        return [*again, self._put(FailureItem(f"failure/{where}/{words}", where, words))]
 
     def _on_message_started(self, event: MessageStarted) -> Iterable[str]:
         self._runs.setdefault(event.message_id, [])

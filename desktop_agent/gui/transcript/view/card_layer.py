@@ -8,6 +8,7 @@ from time import perf_counter
 from PySide6.QtCore import QObject, QRect, Qt, QTimer, Signal
 from PySide6.QtWidgets import QApplication, QWidget
 
+from desktop_agent.gui.kit.failure_log import attempt
 from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
 from desktop_agent.gui.transcript.cards.card import Card
 from desktop_agent.gui.transcript.cards.factory import CardFactory
@@ -83,7 +84,7 @@ class CardLayer(QObject):
     def refresh(self, row: Row) -> None:
         """Show a row's newest state, in another card if need be."""
         card = self._cards.get(row.key)
-        if card is not None and not self._factory.update(card, row):
+        if card is not None and not self._has_taken(card, row):
             self.drop(row.key)
 
     def place(self, page: TranscriptDocument) -> list[ShownRow]:
@@ -123,8 +124,18 @@ class CardLayer(QObject):
                 self._make(row)
         self.made.emit()
 
+    def _has_taken(self, card: Card, row: Row) -> bool:
+        what = f"a change of a card ({type(row).__name__})"
+        return attempt(what, lambda: self._factory.update(card, row), bool)
+
     def _make(self, row: Row) -> Card:
-        card = self._factory.make(row, self._browser.viewport())
+        parent = self._browser.viewport()
+        words = self.tr("This part could not be shown. The log has the details.")
+        card = attempt(
+            f"a card ({type(row).__name__})",
+            lambda: self._factory.make(row, parent),
+            lambda: self._factory.line("triangle-alert", words, parent),
+        )
         card.resized.connect(lambda: self.resized.emit(row.key))
         self._cards[row.key] = card
         return card

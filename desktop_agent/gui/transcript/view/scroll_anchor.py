@@ -97,15 +97,25 @@ class Scrolling(QObject):
         try:
             yield
         finally:
-            if below is not None:
-                self._end_quietly(edit)
-            else:
-                edit.endEditBlock()
-                self._settle()
+            try:
+                self._end(edit, anchor, below)
+            finally:
+                self._is_ours -= 1
+
+    def _end(
+        self,
+        edit: QTextCursor,
+        anchor: tuple[ShownRow, float] | None,
+        below: Callable[[], int] | None,
+    ) -> None:
+        if below is None:
+            edit.endEditBlock()
+            self._settle()
             self._restore(anchor)
-            if below is not None:
-                self._browser.paint_below(int(_top_of(self._browser.document(), below())))
-            self._is_ours -= 1
+            return
+        self._end_quietly(edit)
+        self._restore(anchor)
+        self._browser.paint_below(int(_top_of(self._browser.document(), below())))
 
     def _end_quietly(self, edit: QTextCursor) -> None:
         """Have it laid out, without Qt's wish to paint everything that comes with frames."""
@@ -180,6 +190,8 @@ class Scrolling(QObject):
 def _top_of(document: QTextDocument, position: int) -> float:
     """Return how far down the lines begin that look otherwise when text changes from there on."""
     block = document.findBlock(position)
+    if not block.isValid():
+        return 0  # nothing is sure: all is painted
     top = document.documentLayout().blockBoundingRect(block).top()
     at = position - block.position()
     line = block.layout().lineForTextPosition(at)

@@ -26,8 +26,8 @@ def ask_to_open(
 
     The host is shown in its ASCII form, so that look-alike letters show.
     """
-    address = plain_address(url)
-    if not safe_link(address):
+    address = safe_link(plain_address(url))
+    if not address:
         return None
     dialog = QDialog(parent)
     dialog.setObjectName("linkDialog")

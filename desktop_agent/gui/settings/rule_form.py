@@ -1,0 +1,128 @@
+"""The form of the settings that makes a refusing rule."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
+
+from desktop_agent.core.approvals import Rule
+from desktop_agent.gui.kit.flow_layout import FlowLayout
+from desktop_agent.gui.kit.folders import short_path
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import TextButton, TextLabel
+from desktop_agent.gui.settings.rows import ChoiceBox
+
+# What a pattern speaks of, and the tools it is about.
+_TOOLS: dict[str, tuple[str, ...]] = {
+    "commands": ("shell",),
+    "files": ("write", "edit"),
+    "hosts": ("web_fetch",),
+}
+_LONGEST = 500
+
+
+class RefuseRuleForm(QWidget):
+    """`made(Rule)` for each rule the person adds: one for each tool that it is about.
+
+    Allowing rules are made on the cards only, where the whole effect is shown.
+    """
+
+    made = Signal(object)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._folder = ""
+        self._kind = "commands"
+        self._kinds = ChoiceBox(
+            "refuseKind",
+            (
+                ("commands", self.tr("Commands that start with")),
+                ("files", self.tr("Changes to files that match")),
+                ("hosts", self.tr("Requests to the host")),
+            ),
+        )
+        self._kinds.setAccessibleName(self.tr("What is always refused"))
+        self._kinds.chosen.connect(self._on_kind)
+        self._pattern = QLineEdit()
+        self._pattern.setObjectName("refusePattern")
+        self._pattern.setMaxLength(_LONGEST)
+        self._pattern.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+        self._pattern.returnPressed.connect(self._add)
+        self._pattern.textChanged.connect(self._show_state)
+        self._add_button = TextButton(theme, self.tr("Add rule"), "plus")
+        self._add_button.setObjectName("addRefusal")
+        self._add_button.setAutoDefault(False)
+        self._add_button.clicked.connect(self._add)
+        self._where = QWidget()
+        self._scopes = FlowLayout(self._where, 8)
+        self._scope = self._make_scope()
+        self._scopes.addWidget(self._scope)
+        self._scopes.addWidget(self._add_button)
+        self._lay_out()
+        self._on_kind("commands")
+
+    def _lay_out(self) -> None:
+        detail = TextLabel(
+            self.tr("It beats every rule that allows, in every mode, also in subagents."), "subtle"
+        )
+        detail.setWordWrap(True)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 9, 0, 9)
+        layout.setSpacing(6)
+        layout.addWidget(TextLabel(self.tr("Always refuse"), ""))
+        layout.addWidget(detail)
+        layout.addWidget(self._kinds)
+        layout.addWidget(self._pattern)
+        layout.addWidget(self._where)
+
+    def _make_scope(self) -> ChoiceBox:
+        choices = [("everywhere", self.tr("Everywhere"))]
+        if self._folder:
+            words = self.tr("Only in {folder}").format(folder=short_path(self._folder))
+            choices.append(("folder", words))
+        box = ChoiceBox("refuseScope", choices)
+        box.setAccessibleName(self.tr("Where it is refused"))
+        return box
+
+    def set_folder(self, folder: str) -> None:
+        """Know the folder that is open; a rule can be made for it alone."""
+        if folder == self._folder:
+            return
+        self._folder = folder
+        old, self._scope = self._scope, self._make_scope()
+        self._scopes.removeWidget(self._add_button)
+        self._scopes.removeWidget(old)
+        old.setParent(None)
+        old.deleteLater()
+        self._scopes.addWidget(self._scope)
+        self._scopes.addWidget(self._add_button)
+
+    def _on_kind(self, kind: str) -> None:
+        self._kind = kind
+        names = {
+            "commands": (self.tr("Beginning of the command"), "git push"),
+            "files": (self.tr("Pattern of the files, from the folder"), "migrations/*"),
+            "hosts": (self.tr("Name of the host"), "example.com"),
+        }
+        name, example = names[kind]
+        self._pattern.setAccessibleName(name)
+        self._pattern.setPlaceholderText(self.tr("For example {words}").format(words=example))
+        self._show_state()
+
+    def _show_state(self) -> None:
+        self._add_button.setEnabled(bool(self._words()))
+
+    def _words(self) -> str:
+        """The pattern as a rule holds it; empty when it would refuse everything."""
+        words = " ".join(self._pattern.text().split())
+        return "" if self._kind == "hosts" and " " in words else words
+
+    def _add(self) -> None:
+        if not (pattern := self._words()):
+            return
+        is_here = bool(self._folder) and self._scope.currentIndex() == 1
+        scope, where = ("folder", self._folder) if is_here else ("everywhere", "")
+        pattern = pattern.casefold() if self._kind == "hosts" else pattern
+        self._pattern.clear()
+        for tool in _TOOLS[self._kind]:
+            self.made.emit(Rule(tool, pattern, scope, where, is_deny=True))

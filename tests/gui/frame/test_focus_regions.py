@@ -1,0 +1,171 @@
+"""F6 goes round the parts of the window, and the window lives on whatever it went through."""
+
+import argparse
+import gc
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QPlainTextEdit, QPushButton, QTextBrowser, QWidget
+from shiboken6 import isValid
+
+from desktop_agent.core.events import MessageAdded
+from desktop_agent.core.ids import MessageId
+from desktop_agent.core.messages import Message, TextPart
+from desktop_agent.gui.frame.focus_regions import first_focusable, focus_neighbour
+from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
+from desktop_agent.gui.transcript.document.document import Page
+from desktop_agent.gui.transcript.document.styles import Styles
+from desktop_agent.gui.transcript.state.items import AnswerItem
+from desktop_agent.gui.transcript.view.browser import TranscriptBrowser
+from tests import gallery
+from tests.helpers.wrappers import misplaced
+
+WAIT = 60_000
+ROUNDS = 20
+ANSWER = "All is well, {place}."
+
+
+def press(qtbot, window, key, modifiers=Qt.KeyboardModifier.NoModifier):
+    qtbot.keyClick(QApplication.focusWidget() or window, key, modifiers)
+
+
+def shown(window):
+    page = window.pages.page(window.flow.agent)
+    return page.findChild(QTextBrowser).toPlainText() if page is not None else ""
+
+
+@pytest.mark.parametrize("rounds", [6, 7, 20])
+def test_the_window_works_on_after_f6_went_through_a_card_that_is_gone(
+    open_window, project, qtbot, rounds
+):
+    window = open_window(project, model="demo")
+    qtbot.waitUntil(lambda: window.flow.info is not None, timeout=WAIT)
+    box = window.findChild(QPlainTextEdit, "composerText")
+    qtbot.keyClicks(box, "run touch x.txt")
+    press(qtbot, window, Qt.Key.Key_Return)
+
+    def is_armed():
+        return any(one.is_armed and one.isVisible() for one in window.findChildren(ApprovalCard))
+
+    qtbot.waitUntil(is_armed, timeout=WAIT)
+    for _ in range(rounds):
+        press(qtbot, window, Qt.Key.Key_F6)
+    press(qtbot, window, Qt.Key.Key_A, Qt.KeyboardModifier.AltModifier)
+    press(qtbot, window, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: (project / "x.txt").exists(), timeout=WAIT)
+    qtbot.waitUntil(lambda: not window.findChildren(ApprovalCard), timeout=WAIT)
+    gc.collect()
+    box.setFocus()
+    qtbot.keyClicks(box, "list files")
+    press(qtbot, window, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: "list files" in shown(window), timeout=WAIT)
+    qtbot.waitUntil(lambda: "notes.txt" in shown(window), timeout=WAIT)
+    assert box.toPlainText() == ""
+    assert misplaced() == []
+
+
+def test_what_f6_passes_stays_tied_to_its_own_parent(qtbot, theme):
+    window = QWidget()
+    qtbot.addWidget(window)
+    text, card = QTextBrowser(window), QWidget(window)
+    QPushButton(card)
+    window.show()
+    document = text.document()
+    for step in (1, 1, -1):
+        focus_neighbour([text, card], step)
+    card.setParent(None)
+    card.deleteLater()
+    del card
+    qtbot.waitUntil(lambda: not window.findChildren(QPushButton))
+    gc.collect()
+    assert isValid(document)
+    assert misplaced() == []
+
+
+def test_f6_comes_to_the_list_of_a_part_and_not_to_a_button_before_it(qtbot, theme):
+    part = QWidget()
+    qtbot.addWidget(part)
+    QPushButton("New", part).setGeometry(0, 0, 40, 20)
+    low, high = QPlainTextEdit(part), QPlainTextEdit(part)
+    low.setGeometry(0, 60, 40, 20)
+    high.setGeometry(0, 30, 40, 20)
+    part.show()
+    assert first_focusable(part) is high
+    high.setEnabled(False)
+    assert first_focusable(part) is low
+
+
+class _Walked(gallery.Gallery):
+    """Takes no pictures: goes round by F6 in each state, and tries the window out."""
+
+    qtbot = None
+    states = 0
+
+    async def take(self, name, widget=None):
+        await gallery.pause(0.01)
+        self.states += 1
+        window = self.window
+        before = self._focus()
+        for _ in range(ROUNDS):
+            press(self.qtbot, window, Qt.Key.Key_F6)
+        assert misplaced() == [], name
+        self._hear_answer(name)
+        if before is not None and isValid(before):
+            before.setFocus()
+
+    def _focus(self):
+        return QApplication.focusWidget()
+
+    def _hear_answer(self, name):
+        """What is typed is sent, and an answer that comes is on screen."""
+        window = self.window
+        page = window.pages.page(window.flow.agent) if window.flow.info is not None else None
+        if page is None:
+            return
+        told = ANSWER.format(place=name)
+        message = Message(MessageId(f"ms_{name}"), "assistant", (TextPart(told),))
+        self.hear(MessageAdded(window.flow.agent, message))
+        assert told in shown(window), name
+        sent = []
+        box = window.findChild(QPlainTextEdit, "composerText")
+        if not box.isVisible() or not box.isEnabled() or box.toPlainText():
+            return
+        window.frame.composer.submitted.connect(sent.append)
+        box.setFocus()
+        self.qtbot.keyClicks(box, name)
+        self.qtbot.keyClick(box, Qt.Key.Key_Return)
+        window.frame.composer.submitted.disconnect(sent.append)
+        assert [note.text for note in sent] == [name]
+
+
+@pytest.mark.parametrize("part", list(gallery._PARTS))
+def test_every_state_of_the_window_survives_twenty_times_f6(
+    qapp, qtbot, run_on_window, monkeypatch, tmp_path, part
+):
+    monkeypatch.setattr(_Walked, "qtbot", qtbot)
+    given = argparse.Namespace(theme="light", width=1440, text=100, folder=tmp_path, only=[])
+
+    async def play():
+        walked = _Walked(qapp, given)
+        try:
+            await gallery._PARTS[part](walked)
+        finally:
+            walked.window.quit_now()
+            walked.window.deleteLater()
+        return walked.states
+
+    assert run_on_window(play()) > 1
+
+
+def test_a_text_that_leaves_the_transcript_takes_no_document_along(qtbot, theme):
+    browser = TranscriptBrowser(theme)
+    qtbot.addWidget(browser)
+    document = browser.document()
+    page = Page(document, Styles(theme), lambda _: 0, lambda _: "")
+    page.clear()
+    page.insert(0, AnswerItem("one", "Words and\n\n```py\ncode = 1\n", is_live=True))
+    page.update(0, AnswerItem("one", "Words and\n\n```py\ncode = 1\nmore = 2\n```\n\nafter"))
+    assert misplaced() == []
+    page.remove(0)
+    gc.collect()
+    assert isValid(document)

@@ -1,0 +1,198 @@
+"""Whatever characters come, and wherever a stream is cut: it is shown, and so is what follows."""
+
+import logging
+
+import pytest
+from PySide6.QtGui import QTextCursor
+
+from desktop_agent.gui.kit.safe_text import clean, utf16_slice
+from desktop_agent.gui.kit.tooltips import plain_tip
+from desktop_agent.gui.kit.widgets import ElidedLabel
+from desktop_agent.gui.transcript.cards.factory import CardFactory
+from desktop_agent.gui.transcript.cards.line_card import LineCard
+from desktop_agent.gui.transcript.document import document as page_module
+from desktop_agent.gui.transcript.document import markdown_writer as writer_module
+from desktop_agent.gui.transcript.document.copy_selection import selection_text
+from desktop_agent.gui.transcript.state.transcript import Transcript
+from tests.gui.transcript.odd_text import ODD, OddTexts
+from tests.gui.transcript.story import (
+    asks,
+    begins,
+    call,
+    delta,
+    ends,
+    gives,
+    needs,
+    opened,
+    runs,
+    says,
+    starts_to_say,
+)
+
+TABLE = "before\n\n| a | b |\n|---|---|\n| secret | 2 |\n\nafter"
+
+
+def text(view):
+    return view.browser.toPlainText()
+
+
+def stream(view, *pieces, number=1):
+    view.apply([begins(), starts_to_say(number)])
+    for piece in pieces:
+        view.apply([delta(number, piece)])
+
+
+@pytest.mark.parametrize("odd", [*ODD, "\ufeffa", "\ufffea"], ids=ascii)
+def test_an_odd_character_at_any_place_ends_no_answer_and_no_next_one(view, odd):
+    view.open(opened())
+    stream(view, odd, "Hello", odd, "there", odd)
+    assert "Hello" in text(view)
+    assert "there" in text(view)
+    view.apply([says(1, f"{odd}Hello{odd}there{odd}"), ends()])
+    stream(view, "The next ", "answer", number=2)
+    assert "The next answer" in text(view)
+    assert not view._scrolling.is_ours
+
+
+def test_streams_of_odd_texts_cut_anywhere_are_all_shown(view):
+    texts = OddTexts(view, seed=20)
+    texts.run(120)
+    assert texts.problems == []
+
+
+def test_half_characters_that_come_apart_are_joined(view):
+    view.open(opened())
+    stream(view, "a \ud83d", "\ude00 b \ud83d")
+    assert "a 😀 b \ufffd" in text(view)
+
+
+@pytest.mark.parametrize("odd", ["\ufeff", "\ufffe"], ids=ascii)
+def test_a_mark_of_the_byte_order_swaps_no_bytes_of_what_follows(view, odd):
+    view.open(opened())
+    view.apply([*asks(1, f"{odd}Buy milk"), says(1, f"{odd}Done — ✓")])
+    assert "Buy milk" in text(view)
+    assert "Done — ✓" in text(view)
+
+
+def test_what_a_document_can_not_hold_is_left_out_and_nothing_else():
+    assert clean("a\ufeffb\0c\ufdd0d\ufdefe\ufffcf\uffffg") == "abcdefg"
+    assert clean("1\r\n2\r3\u20284\u20295\n") == "1\n2\n3\n4\n5\n"
+    assert clean("\ud83d\ude00\ud800") == "😀\ufffd"
+    kept = "é e\u0301 👩\u200d💻 \u00ad\u200b\x85\x0b\x0c\t\U0001fffe שלום"
+    assert clean(kept) == kept
+
+
+def test_a_selection_behind_rare_characters_is_copied_as_it_is_marked(view):
+    view.open(opened(says(1, "😀😀 **bold 𝕏 words** end"), ends()))
+    document = view.browser.document()
+    cursor = document.find("words")
+    assert selection_text(cursor) == ("words", "**words**")
+    cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
+    assert selection_text(cursor)[0] == "words end"
+    assert utf16_slice("😀a", 2, 3) == "a"
+
+
+def test_a_question_of_several_lines_stands_in_its_place_once(view):
+    asked = call(1, "shell", command="ls")
+    view.open(opened(status="running"))
+    view.apply([begins(), says(1, "", asked), needs(asked, title="One\nTwo")])
+    for width in (700, 760, 640):
+        view.resize(width, 600)
+        view._lay_out_again()
+    assert text(view).count("One Two") == 1
+
+
+LEAK = "a secret of the text"
+
+
+def fail(*_):
+    raise ValueError(LEAK)
+
+
+def test_a_block_that_can_not_be_laid_out_is_shown_as_written_and_the_rest_as_ever(
+    view, monkeypatch, caplog
+):
+    monkeypatch.setattr(writer_module, "write_table", fail)
+    view.open(opened())
+    stream(view, TABLE[:30], TABLE[30:])
+    assert "secret" in text(view)
+    with caplog.at_level(logging.ERROR):
+        view.apply([says(1, TABLE), ends()])
+    shown = text(view)
+    assert "could not be laid out" in shown
+    assert "| secret | 2 |" in shown
+    assert shown.index("before") < shown.index("secret") < shown.index("after")
+    assert "|---" not in shown.split("after")[1]
+    assert "secret" not in caplog.text
+    assert "ValueError" in caplog.text
+    stream(view, "It goes ", "on", number=2)
+    assert "It goes on" in text(view)
+    assert not view._scrolling.is_ours
+
+
+def test_a_message_that_can_not_be_laid_out_is_shown_as_written(view, monkeypatch):
+    monkeypatch.setattr(page_module, "write_user_text", fail)
+    view.open(opened(*asks(1, "first line\nsecond line")))
+    assert "could not be laid out" in text(view)
+    assert "second line" in text(view)
+    view.apply([says(1, "An answer")])
+    assert "An answer" in text(view)
+
+
+def test_a_card_that_can_not_be_made_says_so_and_the_others_stand(view, monkeypatch, qtbot):
+    make = CardFactory.make
+    bad, good = call(1), call(2)
+
+    def make_or_fail(factory, row, parent):
+        return fail() if row.key == "call_1" else make(factory, row, parent)
+
+    monkeypatch.setattr(CardFactory, "make", make_or_fail)
+    view.open(opened(says(1, "Look", bad, good), runs(bad), gives(bad), runs(good), gives(good)))
+    qtbot.waitUntil(lambda: {"call_1", "call_2"} <= set(view.cards.cards))
+    assert isinstance(view.cards.cards["call_1"], LineCard)
+    assert "could not be shown" in view.cards.cards["call_1"].accessibleName()
+    assert view.cards.cards["call_2"].isVisible()
+
+
+def test_an_event_that_can_not_be_taken_in_costs_none_of_those_behind_it(view, monkeypatch):
+    monkeypatch.setattr(Transcript, "_on_tool_ended", fail)
+    one = call(1)
+    view.open(opened(says(1, "Look", one), runs(one), gives(one), says(2, "Seen")))
+    assert "Seen" in text(view)
+    view.apply([gives(one), says(3, "And on")])
+    assert "And on" in text(view)
+
+
+def test_a_change_that_fails_leaves_the_place_of_the_person_and_the_view_alone(view):
+    view.open(opened(says(1, "word " * 2_000), ends()))
+    with pytest.raises(ValueError, match=LEAK), view._scrolling.kept():
+        fail()
+    assert not view._scrolling.is_ours
+    view.apply([says(2, "Still here")])
+    assert "Still here" in text(view)
+    assert view._scrolling.is_at_end
+
+
+def test_code_behind_rare_characters_has_its_own_colours(view, theme, qtbot):
+    view.open(opened(says(1, "```py\n'😀e\u0301' # note\n```"), ends()))
+    document = view.browser.document()
+    qtbot.waitUntil(lambda: not view._window._coloring.has_work(view.page.styles))
+    note, quoted = document.find("note"), document.find("😀")
+    assert note.charFormat().foreground().color() == theme.color("c_com")
+    assert quoted.charFormat().foreground().color() == theme.color("c_str")
+
+
+@pytest.mark.parametrize("odd", ["\ufffe", "\ufeff"], ids=ascii)
+def test_a_name_that_begins_with_a_mark_of_the_byte_order_stays_what_it_is(qtbot, theme, odd):
+    label = ElidedLabel(f"{odd}Pay the invoice ✓")
+    qtbot.addWidget(label)
+    assert label.accessibleName() == label.whole_text() == "Pay the invoice ✓"
+    assert plain_tip(f"{odd}Pay ✓") == "Pay ✓"
+
+
+def test_what_the_parser_takes_for_half_an_address_is_shown_with_its_marks(view):
+    view.open(opened())
+    stream(view, "**bold** three[//a.b:", "// and on")
+    view.apply([says(1, "**bold** three[//a.b:// and on"), ends()])
+    assert "bold three[//a.b:// and on" in text(view)
+    assert "laid out" not in text(view)

@@ -1,0 +1,91 @@
+"""How the work of a function grows with its input, whatever else the machine does meanwhile.
+
+What is measured is the processor time of this thread, not the time that passes. Of many runs the
+least counts: other processes can only add to it. A factor that is too high is measured again and
+again before it is believed.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+# Doubled input may cost this many times the work.
+ALLOWED = 2.5
+# Work of this many nanoseconds is far above what a call itself costs.
+ENOUGH = 30_000_000
+_SMALL = (8, 12, 16, 20, 24, 28, 32, 48)
+_LEAST_RUNS = 5
+_ATTEMPTS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """`factor` is what doubled input costs, the mean of the last three doublings up to `size`."""
+
+    factor: float
+    size: int
+    nanoseconds: int
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the work grows at most in proportion, or as good as."""
+        return self.factor <= ALLOWED
+
+
+def cost(run: Callable[[], object]) -> int:
+    """Return the processor time of one run, in nanoseconds."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        start = time.thread_time_ns()
+        run()
+        return max(1, time.thread_time_ns() - start)
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def heaviest(
+    work: Callable[[int], Callable[[], object]], largest: int, enough: int = ENOUGH
+) -> tuple[int, int]:
+    """Return a size whose work is heavy, or else the largest; and what it costs.
+
+    The sizes grow step by step, so that work without end is noticed before it begins.
+    """
+    size = spent = 0
+    for size in (*_SMALL, *(64 << step for step in range(largest.bit_length()))):
+        if size > largest:
+            break
+        spent = cost(work(size))
+        if spent > enough:
+            return size, spent
+    return min(size, largest), spent
+
+
+def growth(
+    work: Callable[[int], Callable[[], object]], largest: int, bounded_at: int = 0
+) -> Growth:
+    """Measure the work that `work(size)` makes ready, at sizes up to `largest`.
+
+    `bounded_at` is a size at which a bound on the work, if there is one, is reached for sure.
+    """
+    size = bounded_at or heaviest(work, largest)[0]
+    runs = [work(max(1, size // part)) for part in (8, 4, 2, 1)]
+    found = _measured(runs, size)
+    for _ in range(_ATTEMPTS):
+        if found.is_linear:
+            break
+        # Anew: one quiet moment for the small sizes must not be held against the large.
+        found = min(found, _measured(runs, size), key=lambda one: one.factor)
+    return found
+
+
+def _measured(runs: list[Callable[[], object]], size: int) -> Growth:
+    least = [cost(run) for run in runs]
+    for _ in range(_LEAST_RUNS if least[-1] < ENOUGH else 1):
+        least = [min(known, cost(run)) for known, run in zip(least, runs, strict=True)]
+    return Growth(math.cbrt(least[-1] / least[0]), size, least[-1])

@@ -1,0 +1,318 @@
+"""The parsers of the package, each with what feeds it the most work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from desktop_agent.adapters.skills.fetch import address
+from desktop_agent.core import known_keys, notes, ordering, redaction, tasks, updates
+from desktop_agent.core.ids import new_message_id
+from desktop_agent.core.messages import Message, TextPart
+from desktop_agent.core.skill_install import SkillLibraryError
+from desktop_agent.core.tool import ToolError
+from desktop_agent.engine.permissions.shell import classify, deny_list, parse
+from desktop_agent.engine.skills import front_matter, rules, yaml_fields
+from desktop_agent.engine.workspace import windows_names
+from desktop_agent.gui.agents import rows
+from desktop_agent.gui.composer import attachments
+from desktop_agent.gui.kit import safe_text
+from desktop_agent.gui.transcript.cards import diff
+from desktop_agent.gui.transcript.document import highlighting, markdown
+from desktop_agent.gui.transcript.document.stable_blocks import SettledBlocks
+from desktop_agent.gui.transcript.state import message_items
+from desktop_agent.model_host.demo import orders
+from desktop_agent.model_host.litellm_client import faults, tool_arguments
+from desktop_agent.model_host.litellm_client.sse import EventJoiner
+from desktop_agent.tools.files import diffs, edits, text_files
+from desktop_agent.tools.shell import output
+from desktop_agent.tools.web import html_markdown
+
+# Libraries that parse; whoever imports one is in a table below.
+READING = frozenset({
+    "difflib", "docx", "email.utils", "fnmatch", "html", "html.parser", "lxml", "markdown_it",
+    "openpyxl", "pathspec", "pptx", "pygments", "pygments.lexers", "pypdf", "shlex", "tomllib",
+    "xml.etree", "yaml",
+})  # fmt: skip
+# Modules that import one, and why nothing of them is measured here.
+ELSEWHERE: dict[str, str] = {
+    "self_check.parts": "reads only what it wrote itself",
+    "tools.documents": "libraries; a zip of modest size, a text that is cut, on a thread",
+    "core.line_diff": "tools.files.diffs:diff_of",
+    "engine.policy": "rules of the person's own; fnmatch never goes back",
+    "engine.protected": "patterns of the app's own; fnmatch never goes back",
+    "tools.walk": "what a glob or an ignore file makes of a path ends after a time",
+    "model_host.demo_skills": "a name of a skill, as short as its line",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Parser:
+    """`run` takes a text; `texts` are head, unit and tail of those that may hurt this one."""
+
+    run: Callable[[str], object]
+    texts: tuple[tuple[str, str, str], ...] = ()
+    takes_any: bool = True
+    # Below this size a bound on the work does not show; the sizes up to it are not tried.
+    bounded_at: int = 0
+
+
+def _user(text: str) -> object:
+    message = Message(id=new_message_id(), role="user", parts=(TextPart(text),))
+    return message_items.user_item(message, None)
+
+
+def _front(text: str) -> object:
+    front = front_matter.parse(f"---\nname: {text}\ndescription: >\n {text}\n---\n{text}")
+    return rules.declared(front, "x")
+
+
+def _edited(text: str) -> None:
+    lines = text.replace("\\n", "\n")
+    half = lines[: len(lines) // 2]
+    with suppress(ToolError):
+        edits.apply(
+            text_files.Text(lines),
+            [edits.Replacement(old_string=f" {half} x", new_string="y")],
+        )
+
+
+def _address(text: str) -> None:
+    with suppress(SkillLibraryError):
+        address.read_address(text)
+
+
+def _fault(text: str) -> object:
+    return faults.explain(ValueError(text), None, "key-of-mine")
+
+
+def _streamed(text: str) -> None:
+    """As a server sends it, sixteen bytes at a time."""
+    joiner = EventJoiner()
+    content = text.encode()
+    for at in range(0, len(content), 16):
+        joiner.feed(content[at : at + 16], 0.0)
+    joiner.finish(1.0)
+
+
+def _settled(text: str) -> object:
+    blocks = markdown.parse(text)
+    settled = SettledBlocks()
+    settled.add(text, [block.signature for block in blocks], len(text))
+    return settled.sure(text)
+
+
+def _split(text: str) -> object:
+    return markdown.split_open(text), markdown.closed(text), markdown.open_fence(text)
+
+
+def _colors(language: str) -> Callable[[str], object]:
+    return lambda text: sum(1 for _ in highlighting.spans_by_line(text, language))
+
+
+def _diff(text: str) -> object:
+    lines = text.replace("\\n", "\n")
+    return diffs.diff_of("x", lines, lines.replace("a", "b"))
+
+
+def _shown_diff(text: str) -> object:
+    return diff.diff_lines("@@ -1 +1 @@\n" + text)
+
+
+def _orders(text: str) -> object:
+    return orders.order_in(text), orders.wishes(text, (text,), ("a.py", "b/c.md"))
+
+
+def _ends(text: str) -> object:
+    return ordering.same_ends(text, text[1:] + "x", key=lambda one: one)
+
+
+def _increasing(text: str) -> object:
+    count = len(text)
+    return ordering.longest_increasing([(index * 7919) % count for index in range(count)])
+
+
+def _words(text: str) -> object:
+    return list(classify.words_of(text)), classify.split_parts(text), classify.is_forbidden(text)
+
+
+def _read_only(text: str) -> object:
+    return classify.is_read_only(text), classify.paths_read(text), classify.covers("ls", text)
+
+
+_SHELL = (
+    ("cat <<E\n", "0a1b2c3d", "\nE\n"),
+    ("", "$(", ""),
+    ("", '"$(', ""),
+    ("", "`", ""),
+    ("", "$(a ", ""),
+    ("env ", "-a ", "b"),
+    ("", "env ", "b"),
+    ("", "1<", ""),
+    ("", ">a ", ""),
+    ("cat", " <<a", "\n"),
+    ("", "(", ""),
+    ("", "a;", ""),
+    ("sh ", "-c ", ""),
+    ("", "eval ", "a"),
+    ("", ":(){:|:", ""),
+    ("find ", "-exec ", ";"),
+    ("", "a'b'", ""),
+    ("", "\\\n", ""),
+    ("", '"\\', ""),
+)
+_YAML = (
+    ("a:", " ", "x"),
+    ("", "a:\n", ""),
+    ("", "- ", "a"),
+    ("", "[", ""),
+    ("a: ", "{", ""),
+    ("", "a: &a b\n", ""),
+    ("a: ", "*a ", ""),
+    ("a: |\n", " \n", ""),
+    ('a: "', '\\"', ""),
+    ("a: '", "''", ""),
+    ("", "? a\n", ""),
+    ("", "a: !b c\n", ""),
+    ("a:", "\t", ""),
+    ("a: >\n", "  b\n", ""),
+)
+_HTML = (
+    ("", "<a ", ""),
+    ("", "<i></b>", ""),
+    ("<i>" * 900, "</b>", ""),
+    ("", "<ul><li>", ""),
+    ("<a ", "b=1 ", ">"),
+    ("", "<a href='x'>y", ""),
+    ("", "<pre>", ""),
+    ("", "<p>a &amp; ", ""),
+    ("", "<svg><title>", ""),
+    ("<!--", "--", ""),
+    ("<title>", "<", ""),
+    ("", "<td>x", ""),
+    ("", "a \n", ""),
+)
+_MARKDOWN = (
+    ("", "> ", "a"),
+    ("", "- ", "a"),
+    ("", "* a\n", ""),
+    ("", "[a](", ""),
+    ("", "![", ""),
+    ("", "**a ", ""),
+    ("", "*a_ ", ""),
+    ("", "a**b", ""),
+    ("", "<a@", ""),
+    ("", "`a``", ""),
+    ("|a|\n|-|\n", "|a\n", ""),
+    ("", "[a]: b\n", ""),
+    ("", "[a]", "\n\n[a]: b"),
+    ("", "&#x", ""),
+    ("", "http://a.b/", ""),
+    ("", "http://a.b ", ""),
+    ("```\n", "a\n", ""),
+    ("", "a\n---\n", ""),
+    ("", "~~a", ""),
+    ("", "[[a](b)", ""),
+    ("", "mailto:a@b ", ""),
+    ("", "1. a\n   ", ""),
+    ("", "a\n\n", ""),
+    ("", "[a](<b", ""),
+    ("|", "a|", "\n|-|"),
+    ("", "\\`", ""),
+    ("", '[a](b "', ""),
+    ("", "* * ", "a"),
+    ("", "  ", "a"),
+    ("", "//", ""),
+)
+_CODE = (("", "\n ", ""), ("", "a.", ""), ("", '"', ""), ("", "/*\n", ""))
+_KNOWN = known_keys.KnownKeys()
+_KNOWN.remember("sk-proj-Ab12Cd34Ef56Gh78Ij90")
+_LANGUAGES = ("python", "javascript", "c", "html")
+
+PARSERS: dict[str, Parser] = {
+    "adapters.skills.fetch.address:read_address": Parser(
+        _address, (("https://a.b/", "-/tree/", ""), ("", "a.", ""), ("a@b:", "c/", " "))
+    ),
+    "core.notes:unframed": Parser(notes.unframed),
+    "core.ordering:same_ends": Parser(_ends, (("", "a", ""), ("", "ab", "")), takes_any=False),
+    "core.ordering:longest_increasing": Parser(_increasing, (("", "a", ""),), takes_any=False),
+    "core.known_keys:hide": Parser(
+        _KNOWN.hide, (("", "sk-proj-Ab12", ""), ("", "%25", ""), ("", "\\\\", ""), ("", "&#", ""))
+    ),
+    "core.redaction:redact": Parser(
+        redaction.redact,
+        (("", "eyJ-", ""), ("", "://a:", ""), ("", "key = ", ""), ("", "sk-a.", "")),
+    ),
+    "core.tasks:one_line": Parser(tasks.one_line, (("", "<tasks>", ""),)),
+    "core.updates:is_newer": Parser(lambda text: updates.is_newer(text, "1.0"), (("1.", "1", ""),)),
+    "engine.permissions.shell.classify:is_read_only": Parser(_read_only, _SHELL),
+    "engine.permissions.shell.classify:words_of": Parser(_words, _SHELL),
+    "engine.permissions.shell.deny_list:why_never": Parser(
+        lambda text: deny_list.why_never(parse.SimpleCommand(words=["rm", "-rf", text])),
+        (("/", "../", ""), ("/", "./", "")),
+    ),
+    "engine.skills.front_matter:parse": Parser(_front, _YAML),
+    "engine.permissions.shell.parse:parse": Parser(parse.parse, _SHELL),
+    "engine.skills.rules:visible": Parser(rules.visible, (("", "\u200b", ""),)),
+    "engine.workspace.windows_names:refusal": Parser(
+        windows_names.refusal, (("a:", "\\", ""), ("", "~1", ""))
+    ),
+    "engine.skills.yaml_fields:read": Parser(yaml_fields.read, _YAML),
+    "gui.agents.rows:plain_words": Parser(rows.plain_words, (("", "**a", ""), ("", "`a``", ""))),
+    "gui.composer.attachments:fenced": Parser(
+        lambda text: attachments.fenced("x", text), (("", "```", ""),)
+    ),
+    "gui.kit.safe_text:terminal_text": Parser(
+        safe_text.terminal_text, (("", "\x1b]", ""), ("", "a\r", ""), ("", "\x1b[0", ""))
+    ),
+    "gui.kit.safe_text:breakable": Parser(
+        lambda text: safe_text.breakable(safe_text.clean(safe_text.hard_wrapped(text)))
+    ),
+    "gui.transcript.cards.diff:diff_lines": Parser(_shown_diff, (("", "@@ -1 +1 @@\n", ""),)),
+    "gui.transcript.document.markdown:parse": Parser(markdown.parse, _MARKDOWN),
+    "gui.transcript.document.markdown:split_open": Parser(_split, _MARKDOWN),
+    "gui.transcript.state.message_items:user_item": Parser(
+        _user, (("\n\n[The person picked the skill '", "' for this, but ", "]"),)
+    ),
+    "gui.transcript.document.stable_blocks:sure": Parser(
+        _settled, (("", "a\n\n", ""), ("", "- a\n", ""))
+    ),
+    **{
+        f"gui.transcript.document.highlighting:spans ({language})": Parser(
+            _colors(language), _CODE, takes_any=False, bounded_at=1 << 15
+        )
+        for language in _LANGUAGES
+    },
+    "model_host.litellm_client.tool_arguments:read_arguments": Parser(
+        tool_arguments.read_arguments,
+        (("", "[", ""), ('{"a":"', "\\u12", '"}'), ('"{', '\\\\\\"', '}"'), ("{", '"a":1,', "}")),
+    ),
+    "model_host.demo.orders:order_in": Parser(_orders, (("read ", "a.", ""),)),
+    "model_host.litellm_client.faults:provider_words": Parser(
+        lambda text: faults.provider_words(text.encode()),
+        (("", "<title>", ""), ("", '{"error":', "")),
+    ),
+    "model_host.litellm_client.faults:explain": Parser(
+        _fault, (("", "aException", ""), ("", "https://", ""))
+    ),
+    "model_host.litellm_client.sse:feed": Parser(
+        _streamed, (('data: {"a":"', "x", '"}\n\n'), ("", "data: {}\n\n", ""), ("", "\r\n", ""))
+    ),
+    "tools.files.diffs:diff_of": Parser(
+        _diff,
+        bounded_at=1 << 17,
+        texts=(("", "a\n", ""), ("", "ab\nc\n", ""), ("", "\n", "")),
+        takes_any=False,
+    ),
+    "tools.files.edits:apply": Parser(
+        _edited, (("", "a \n", ""), ("", "ab\n\n", ""), ("", "\n", "")), takes_any=False
+    ),
+    "tools.web.html_markdown:markdown_of": Parser(
+        lambda text: html_markdown.markdown_of(text, "https://a.b/c"), _HTML
+    ),
+    "tools.shell.output:plain": Parser(
+        output.plain, (("", "\x1b]", ""), ("", "a\r", ""), ("", "\x1b[0", ""))
+    ),
+    "tools.files.text_files:decode": Parser(lambda text: text_files.decode(text.encode())),
+}
