@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from desktop_agent.core.messages import Value
+from desktop_agent.core.origins import EditKind
+from desktop_agent.core.values import Value
 
 TaskStatus = Literal["pending", "in_progress", "completed"]
 STATUSES: tuple[TaskStatus, ...] = ("pending", "in_progress", "completed")
@@ -74,12 +75,6 @@ class TaskChanges(Value, frozen=True):
     def is_empty(self) -> bool:
         """Whether nothing is asked for."""
         return self == TaskChanges()
-
-
-# What the person does by hand: one line of the note that tells the agent.
-EditKind = Literal[
-    "add", "rename", "status", "delete", "restore", "move", "blockers", "next", "skip"
-]
 
 
 class TaskEdit(Value, frozen=True):

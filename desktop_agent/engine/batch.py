@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from desktop_agent.core.events import StopReport, ToolEnded
+from desktop_agent.core.facts import CutShort
 from desktop_agent.core.ids import new_message_id
 from desktop_agent.core.messages import Message, ToolCall, ToolResult
 from desktop_agent.core.tool import Access
@@ -62,7 +63,7 @@ class ToolBatch:
         for call in self._calls:
             if call.id not in self._results:
                 text = CANCELLED if call.id in self._begun else not_begun
-                result = ToolResult(call.id, text, is_error=True)
+                result = ToolResult(call.id, text, is_error=True, facts=CutShort())
                 self._results[call.id] = result
                 self._caller.session.emit(ToolEnded(self._caller.id, result, "cancelled"))
         results = tuple(self._results[call.id] for call in self._calls)

@@ -8,7 +8,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -17,6 +17,7 @@ import msgspec
 from desktop_agent.core.agents import AgentStatus
 from desktop_agent.core.approvals import AllowAlways, ApprovalRequest, Deny, Edited, Rule
 from desktop_agent.core.events import EngineFailed, ToolEnded, ToolOutput, ToolStarted
+from desktop_agent.core.facts import Refused
 from desktop_agent.core.ids import AgentId, new_question_id, new_request_id
 from desktop_agent.core.messages import ToolCall, ToolResult
 from desktop_agent.core.questions import Question
@@ -164,7 +165,8 @@ class Dispatch:
         outcome: Outcome = "failed"
         try:
             output = await self._checked(call, caller)
-            result = ToolResult(call.id, output.text, display=output.display, images=output.images)
+            shown = (output.display, output.images, output.facts)
+            result = ToolResult(call.id, output.text, False, *shown)
             outcome = "ok"
         except _Denied as denied:
             result, outcome = _denial(call, denied.deny), "denied"
@@ -187,7 +189,7 @@ class Dispatch:
             async with asyncio.timeout(prepared.tool.timeout_s):
                 output = await prepared.tool.run(prepared.arguments, context)
         if prepared.remark:
-            output = Output(f"{prepared.remark}\n\n{output.text}", output.display, output.images)
+            output = replace(output, text=f"{prepared.remark}\n\n{output.text}")
         return output
 
     async def _prepare(self, call: ToolCall, caller: Caller) -> _Prepared:
@@ -339,4 +341,4 @@ def _denial(call: ToolCall, deny: Deny) -> ToolResult:
     if deny.reason:
         said = f" They said: {deny.reason}" if deny.by == "user" else f" {deny.reason}"
         text += said
-    return ToolResult(call.id, text, is_error=True)
+    return ToolResult(call.id, text, is_error=True, facts=Refused(deny.by, deny.reason))

@@ -12,7 +12,7 @@ from desktop_agent.engine import budgets
 from desktop_agent.engine.agent import Agent
 from desktop_agent.engine.agents import Agents
 
-_WARNING = "[Four fifths of your budget are used. Come to an end: finish what matters most.]"
+_WARNING = "Four fifths of your budget are used. Come to an end: finish what matters most."
 
 
 class Holding:

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Sequence
 
-from desktop_agent.core.messages import Message, TextPart
-from desktop_agent.model_host.demo_history import is_skill
+from desktop_agent.core.messages import Message, ToolResult
+from desktop_agent.core.origins import PickedSkill
+from desktop_agent.model_host.demo_history import parts_of
 from desktop_agent.model_host.demo_markdown import code, counted
 
-_NAMED = re.compile(
-    r"<skill name=(?:\"(?P<given>[^\"\n]*)\"|'(?P<given_too>[^'\n]*)')"
-    r"|The skill '(?P<again>[^'\n]*)'"
-    r"|\[The person picked the skill '(?P<lost>[^'\n]*)'"
-)
 _HEADING = re.compile(r"^#{1,6}\s+(.+)$", re.M)
 _FILES = re.compile(r"^Its files:\n(.*)\n</skill>\s*\Z", re.M | re.S)
 _MORE = re.compile(r"… and (\d{1,9}) more")
@@ -25,18 +20,18 @@ _NOT_MINE = "I'm a script and don't follow skills; a real model does."
 def on_skills(messages: Sequence[Message]) -> str:
     """Return what is said of the skills that the person put into these messages."""
     told = [
-        _about(part.text)
-        for message in messages
-        if message.role == "user"
-        for part in message.parts
-        if isinstance(part, TextPart) and is_skill(part.text)
+        _about(origin, text)
+        for origin, text in parts_of(messages)
+        if isinstance(origin, PickedSkill)
     ]
     return " ".join([*dict.fromkeys(told), _NOT_MINE]) if told else ""
 
 
-def on_result(text: str) -> str:
+def on_result(result: ToolResult) -> str:
     """Return what is said to the answer of the tool that loads a skill."""
-    return f"{_about(text)} {_NOT_MINE}"
+    if isinstance(result.facts, PickedSkill):
+        return f"{_about(result.facts, result.text)} {_NOT_MINE}"
+    return f"I was given a skill. {_NOT_MINE}"
 
 
 def on_listed(system: str) -> str:
@@ -49,21 +44,18 @@ def on_listed(system: str) -> str:
     return f"{counted(number, 'skill')} {are} offered to me, too. {_NOT_MINE}"
 
 
-def _about(text: str) -> str:
-    match = _NAMED.match(text.strip())
-    if match is None:
-        return "I was given a skill."
-    name = html.unescape(next((name for name in match.groups() if name), ""))
-    if match["lost"]:
-        return f"The skill {code(name)} that you picked could not be loaded."
-    if match["again"]:
-        return f"I have the text of the skill {code(name)} already."
+def _about(skill: PickedSkill, text: str) -> str:
+    name = code(skill.name)
+    if skill.status == "failed":
+        return f"The skill {name} that you picked could not be loaded."
+    if skill.status == "known":
+        return f"I have the text of the skill {name} already."
     heading = _HEADING.search(text)
     parts = [f"begins with {code(heading.group(1), 70)}"] if heading else []
     if files := _files(text):
         parts.append(f"names {counted(files, 'file')}")
     held = f", which {' and '.join(parts)}" if parts else ""
-    return f"I was given the text of the skill {code(name)}{held}."
+    return f"I was given the text of the skill {name}{held}."
 
 
 def _files(text: str) -> int:

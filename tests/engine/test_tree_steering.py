@@ -36,6 +36,7 @@ from desktop_agent.engine.agents import Agents
 from desktop_agent.engine.ports import StoreError
 from tests.engine.rig import tool
 from tests.engine.tree_rig import WAIT, TreeRig, gate, spawns
+from tests.helpers.prose import prose
 from tests.helpers.scripted import Breaks, calls, says
 
 
@@ -274,7 +275,8 @@ async def test_s7_a_child_that_waits_for_an_approval_reads_it_after_that(tmp_pat
     assert not [e for e in rig.of(NoteTaken) if e.agent_id == child and e.note_id == "x"]
     rig.engine.decide(asked.request.id, AllowOnce())
     await rig.ended(child)
-    assert rig.model.requests_of("a")[1].messages[-1].text == "[Note from your parent]\nuse euros"
+    last = prose(rig.model.requests_of("a")[1].messages[-1])
+    assert last == "<app:parent>\nuse euros\n</app:parent>"
     await rig.engine.close()
 
 
@@ -332,7 +334,7 @@ async def test_s8_a_note_is_read_once_by_the_child_with_its_sender(tmp_path: Pat
     held.gate.set()
     await rig.ended(child)
     sent = [m for m in rig.model.requests_of("a")[-1].messages if "use euros" in m.text]
-    assert [m.text for m in sent] == ["[Note from your parent]\nuse euros"]
+    assert [prose(m) for m in sent] == ["<app:parent>\nuse euros\n</app:parent>"]
     assert sent[0].sender == rig.agent_id
     await rig.engine.close()
 
@@ -427,8 +429,8 @@ async def test_n6_the_persons_words_come_last_and_each_is_named(tmp_path: Path) 
     held.gate.set()
     await rig.ended(child)
     [merged] = [m for m in rig.model.requests_of("a")[-1].messages if "euros" in m.text]
-    assert merged.text == (
-        "[Note from your parent]\nuse dollars\n\n[Note from the user]\nuse euros"
+    assert prose(merged) == (
+        "<app:parent>\nuse dollars\n</app:parent>\n\n<app:user>\nuse euros\n</app:user>"
     )
     assert merged.sender == "user"
     await rig.engine.close()
@@ -498,7 +500,10 @@ async def test_a_wait_tells_of_a_question_that_stands(tmp_path: Path) -> None:
     await rig.until(QuestionAsked)
     rig.gates.open.set()
     child = await rig.child()
-    assert await told(rig, 3) == f"{child} waits for your answer to: Which currency?"
+    assert await told(rig, 3) == (
+        f'{child} waits for your answer.\n<app:question from="the a" agent_id="{child}" '
+        'waits_for="answer_child">\nWhich currency?\n</app:question>'
+    )
     await rig.engine.close()
 
 
@@ -512,7 +517,10 @@ async def test_a_child_that_asks_answers_a_live_probe_with_its_question(tmp_path
     rig.model._main._script = [spawns("a"), WAIT, live, gate()]
     rig.send("go")
     child = await rig.child()
-    assert await told(rig, 3) == f"{child} is waiting for your answer to: Which currency?"
+    assert await told(rig, 3) == (
+        f'{child} is waiting for your answer.\n<app:question from="the a" agent_id="{child}" '
+        'waits_for="answer_child">\nWhich currency?\n</app:question>'
+    )
     assert len(rig.model.requests_of("a")) == 1
     await rig.engine.close()
 

@@ -56,8 +56,8 @@ from desktop_agent.gui.transcript.items import (
     shows_work,
     turn_item,
 )
-from desktop_agent.gui.transcript.parts import segment_key, segments
-from desktop_agent.gui.transcript.told import asked_now, followed, user_items
+from desktop_agent.gui.transcript.parts import segment_key, segments, user_items
+from desktop_agent.gui.transcript.told import asked_now, followed
 
 _RETRY = "retry"
 
@@ -262,7 +262,7 @@ class Transcript:
     def _on_message(self, event: MessageAdded) -> Iterable[str]:
         message = event.message
         if message.role == "user":
-            items = user_items(message, self._items.get(message.id))
+            items = user_items(message, self._items.get)
             return [self._put(item) for item in asked_now(items, self._agents)]
         if message.role == "tool":
             return [key for result in message.results for key in self._close_call(result)]

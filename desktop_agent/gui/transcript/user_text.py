@@ -52,9 +52,14 @@ def write_user_text(item: UserItem, writer: MarkdownWriter, styles: Styles) -> N
 
 
 def sender_words(item: UserItem) -> str:
-    """Say who speaks where it is an agent: the one that started this one."""
-    is_agent = item.sender.startswith(("ag_", "sa_"))
-    return translate("Transcript", "From the agent that started it") if is_agent else ""
+    """Say who speaks where it is not the person."""
+    return {
+        "user": "",
+        "parent": translate("Transcript", "From the agent that started it"),
+        "agent": translate("Transcript", "From another agent"),
+        "app": translate("Transcript", "From the app"),
+        "edits": translate("Transcript", "Your edits of the task list"),
+    }[item.speaker]
 
 
 def text_width(item: UserItem, styles: Styles) -> int:
