@@ -122,12 +122,16 @@ class Steering:
             raise ToolError(f"Error: the probe got no answer: {error.fault.message}") from None
 
     def snapshot(self, agent: Agent) -> str:
+        """Return how an agent stands, under its id, as its parent is told."""
+        return f"probe {agent.id} · {self.standing(agent)}"
+
+    def standing(self, agent: Agent) -> str:
         """Return one line of state and the last activities; no model is asked."""
         status, doing = self.agents.status(agent)
         meter = agent.meter
         last = doing or (meter.activities[-1] if meter.activities else "nothing yet")
         role = agent.spec.role if agent.spec is not None else "main"
-        head = f"probe {agent.id} · {role} · {status} · {meter.tools_run} tools · last: {last}"
+        head = f"{role} · {status} · {meter.tools_run} tools · last: {last}"
         return "\n".join([head, *(f"- {activity}" for activity in meter.activities)])
 
     async def ask_aside(self, agent: Agent, question: str) -> str:

@@ -544,8 +544,13 @@ async def test_the_first_line_of_a_probe_is_to_the_letter(tmp_path: Path) -> Non
     rig.send("go")
     child = await rig.child()
     await rig.gates.reached.wait()
-    text = await rig.engine.probe(child)
-    assert text.splitlines()[0] == f"probe {child} · explore · running · 1 tools · last: slow"
+    main = rig.engine._agents.find(rig.agent_id)
+    assert main is not None
+    text = await rig.engine._steering.probe(main, child, "", live=False)
+    standing = "explore · running · 1 tools · last: slow"
+    assert text.splitlines()[0] == f"probe {child} · {standing}"
+    # The person sees it under the agent's name.
+    assert (await rig.engine.probe(child)).splitlines()[0] == standing
     await rig.engine.close()
 
 

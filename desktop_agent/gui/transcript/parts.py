@@ -81,10 +81,16 @@ def _add_old(text: str, said: list[_Said]) -> bool:
     """Name what an old message holds beside its words; tell whether it is such a part."""
     file, skill = _OLD_FILE.match(text), _OLD_SKILL.match(text)
     if file is not None:
-        _speaking("user", said).attachments.append(file[1])
+        _speaking("user", said).attachments.append(_unescaped(file[1]))
     elif skill is not None:
-        _speaking("user", said).skills.append(skill[1])
+        _speaking("user", said).skills.append(_unescaped(skill[1]))
     return file is not None or skill is not None
+
+
+def _unescaped(text: str) -> str:
+    import html  # brings the names of 2,000 characters: only for a file in an old session
+
+    return html.unescape(text)
 
 
 def _speaker(origin: Origin | None, message: Message) -> Speaker:
