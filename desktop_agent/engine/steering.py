@@ -12,6 +12,7 @@ from contextlib import aclosing
 from typing import Literal
 
 from desktop_agent.core.agents import ENDED, AgentStatus
+from desktop_agent.core.events import Happening
 from desktop_agent.core.facts import Waited
 from desktop_agent.core.faults import ModelError
 from desktop_agent.core.framing import framed
@@ -174,6 +175,12 @@ class Steering:
         text, question_id = question.strip(), new_question_id()
         asks = ChildQuestion(caller.id, caller.name, question_id)
         self.agents.tell(parent, _note("question", text, caller.id, asks))
+
+        def emit(event: Happening) -> None:
+            caller.session.emit(event)
+            # What it asks is known from its snapshot, and that it asks no longer.
+            self.agents.tell_changed(caller)
+
         with caller.busy("waiting_answer", f"asking: {_shortened(question, _ECHO)}"):
             try:
                 async with asyncio.timeout(self._settings().question_timeout_s):
@@ -186,7 +193,7 @@ class Steering:
                             created_at=time.time(),
                             is_for_parent=True,
                         ),
-                        caller.session.emit,
+                        emit,
                     )
             except TimeoutError:
                 return NO_ANSWER
