@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from desktop_agent.core.facts import CutShort, Refused
 from desktop_agent.core.messages import Message, TextPart, ToolCall, ToolResult
-from desktop_agent.core.origins import Origin, Spoken
+from desktop_agent.core.origins import AskedAside, Origin, Spoken
 
 # A longer result is not looked at: the demo has to stay quick in any folder.
 _MAX_LINES = 20_000
@@ -90,7 +90,7 @@ def user_texts(messages: Sequence[Message]) -> tuple[str, ...]:
     return tuple(
         text
         for origin, text in parts_of(messages)
-        if text and (origin is None or isinstance(origin, Spoken))
+        if text and (origin is None or isinstance(origin, Spoken | AskedAside))
     )
 
 
