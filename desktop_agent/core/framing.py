@@ -76,7 +76,7 @@ def framed(text: str, origin: Origin | None) -> str:
     """Return a text in the frame that says what it is."""
     name = origin.sender if isinstance(origin, Spoken) else _NAMES[type(origin)]
     attributes = _attributes(origin).items()
-    given = "".join(f' {key}="{_attribute(value)}"' for key, value in attributes if value)
+    given = "".join(f' {key}="{attribute(value)}"' for key, value in attributes if value)
     return f"<app:{name}{given}>\n{escaped(text)}\n</app:{name}>"
 
 
@@ -97,7 +97,7 @@ def _is_plain(texts: Sequence[TextPart]) -> bool:
     return (is_of_old or is_of_one) and not looks_framed
 
 
-def _attribute(value: Any) -> str:
+def attribute(value: Any) -> str:
     """Return a value for an attribute: on one line, without signs that can't be seen."""
     flat = " ".join(str(value)[: 2 * _LONGEST_ATTRIBUTE].split())
     seen = flat if flat.isprintable() else "".join(one for one in flat if one.isprintable())

@@ -112,7 +112,12 @@ def render(tasks: Sequence[Task]) -> str:
 
 def one_line(subject: str) -> str:
     """Return a subject that keeps to its line and can't close the block it stands in."""
-    return re.sub(r"<(?=/?tasks>)", "&lt;", " ".join(subject.split()), flags=re.IGNORECASE)
+    return within_block(" ".join(subject.split()))
+
+
+def within_block(text: str) -> str:
+    """Return the text so that it neither opens nor closes a block of tasks."""
+    return re.sub(r"<(?=/?tasks>)", "&lt;", text, flags=re.IGNORECASE)
 
 
 def ids(numbers: Iterable[int]) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import platform
+import re
 import time
 from collections.abc import Collection, Mapping
 
 from desktop_agent.core.agents import AgentSpec
 from desktop_agent.core.approvals import MODE_TITLES
+from desktop_agent.core.framing import attribute, escaped
 from desktop_agent.engine.catalog import Catalog
 from desktop_agent.engine.instructions import Instructions
 from desktop_agent.engine.roles import ROLES, Role
@@ -16,6 +18,9 @@ from desktop_agent.paths import resource
 
 # A section stands in the prompt only when the tool it speaks of is offered.
 _SECTIONS = {"tasks.md": "TaskCreate", "subagents.md": "spawn", "subagent.md": "ask_parent"}
+
+
+_INSTRUCTIONS = re.compile(r"<(?=/?instructions\b)", re.IGNORECASE)
 
 
 class Prompt:
@@ -37,10 +42,10 @@ class Prompt:
     ) -> str:
         """Return the prompt for one request."""
         workspace = scope.workspace
-        others = [f"{path} (read)" for path in workspace.readable]
-        others += [f"{path} (read and write)" for path in workspace.writable]
+        others = [f"{_on_one_line(path)} (read)" for path in workspace.readable]
+        others += [f"{_on_one_line(path)} (read and write)" for path in workspace.writable]
         values = {
-            "workspace": workspace.root,
+            "workspace": _on_one_line(workspace.root),
             "read_folders": ", ".join(others) or "none",
             "mode": MODE_TITLES[scope.mode],
             "date": time.strftime("%Y-%m-%d"),
@@ -70,17 +75,23 @@ class Prompt:
 
 
 def _instructions(file: Instructions) -> str:
+    text = _INSTRUCTIONS.sub("&lt;", escaped(file.text))
     return (
         "# Instructions of this folder\n\n"
-        f"The person trusts what {file.path} says for work in this folder. What the person writes "
-        "counts more.\n\n"
-        f'<instructions path="{file.path}">\n{file.text}\n</instructions>'
+        f"The person trusts what {_on_one_line(file.path)} says for work in this folder. "
+        "What the person writes counts more.\n\n"
+        f'<instructions path="{attribute(file.path)}">\n{text}\n</instructions>'
     )
 
 
 def _more_roles(roles: Mapping[str, Role]) -> list[str]:
     lines = [f"- {name}: {role.about or 'no description'}" for name, role in sorted(roles.items())]
     return ["\n".join(["# More roles of subagents", "", *lines])] if lines else []
+
+
+def _on_one_line(path: str) -> str:
+    """Return a path that can't begin a line of its own: folders are named by anybody."""
+    return "".join(one if one.isprintable() else "\ufffd" for one in path)
 
 
 def _read(name: str) -> str:

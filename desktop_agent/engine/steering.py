@@ -130,10 +130,12 @@ class Steering:
         """Return one line of state and the last activities; no model is asked."""
         status, doing = self.agents.status(agent)
         meter = agent.meter
-        last = doing or (meter.activities[-1] if meter.activities else "nothing yet")
+        # What a call is about is the model's words: a line each, whatever is in them.
+        activities = [" ".join(activity.split()) for activity in meter.activities]
+        last = " ".join(doing.split()) or (activities[-1] if activities else "nothing yet")
         role = agent.spec.role if agent.spec is not None else "main"
         head = f"{role} · {status} · {meter.tools_run} tools · last: {last}"
-        return "\n".join([head, *(f"- {activity}" for activity in meter.activities)])
+        return "\n".join([head, *(f"- {activity}" for activity in activities)])
 
     async def ask_aside(self, agent: Agent, question: str) -> str:
         """Ask an agent's model about its work, for the person, over a copy of its history."""

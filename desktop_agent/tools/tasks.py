@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from desktop_agent.core.facts import ListShown
-from desktop_agent.core.tasks import Task, TaskChanges, ids, one_line, render
+from desktop_agent.core.tasks import Task, TaskChanges, ids, one_line, render, within_block
 from desktop_agent.core.tool import Access, Tool, ToolContext, ToolError, ToolOutput
 from desktop_agent.engine.tasks import TaskList
 
@@ -154,9 +154,9 @@ def _detail(task: Task) -> str:
     lines = [
         ("", f"Task #{task.id}: {one_line(task.subject)}"),
         ("Status: ", task.status),
-        ("Description: ", task.description),
-        ("Active form: ", task.active_form),
-        ("Owner: ", task.owner),
+        ("Description: ", within_block(task.description)),
+        ("Active form: ", one_line(task.active_form)),
+        ("Owner: ", one_line(task.owner)),
         ("Blocks: ", ids(task.blocks)),
         ("Blocked by: ", ids(task.open_blockers)),
     ]

@@ -168,7 +168,9 @@ def test_the_transcript_tells_a_skill_that_was_loaded_before_or_could_not_be():
         TextPart("skill 'x' is disabled.", PickedSkill("x", "failed")),
     )
     assert item.text == "do it"
-    assert item.skills == ("pdf", "x: skill 'x' is disabled.")
+    assert item.skill_labels == ("pdf", "x: skill 'x' is disabled.")
+    # What is sent again is the name.
+    assert item.skills == ("pdf", "x")
 
 
 def test_a_click_beside_the_buttons_of_the_box_begins_to_write(composer, qtbot):

@@ -34,8 +34,8 @@ OUTCOMES: dict[str, ToolState] = {
 
 @dataclass(frozen=True, slots=True)
 class UserItem:
-    """Words to the agent. `attachments` are names, `skills` those that were picked for it;
-    `state` is empty when nothing is known.
+    """Words to the agent. `attachments` are names, `skills` those that were picked for it,
+    `problems` say of some why they were not loaded; `state` is empty when nothing is known.
     """
 
     key: str
@@ -47,11 +47,18 @@ class UserItem:
     at: float = 0.0
     speaker: Speaker = "user"
     skills: tuple[str, ...] = ()
+    problems: tuple[tuple[str, str], ...] = ()
 
     @property
     def is_from_person(self) -> bool:
         """Whether the person wrote it: reports and notes of edits come from the app."""
         return self.speaker == "user"
+
+    @property
+    def skill_labels(self) -> tuple[str, ...]:
+        """The skills, with what is wrong with them."""
+        wrong = dict(self.problems)
+        return tuple(f"{name}: {wrong[name]}" if name in wrong else name for name in self.skills)
 
 
 @dataclass(frozen=True, slots=True)

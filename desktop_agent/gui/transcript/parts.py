@@ -32,6 +32,7 @@ class _Said:
     texts: list[str] = field(default_factory=list[str])
     attachments: list[str] = field(default_factory=list[str])
     skills: list[str] = field(default_factory=list[str])
+    problems: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
 
 def segment_key(message_id: str, number: int, kind: str) -> str:
@@ -66,8 +67,10 @@ def _add_text(part: TextPart, said: list[_Said], message: Message) -> None:
         case AttachedFile(path=path):
             _speaking("user", said).attachments.append(path or "file")
         case PickedSkill(name=name, status=status):
-            shown = f"{name}: {part.text}" if status == "failed" else name
-            _speaking("user", said).skills.append(shown)
+            speaking = _speaking("user", said)
+            speaking.skills.append(name)
+            if status == "failed":
+                speaking.problems.append((name, part.text))
         case TaskListShown():
             pass  # the panel shows the list
         case None if message.sender in {"", "user"} and _add_old(part.text, said):
@@ -124,6 +127,7 @@ def _item(key: str, said: _Said, message: Message, old: Item | None) -> UserItem
         known.at if known else message.created_at,
         said.speaker,
         tuple(said.skills),
+        tuple(said.problems),
     )
 
 

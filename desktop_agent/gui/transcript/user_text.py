@@ -68,7 +68,7 @@ def text_width(item: UserItem, styles: Styles) -> int:
     if item.attachments:
         shown.append((_attachment_words(item), "small"))
     if item.skills:
-        shown.append((_SKILL_GAP.join(f"  {name}  " for name in item.skills), "small"))
+        shown.append((_SKILL_GAP.join(f"  {name}  " for name in item.skill_labels), "small"))
     shown.append((delivery_words(item), "caption"))
     shown.append((sender_words(item), "caption"))
     return (
@@ -86,7 +86,7 @@ def _write_skills(item: UserItem, writer: MarkdownWriter, styles: Styles, *, bot
     chip = styles.text("small", "medium", "accent")
     chip.setBackground(styles.color("canvas"))
     writer.new_block(styles.block("body", bottom=bottom), plain)
-    for number, name in enumerate(item.skills):
+    for number, name in enumerate(item.skill_labels):
         if number:
             writer.cursor.insertText(_SKILL_GAP, plain)
         writer.cursor.insertText(f"\u00a0\u00a0{with_marks(name)}\u00a0\u00a0", chip)

@@ -124,7 +124,7 @@ def test_files_and_skills_are_named_and_not_shown():
         )
     ).items
     assert (item.text, item.attachments) == ("look", ("a.md",))
-    assert item.skills == ("pdf", "csv: it is gone")
+    assert item.skill_labels == ("pdf", "csv: it is gone")
 
 
 def test_a_session_of_before_parts_had_an_origin_still_reads_sensibly():
