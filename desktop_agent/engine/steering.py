@@ -12,7 +12,6 @@ from contextlib import aclosing
 from typing import Literal
 
 from desktop_agent.core.agents import ENDED, AgentStatus
-from desktop_agent.core.events import Happening
 from desktop_agent.core.facts import Waited
 from desktop_agent.core.faults import ModelError
 from desktop_agent.core.framing import framed
@@ -177,12 +176,6 @@ class Steering:
         text, question_id = question.strip(), new_question_id()
         asks = ChildQuestion(caller.id, caller.name, question_id)
         self.agents.tell(parent, _note("question", text, caller.id, asks))
-
-        def emit(event: Happening) -> None:
-            caller.session.emit(event)
-            # What it asks is known from its snapshot, and that it asks no longer.
-            self.agents.tell_changed(caller)
-
         with caller.busy("waiting_answer", f"asking: {_shortened(question, _ECHO)}"):
             try:
                 async with asyncio.timeout(self._settings().question_timeout_s):
@@ -195,7 +188,7 @@ class Steering:
                             created_at=time.time(),
                             is_for_parent=True,
                         ),
-                        emit,
+                        caller.session.emit,
                     )
             except TimeoutError:
                 return NO_ANSWER
