@@ -7,11 +7,14 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from desktop_agent import __version__, paths
 from desktop_agent.core.events import Event
 from desktop_agent.core.settings import Settings
+
+if TYPE_CHECKING:
+    from desktop_agent.compose import Backend
 
 USAGE = """usage: desktop-agent [FOLDER]
        desktop-agent run "PROMPT" --workspace DIR [options]   (see desktop-agent run --help)
@@ -62,7 +65,7 @@ def _model_host(arguments: list[str]) -> int:
 
 
 def _window(folder: str, settings: Settings | None = None) -> int:
-    from desktop_agent.gui.display import display_problem
+    from desktop_agent.gui.startup.display import display_problem
 
     problem = display_problem()
     if problem:
@@ -70,14 +73,14 @@ def _window(folder: str, settings: Settings | None = None) -> int:
         return 1
     # Nothing of what is loaded from here on is garbage; the window has its own clock for it.
     gc.disable()
-    from desktop_agent.adapters import settings_file
+    from desktop_agent.adapters.config import settings_file
 
     wanted = settings or settings_file.load(paths.config_dir() / "settings.json")
     try:
-        from desktop_agent.gui import plain_import
+        from desktop_agent.gui.startup import fast_import
 
-        plain_import.restore()
-        from desktop_agent.gui.shell import run_window
+        fast_import.restore()
+        from desktop_agent.gui.startup.run import run_window
     except ImportError as error:
         print(f"desktop-agent: a system library is missing: {error}", file=sys.stderr)
         return 1
@@ -89,7 +92,7 @@ def _window(folder: str, settings: Settings | None = None) -> int:
 
 
 def _start_logging() -> None:
-    from desktop_agent.adapters.log_file import start_logging
+    from desktop_agent.adapters.files.log_file import start_logging
 
     start_logging(paths.log_dir())
 
@@ -133,7 +136,7 @@ def _demo_run(arguments: list[str]) -> int:
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     with tempfile.TemporaryDirectory(prefix="desktop-agent-", ignore_cleanup_errors=True) as home:
         os.environ["DESKTOP_AGENT_HOME"] = home
-        from desktop_agent.gui.demo_run import run_demo
+        from desktop_agent.gui.startup.demo_run import run_demo
 
         _start_logging()
         return run_demo(_compose, given.folder.resolve(), given.screenshot, _say)
@@ -146,7 +149,7 @@ def _self_check(_: list[str]) -> int:
     return run(_compose, _say)
 
 
-async def _compose(emit: Callable[[Event], None]) -> Any:
+async def _compose(emit: Callable[[Event], None]) -> Backend:
     # Runs on the engine thread, behind the first paint.
     from desktop_agent.compose import compose
 

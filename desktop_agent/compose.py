@@ -7,24 +7,27 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from desktop_agent import paths
-from desktop_agent.adapters import settings_file
-from desktop_agent.adapters.hosted_model import HostedModel
-from desktop_agent.adapters.model_catalog import ModelCatalog
-from desktop_agent.adapters.secrets import Secrets
-from desktop_agent.adapters.skill_state import SkillState
-from desktop_agent.adapters.sqlite_store import SqliteStore
-from desktop_agent.adapters.update_check import UpdateCheck, find_source
+from desktop_agent.adapters.config import settings_file
+from desktop_agent.adapters.config.secrets import KeyStore, Secrets
+from desktop_agent.adapters.config.update_check import UpdateCheck, find_source
+from desktop_agent.adapters.models.catalog import ModelCatalog
+from desktop_agent.adapters.models.hosted_model import HostedModel
+from desktop_agent.adapters.skills.state import SkillState
+from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.core.events import EngineFailed, Event
 from desktop_agent.core.faults import ModelError
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tool import Tool
-from desktop_agent.engine.catalog import Places
 from desktop_agent.engine.engine import Engine
-from desktop_agent.engine.skills import Skills
-from desktop_agent.tools.jobs import Jobs
+from desktop_agent.engine.skills.catalog import Places
+from desktop_agent.engine.skills.registry import Skills
+from desktop_agent.tools.shell.jobs import Jobs
+
+if TYPE_CHECKING:
+    from desktop_agent.adapters.skills.library import SkillLibrary
 
 _log = logging.getLogger(__name__)
 
@@ -56,12 +59,12 @@ class SettingsFile:
 class LazyLibrary:
     """The skill library, made when it is first asked for: it brings all of https and archives."""
 
-    def __init__(self, make: Callable[[], Any]) -> None:
+    def __init__(self, make: Callable[[], SkillLibrary]) -> None:
         self._make = make
-        self._made: Any = None
+        self._made: SkillLibrary | None = None
 
-    def get(self) -> Any:
-        """Return the SkillLibrary."""
+    def get(self) -> SkillLibrary:
+        """Return the library."""
         if self._made is None:
             self._made = self._make()
         return self._made
@@ -86,7 +89,12 @@ class Backend:
     warming: asyncio.Task[None] | None = None
 
     @property
-    def skills(self) -> Any:
+    def keys(self) -> KeyStore:
+        """The keys, for the window."""
+        return KeyStore(self.secrets)
+
+    @property
+    def skills(self) -> SkillLibrary:
         """What installs, updates and removes skills."""
         return self.library.get()
 
@@ -178,8 +186,8 @@ def _skills(data_dir: Path, config_dir: Path) -> Skills:
     return Skills(places, SkillState(config_dir))
 
 
-def _library(data_dir: Path, config_dir: Path, changed: Callable[[], None]) -> Any:
-    from desktop_agent.adapters.skill_library import SkillLibrary
+def _library(data_dir: Path, config_dir: Path, changed: Callable[[], None]) -> SkillLibrary:
+    from desktop_agent.adapters.skills.library import SkillLibrary
 
     return SkillLibrary(
         mine=data_dir / _OWN_SKILLS,

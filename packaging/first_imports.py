@@ -14,9 +14,10 @@ from pathlib import Path
 
 # Each in a process of its own, as they are in the app.
 _STARTS = {
-    "window": ("desktop_agent.app", "desktop_agent.compose", "desktop_agent.gui.shell"),
-    "host": ("desktop_agent.model_host.host", "desktop_agent.model_host.litellm_model",
-             "desktop_agent.model_host.demo_model", "desktop_agent.model_host.queries"),
+    "window": ("desktop_agent.app", "desktop_agent.compose", "desktop_agent.gui.startup.run"),
+    "host": ("desktop_agent.model_host.host", "desktop_agent.model_host.demo.model",
+             "desktop_agent.model_host.litellm_client.model",
+             "desktop_agent.model_host.litellm_client.queries"),
 }  # fmt: skip
 
 
@@ -35,7 +36,7 @@ def _import(start: str) -> list[str]:
     for name in _STARTS[start]:
         import_module(name)
     if start == "host":
-        setup = import_module("desktop_agent.model_host.litellm_setup")
+        setup = import_module("desktop_agent.model_host.litellm_client.setup")
         setup.prepare()
         setup.load()
     return sorted(sys.modules)

@@ -1,4 +1,4 @@
-"""Names every file and function that is longer than the budget: a bigger thing is two things."""
+"""Names every file, function and folder over its budget: a bigger thing is two things."""
 
 import ast
 import sys
@@ -7,6 +7,7 @@ from pathlib import Path
 
 MAX_FILE_LINES = 500
 MAX_FUNCTION_LINES = 40
+MAX_FOLDER_FILES = 25
 FOLDERS = ("desktop_agent", "scripts", "skills")
 
 
@@ -23,6 +24,13 @@ def over_budget(path: Path) -> Iterator[str]:
                 yield f"{where}: {length} lines; the budget is {MAX_FUNCTION_LINES}"
 
 
+def crowded(folder: Path) -> Iterator[str]:
+    for place in sorted({path.parent for path in folder.rglob("*.py")}):
+        count = sum(1 for _ in place.glob("*.py"))
+        if count > MAX_FOLDER_FILES:
+            yield f"{place}: {count} files; the budget is {MAX_FOLDER_FILES}"
+
+
 def main() -> int:
     root = Path(__file__).parent.parent
     found = [
@@ -31,6 +39,7 @@ def main() -> int:
         for path in sorted((root / folder).rglob("*.py"))
         for line in over_budget(path)
     ]
+    found += [line for folder in (*FOLDERS, "tests") for line in crowded(root / folder)]
     sys.stdout.writelines(f"{line}\n" for line in found)
     return 1 if found else 0
 

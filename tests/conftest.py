@@ -38,7 +38,7 @@ def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
 
 @pytest.fixture(scope="session")
 def session_theme(qapp):
-    from desktop_agent.gui.theme import Theme
+    from desktop_agent.gui.kit.theme import Theme
 
     # As in the app: a window of one test that closes late must not end the loop of another.
     qapp.setQuitOnLastWindowClosed(False)

@@ -21,12 +21,12 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from desktop_agent.core.events import Event, SessionOpened, SessionsChanged
 from desktop_agent.core.settings import Settings
-from desktop_agent.gui.agent_panel import AgentPanel
-from desktop_agent.gui.bridge import Bridge
-from desktop_agent.gui.main_window import MainWindow
-from desktop_agent.gui.shell import make_application
-from desktop_agent.gui.shortcuts_dialog import ShortcutsDialog
-from desktop_agent.gui.theme import Theme
+from desktop_agent.gui.agents.panel import AgentPanel
+from desktop_agent.gui.bridge.bridge import Bridge
+from desktop_agent.gui.frame.shortcuts_dialog import ShortcutsDialog
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.startup.run import make_application
+from desktop_agent.gui.window.main_window import MainWindow
 from tests import gallery_story as story
 from tests.bench.stage import pause
 from tests.gallery_skills import show_skills
@@ -268,7 +268,7 @@ def _given() -> argparse.Namespace:
 def main() -> int:
     given = _given()
     given.folder.mkdir(parents=True, exist_ok=True)
-    logging.getLogger("desktop_agent.gui.shell").setLevel(logging.ERROR)
+    logging.getLogger("desktop_agent.gui.startup.run").setLevel(logging.ERROR)
     with tempfile.TemporaryDirectory() as home:
         os.environ["DESKTOP_AGENT_HOME"] = os.environ["HOME"] = home
         app = make_application()

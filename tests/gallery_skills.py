@@ -7,10 +7,10 @@ from typing import Any
 from desktop_agent.core.events import SkillsChanged
 from desktop_agent.core.skill_install import SkillUpdate
 from desktop_agent.core.skills import FolderTrust
-from desktop_agent.gui.skills_add_sheet import AddSkillSheet
-from desktop_agent.gui.skills_update_sheet import UpdateSheet
-from desktop_agent.gui.trust_sheet import BroughtItem, TrustSheet
-from tests.gui.skill_samples import SKILLS, detail, fetched, found, trust, untrusted
+from desktop_agent.gui.skills.add_dialog import AddSkillSheet
+from desktop_agent.gui.skills.trust_dialog import BroughtItem, TrustSheet
+from desktop_agent.gui.skills.update_dialog import UpdateSheet
+from tests.gui.skills.samples import SKILLS, detail, fetched, found, trust, untrusted
 
 _BODY = """# Review
 

@@ -40,7 +40,7 @@ from desktop_agent.core.messages import (
 )
 from desktop_agent.core.models import KeyInfo, ModelInfo, ServerInfo
 from desktop_agent.core.notes import Note
-from desktop_agent.core.origins import ChildQuestion, Origin, Report, Spoken, ToldChild
+from desktop_agent.core.parts.origins import ChildQuestion, Origin, Report, Spoken, ToldChild
 from desktop_agent.core.questions import Question
 from desktop_agent.core.sessions import SessionInfo, SessionStatus
 from desktop_agent.core.tasks import Task

@@ -22,8 +22,8 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.ids import AgentId, RequestId
 from desktop_agent.core.settings import Settings
-from desktop_agent.gui.agent_panel import AgentPanel
-from desktop_agent.gui.steer_input import SteerInput
+from desktop_agent.gui.agents.note_input import SteerInput
+from desktop_agent.gui.agents.panel import AgentPanel
 from desktop_agent.paths import resource
 from tests.bench.stage import Stage, pause, run
 
@@ -118,7 +118,7 @@ async def _play(stage: Stage, camera: _Camera) -> None:
     await _in_both_looks(stage, camera, "main")
     await stage.until(lambda: bool(story.requests))
     await _in_both_looks(stage, camera, "approval")
-    stage.bridge.post("decide", story.requests[0], AllowOnce())
+    stage.bridge.engine.decide(story.requests[0], AllowOnce())
     await stage.until(lambda: agent in story.over)
     window.commands.settings.trigger()
     await pause(_SETTLE_S)

@@ -15,8 +15,8 @@ import msgspec
 import pytest
 
 from desktop_agent import paths
-from desktop_agent.adapters import settings_file
-from desktop_agent.adapters.sqlite_store import SqliteStore
+from desktop_agent.adapters.config import settings_file
+from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.compose import SESSIONS_FILE
 from desktop_agent.core.agents import Budget
 from desktop_agent.core.approvals import Deny, Rule

@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from desktop_agent.core.facts import CutShort, Facts
 from desktop_agent.core.ids import MessageId, NoteId, new_message_id
-from desktop_agent.core.origins import Origin
-from desktop_agent.core.values import Value
+from desktop_agent.core.parts.facts import CutShort, Facts
+from desktop_agent.core.parts.origins import Origin
+from desktop_agent.core.parts.values import Value
 
 Role = Literal["user", "assistant", "tool"]
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from desktop_agent.core.ids import AgentId, NoteId
 from desktop_agent.core.messages import ImagePart, TextPart
-from desktop_agent.core.origins import (
+from desktop_agent.core.parts.origins import (
     AppNotice,
     ChildQuestion,
     Origin,
@@ -14,7 +14,7 @@ from desktop_agent.core.origins import (
     Spoken,
     TaskEdits,
 )
-from desktop_agent.core.values import Value
+from desktop_agent.core.parts.values import Value
 
 NoteKind = Literal["message", "steer", "task_edit", "report", "question", "notice"]
 

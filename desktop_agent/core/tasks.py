@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from desktop_agent.core.origins import EditKind
-from desktop_agent.core.values import Value
+from desktop_agent.core.parts.origins import EditKind
+from desktop_agent.core.parts.values import Value
 
 TaskStatus = Literal["pending", "in_progress", "completed"]
 STATUSES: tuple[TaskStatus, ...] = ("pending", "in_progress", "completed")

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from desktop_agent.core.approvals import Rule
-from desktop_agent.core.facts import Facts
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import Display, ImagePart
+from desktop_agent.core.parts.facts import Facts
 from desktop_agent.core.workspace import Workspace
 
 

@@ -1,4 +1,4 @@
-"""The folders an agent may touch. Resolving paths against them is in engine/containment.py."""
+"""The folders an agent may touch; engine/workspace/containment.py resolves paths against them."""
 
 from __future__ import annotations
 

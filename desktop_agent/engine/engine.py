@@ -12,6 +12,7 @@ from typing import Any
 
 from desktop_agent.core.agents import Budget
 from desktop_agent.core.approvals import Decision, Mode, Rule
+from desktop_agent.core.commands import EventPage
 from desktop_agent.core.events import EngineFailed, Event, NoteQueued, NoteReturned
 from desktop_agent.core.ids import (
     AgentId,
@@ -28,22 +29,22 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.core.tasks import TaskEdit, TaskState
 from desktop_agent.core.tool import Tool
 from desktop_agent.core.workspace import Workspace
-from desktop_agent.engine.agent import Agent
-from desktop_agent.engine.agent_setup import AgentSetup
-from desktop_agent.engine.agents import Agents
-from desktop_agent.engine.approvals import Approvals
-from desktop_agent.engine.completion import complete_path
-from desktop_agent.engine.dispatch import Dispatch
-from desktop_agent.engine.holding import Holding
-from desktop_agent.engine.ports import AgentRecord, Model, Page, Store, StoreError
-from desktop_agent.engine.prompt import Prompt
-from desktop_agent.engine.questions import Questions
-from desktop_agent.engine.session import Session
-from desktop_agent.engine.sessions import UNTITLED, Sessions
-from desktop_agent.engine.skill_commands import SkillCommands
-from desktop_agent.engine.steering import Steering
-from desktop_agent.engine.tasks import TaskError
-from desktop_agent.engine.toolbox import Toolbox
+from desktop_agent.engine.agent.agent import Agent
+from desktop_agent.engine.agent.dispatch import Dispatch
+from desktop_agent.engine.agent.prompt import Prompt
+from desktop_agent.engine.agent.questions import Questions
+from desktop_agent.engine.agent.services import AgentSetup
+from desktop_agent.engine.agent.toolbox import Toolbox
+from desktop_agent.engine.base.ports import AgentRecord, Model, Store, StoreError
+from desktop_agent.engine.base.session import Session
+from desktop_agent.engine.permissions.approvals import Approvals
+from desktop_agent.engine.sessions.registry import UNTITLED, Sessions
+from desktop_agent.engine.skills.commands import SkillCommands
+from desktop_agent.engine.tasks.task_list import TaskError
+from desktop_agent.engine.tree.agents import Agents
+from desktop_agent.engine.tree.budget_guard import BudgetGuard
+from desktop_agent.engine.tree.messaging import Steering
+from desktop_agent.engine.workspace.path_completion import complete_path
 
 
 class Engine(SkillCommands):
@@ -98,7 +99,7 @@ class Engine(SkillCommands):
             changed=self._sessions.on_agents_changed,
         )
         self._sessions.attach(self._agents, self._new_agent)
-        self._holding = Holding(self._agents)
+        self._holding = BudgetGuard(self._agents)
         self._steering = Steering(
             self._agents, self._questions, self._model, lambda: self._settings
         )
@@ -331,7 +332,7 @@ class Engine(SkillCommands):
 
     async def earlier(
         self, session_id: SessionId, before_seq: int, count: int, agent_id: AgentId | None = None
-    ) -> Page:
+    ) -> EventPage:
         """Return an agent's happenings before a number (without an id: the main agent's)."""
         agent_id = agent_id or self._sessions.session(session_id).info.main_agent
         return self._store.page(session_id, before_seq, count, agent_id)

@@ -12,10 +12,10 @@ from pathlib import Path
 import msgspec
 
 from desktop_agent import paths
-from desktop_agent.adapters import settings_file
-from desktop_agent.adapters.file_lock import StoreLocked
-from desktop_agent.adapters.log_file import start_logging
-from desktop_agent.adapters.secrets import Secrets
+from desktop_agent.adapters.config import settings_file
+from desktop_agent.adapters.config.secrets import Secrets
+from desktop_agent.adapters.files.file_lock import StoreLocked
+from desktop_agent.adapters.files.log_file import start_logging
 from desktop_agent.compose import Backend, compose
 from desktop_agent.core.approvals import Mode
 from desktop_agent.core.events import EngineFailed
@@ -26,7 +26,7 @@ from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.usage import Usage
 from desktop_agent.core.workspace import Workspace
-from desktop_agent.engine.ports import StoreError
+from desktop_agent.engine.base.ports import StoreError
 from desktop_agent.headless.arguments import Options
 from desktop_agent.headless.follow import Follower
 from desktop_agent.headless.output import EndReason, Printer, RunEnded, printer_for

@@ -9,7 +9,7 @@ import socket
 import sys
 
 from desktop_agent.model_host.host import Host
-from desktop_agent.model_host.litellm_setup import prepare
+from desktop_agent.model_host.litellm_client.setup import prepare
 
 
 def serve(fd: int) -> int:

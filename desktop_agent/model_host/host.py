@@ -31,8 +31,8 @@ from desktop_agent.core.host_pipe import (
 )
 from desktop_agent.core.models import DEMO_MODEL
 from desktop_agent.core.requests import Delta, ModelRequest, StreamItem
-from desktop_agent.model_host import catalog
-from desktop_agent.model_host.conversation import Conversation
+from desktop_agent.model_host.litellm_client import price_list
+from desktop_agent.model_host.litellm_client.messages import Conversation
 
 _JOIN_S = 0.033
 _READ_SIZE = 256 * 1024
@@ -112,7 +112,7 @@ class Host:
 
     async def _demo(self, request: ModelRequest, outlet: Outlet) -> None:
         # Here, so that a request to a provider does not pay for the demo.
-        demo_model = import_module("desktop_agent.model_host.demo_model")
+        demo_model = import_module("desktop_agent.model_host.demo.model")
         async with aclosing(demo_model.stream(request)) as items:
             async for item in items:
                 outlet.put(item)
@@ -121,7 +121,7 @@ class Host:
         self, request: ModelRequest, conversation: Conversation, key: str, outlet: Outlet
     ) -> None:
         # Here, because it imports httpx, which the demo does without.
-        litellm_model = import_module("desktop_agent.model_host.litellm_model")
+        litellm_model = import_module("desktop_agent.model_host.litellm_client.model")
         fault = litellm_model.missing_key(request.model, request.api_base, key)
         if fault is not None:
             raise ModelError(fault)
@@ -145,13 +145,13 @@ class Host:
     async def _called(self, call: CallMade) -> Any:
         match call.method:
             case "models":
-                return catalog.models()
+                return price_list.models()
             case "price_map":
-                return {info.name: info for info in catalog.models()}
+                return {info.name: info for info in price_list.models()}
             case "model_info":
-                return catalog.model_info(**call.arguments)
+                return price_list.model_info(**call.arguments)
             case "check_key" | "token_count":
-                queries = import_module("desktop_agent.model_host.queries")
+                queries = import_module("desktop_agent.model_host.litellm_client.queries")
                 query = getattr(queries, call.method)
                 return await query(await self.litellm(), **call.arguments)
             case _:
@@ -236,7 +236,7 @@ def _import_litellm() -> Any:
     # a fifth of the time, and later on it need not look at them again.
     gc.disable()
     try:
-        return import_module("desktop_agent.model_host.litellm_setup").load()
+        return import_module("desktop_agent.model_host.litellm_client.setup").load()
     finally:
         gc.collect()
         gc.freeze()
@@ -244,7 +244,7 @@ def _import_litellm() -> Any:
 
 
 def _defect(error: Exception) -> Fault:
-    redact = import_module("desktop_agent.model_host.redaction").redact
+    redact = import_module("desktop_agent.model_host.litellm_client.redaction").redact
     where = ""
     trace = error.__traceback__
     while trace is not None:

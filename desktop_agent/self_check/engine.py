@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
-from desktop_agent.adapters.hosted_model import HostedModel
+from desktop_agent.adapters.models.hosted_model import HostedModel
 from desktop_agent.compose import Backend, compose
 from desktop_agent.core.events import (
     EngineFailed,

@@ -9,14 +9,14 @@ from contextlib import closing
 from pathlib import Path
 
 from desktop_agent import paths
-from desktop_agent.adapters.secrets import Secrets
-from desktop_agent.adapters.sqlite_store import SqliteStore
+from desktop_agent.adapters.config.secrets import Secrets
+from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.core.events import MessageAdded
 from desktop_agent.core.ids import new_agent_id, new_message_id, new_session_id
 from desktop_agent.core.messages import Message, TextPart
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.workspace import Workspace
-from desktop_agent.tools.documents import document_text
+from desktop_agent.tools.files.documents import document_text
 
 _NEEDED = ("theme.json", "prompts/system.md", "fonts/Inter-Regular.otf", "demo/README.md")
 _WORD = "wheelbarrow"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from desktop_agent import paths
 from desktop_agent.core.events import Event
-from desktop_agent.gui.backend import Backend
+from desktop_agent.gui.bridge.backend import Backend
 from desktop_agent.self_check import parts
 from desktop_agent.self_check.dialects import DIALECTS
 from desktop_agent.self_check.engine import EngineCheck
@@ -81,7 +81,7 @@ def _check_engine(whole: SelfCheck, place: Path) -> None:
 
 def _demo(compose: Compose, place: Path) -> str:
     """Let the demo do its job in the real window, as `--demo-run` does."""
-    from desktop_agent.gui.demo_run import run_demo
+    from desktop_agent.gui.startup.demo_run import run_demo
 
     folder = place / "garden"
     shutil.copytree(paths.resource("demo"), folder)

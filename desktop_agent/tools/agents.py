@@ -9,12 +9,12 @@ from typing import Any
 
 from pydantic import Field
 
-from desktop_agent.core.facts import Started
+from desktop_agent.core.parts.facts import Started
 from desktop_agent.core.tool import Access, Tool, ToolContext, ToolError, ToolOutput
-from desktop_agent.engine.agent import Agent
-from desktop_agent.engine.agents import SpawnRequest
-from desktop_agent.engine.roles import role_named
-from desktop_agent.engine.steering import Steering
+from desktop_agent.engine.agent.agent import Agent
+from desktop_agent.engine.skills.roles import role_named
+from desktop_agent.engine.tree.agents import SpawnRequest
+from desktop_agent.engine.tree.messaging import Steering
 from desktop_agent.tools.define import Arguments, tool
 
 _LONGEST_WAIT_S = 3600.0

@@ -5,14 +5,14 @@ from __future__ import annotations
 from desktop_agent.core.tool import Tool
 from desktop_agent.tools.agents import agent_tools
 from desktop_agent.tools.ask import ask_user
-from desktop_agent.tools.reading import read
-from desktop_agent.tools.search import glob, grep
-from desktop_agent.tools.shell import shell
-from desktop_agent.tools.shell_jobs import shell_input, shell_job
+from desktop_agent.tools.files.reading import read
+from desktop_agent.tools.files.search import glob, grep
+from desktop_agent.tools.files.writing import edit, write
+from desktop_agent.tools.shell.shell import shell
+from desktop_agent.tools.shell.shell_jobs import shell_input, shell_job
 from desktop_agent.tools.skills import skill
 from desktop_agent.tools.tasks import task_tools
-from desktop_agent.tools.web import web_fetch
-from desktop_agent.tools.writing import edit, write
+from desktop_agent.tools.web.web import web_fetch
 
 
 def builtin_tools() -> tuple[Tool, ...]:

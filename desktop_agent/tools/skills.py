@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from desktop_agent.core.tool import Access, ToolContext, ToolError, ToolOutput
-from desktop_agent.engine.agent import Agent
+from desktop_agent.engine.agent.agent import Agent
 from desktop_agent.tools.define import Arguments, tool
 
 

@@ -7,10 +7,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from desktop_agent.core.facts import ListShown
+from desktop_agent.core.parts.facts import ListShown
 from desktop_agent.core.tasks import Task, TaskChanges, ids, one_line, render, within_block
 from desktop_agent.core.tool import Access, Tool, ToolContext, ToolError, ToolOutput
-from desktop_agent.engine.tasks import TaskList
+from desktop_agent.engine.tasks.task_list import TaskList
 
 _ID = {"type": ["integer", "string"], "description": "A task's id, such as 3."}
 _IDS = {"type": "array", "items": {"type": "integer"}}

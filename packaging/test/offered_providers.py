@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from desktop_agent.adapters.hosted_model import HostedModel
+from desktop_agent.adapters.models.hosted_model import HostedModel
 from desktop_agent.core.providers import PROVIDERS, Provider
 from tests.helpers.providers import Calls, LoopbackProvider, Say
 from tests.model_host.conftest import KEY, hear, request_to

@@ -16,7 +16,7 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from desktop_agent.adapters.sqlite_store import SqliteStore
+from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.compose import SESSIONS_FILE
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.approvals import Rule
@@ -28,9 +28,9 @@ from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.usage import Usage
 from desktop_agent.core.workspace import Workspace
-from desktop_agent.engine.agents import SpawnRequest
 from desktop_agent.engine.engine import Engine
-from desktop_agent.gui.agent_panel import AgentPanel
+from desktop_agent.engine.tree.agents import SpawnRequest
+from desktop_agent.gui.agents.panel import AgentPanel
 from tests.bench.processes import rss_mb
 from tests.bench.provider import WORD_LENGTH, ProviderProcess
 from tests.bench.report import report
@@ -273,7 +273,7 @@ async def _measure_streams(stage: Stage, provider: ProviderProcess) -> None:
     stage.send(main, "Tell me.")
     await stage.until(lambda: len(team.lengths) == _LIVE)
     # One of them is on screen, in the midst of its words; the tree stands beside.
-    stage.bridge.post("open_agent", next(iter(team.lengths)))
+    stage.bridge.engine.open_agent(next(iter(team.lengths)))
     await pause(1)
     assert team.live == _LIVE, team.infos
     stage.meter.start()
@@ -284,7 +284,7 @@ async def _measure_streams(stage: Stage, provider: ProviderProcess) -> None:
     report("agents_gap_p99", stage.meter.percentile(0.99), floor=rest[0])
     report("agents_gap_max", max(stage.meter.gaps_ms), floor=rest[1])
     report("agents_chunks_per_s", chunks / seconds)
-    stage.bridge.post("stop", main)
+    stage.bridge.engine.stop(main)
     await stage.until(lambda: team.live == 0)
 
 

@@ -19,17 +19,17 @@ def _tell() -> None:
 def main() -> None:
     """Start the window on an empty folder, with a model chosen."""
     # In the app's own order: what comes first makes the rest cheaper.
-    from desktop_agent.gui import plain_import
+    from desktop_agent.gui.startup import fast_import
 
-    plain_import.restore()
-    from desktop_agent.gui import shell
+    fast_import.restore()
+    from desktop_agent.gui.startup import run
 
-    class Watched(shell.MainWindow):
+    class Watched(run.MainWindow):
         def __init__(self, *args: Any) -> None:
             super().__init__(*args)
             self.painted.connect(_tell)
 
-    shell.MainWindow = Watched
+    run.MainWindow = Watched
     folder = Path(os.environ["DESKTOP_AGENT_HOME"]) / "folder"
     folder.mkdir(parents=True)
     sys.exit(start(["--demo", str(folder)]))

@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from desktop_agent.adapters import settings_file
+from desktop_agent.adapters.config import settings_file
 from desktop_agent.core.settings import Settings
 from tests.bench.package import ROOT, frozen
 from tests.bench.processes import children

@@ -27,7 +27,7 @@ class _Follower:
 
     def hear(self, event: Event) -> None:
         if isinstance(event, ApprovalRequested):
-            self._stage.bridge.post("decide", event.request.id, AllowOnce())
+            self._stage.bridge.engine.decide(event.request.id, AllowOnce())
         elif isinstance(event, ToolEnded):
             self.calls.append(event)
         elif isinstance(event, TurnEnded):

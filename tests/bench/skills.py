@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from desktop_agent.adapters.skill_state import SkillState
-from desktop_agent.engine import catalog
-from desktop_agent.engine.catalog import Findings, Places
-from desktop_agent.engine.role_files import RoleReader
-from desktop_agent.engine.skill_scan import Scanner
+from desktop_agent.adapters.skills.state import SkillState
+from desktop_agent.engine.skills import catalog
+from desktop_agent.engine.skills.catalog import Findings, Places
+from desktop_agent.engine.skills.role_files import RoleReader
+from desktop_agent.engine.skills.scan import Scanner
 from tests.bench.report import report
 
 _SKILLS, _ROUNDS = 1_000, 5

@@ -14,7 +14,7 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.core.skills import FolderTrust, Skill
 from tests.bench.report import report
 from tests.bench.stage import Stage, pause, run
-from tests.gui.skill_samples import many
+from tests.gui.skills.samples import many
 
 _SKILLS = 1_000
 _SETTLED_S = 6

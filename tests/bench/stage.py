@@ -14,18 +14,18 @@ import qasync
 from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
-from desktop_agent.adapters import settings_file
+from desktop_agent.adapters.config import settings_file
 from desktop_agent.compose import Backend, compose
 from desktop_agent.core.events import Event, SessionOpened
 from desktop_agent.core.ids import AgentId, SessionId, new_note_id, new_session_id
 from desktop_agent.core.notes import Note
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import Workspace
-from desktop_agent.gui.bridge import Bridge
-from desktop_agent.gui.garbage import GarbageClock
-from desktop_agent.gui.main_window import MainWindow
-from desktop_agent.gui.shell import make_application
-from desktop_agent.gui.theme import Theme
+from desktop_agent.gui.bridge.bridge import Bridge
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.startup.gc_timer import GcTimer
+from desktop_agent.gui.startup.run import make_application
+from desktop_agent.gui.window.main_window import MainWindow
 
 _TICK_MS = 16
 
@@ -90,7 +90,7 @@ class Stage:
         self.window = MainWindow(self.theme, self.bridge, settings, str(self.folder))
         self._arrived = asyncio.Event()
         self.bridge.received.connect(self._on_received)
-        self.bridge.received.connect(GarbageClock(self.bridge).check)
+        self.bridge.received.connect(GcTimer(self.bridge).check)
         self.bridge.started.connect(gc.freeze)
         self.window.show()
         self.bridge.start(self._compose)
@@ -103,7 +103,7 @@ class Stage:
         """Begin a session in the stage's folder, bring it on screen, return its agent."""
         session = new_session_id()
         where = Workspace(str(self.folder.resolve()))
-        self.bridge.post("new_session", session, where, model=model, api_base=api_base)
+        self.bridge.engine.new_session(session, where, model=model, api_base=api_base)
         await self.until(lambda: session in self.agents)
         self.window.flow.show_session(session)
         await self.until(lambda: self.window.flow.current == session)
@@ -111,7 +111,7 @@ class Stage:
 
     def send(self, agent: AgentId, text: str) -> None:
         """Say something to an agent."""
-        self.bridge.post("send", agent, Note(new_note_id(), text))
+        self.bridge.engine.send(agent, Note(new_note_id(), text))
 
     def wake(self) -> None:
         """Let `until` look again."""
@@ -140,7 +140,7 @@ def run(
 ) -> None:
     """Open the window, play, and close it."""
     # The offscreen platform warns of each thing that only a window manager could do.
-    logging.getLogger("desktop_agent.gui.shell").setLevel(logging.ERROR)
+    logging.getLogger("desktop_agent.gui.startup.run").setLevel(logging.ERROR)
     app = make_application()
     loop = qasync.QEventLoop(app)
     asyncio.set_event_loop(loop)

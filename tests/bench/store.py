@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from desktop_agent.adapters.sqlite_store import SqliteStore
+from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.core.events import MessageAdded, StepStarted
 from desktop_agent.core.ids import new_agent_id, new_message_id, new_session_id
 from desktop_agent.core.messages import Message, TextPart

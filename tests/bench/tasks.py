@@ -18,9 +18,9 @@ from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tasks import Task, TaskChanges, TaskEdit, TaskState
 from desktop_agent.core.workspace import Workspace
-from desktop_agent.engine.tasks import TaskList
-from desktop_agent.gui.side_panel import SidePanel
-from desktop_agent.gui.task_graph import TaskGraph
+from desktop_agent.engine.tasks.task_list import TaskList
+from desktop_agent.gui.tasks.graph import TaskGraph
+from desktop_agent.gui.tasks.tabs import SidePanel
 from tests.bench.report import report
 from tests.bench.stage import Stage, pause, run
 
@@ -177,7 +177,7 @@ async def _measure_rapid(stage: Stage) -> None:
     stage.meter.start()
     start = time.perf_counter()
     for number in range(_EDITS):
-        stage.bridge.post("edit_tasks", agent, TaskEdit("add", text=f"Task {number}"))
+        stage.bridge.engine.edit_tasks(agent, TaskEdit("add", text=f"Task {number}"))
     # Of the changes of one batch the window gets the newest.
     await stage.until(lambda: bool(changed) and changed[-1].revision == _EDITS)
     report("tasks_rapid_seconds", time.perf_counter() - start)

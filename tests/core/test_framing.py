@@ -10,11 +10,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from desktop_agent.core.framing import escaped, for_model, framed
 from desktop_agent.core.ids import AgentId, MessageId, NoteId
 from desktop_agent.core.messages import ImagePart, Message, TextPart
 from desktop_agent.core.notes import Note, origin_of
-from desktop_agent.core.origins import (
+from desktop_agent.core.parts.framing import escaped, for_model, framed
+from desktop_agent.core.parts.origins import (
     AppNotice,
     AskedAside,
     AttachedFile,

@@ -26,7 +26,7 @@ from pathlib import Path
 
 import msgspec
 
-from desktop_agent.adapters.sqlite_store import SqliteStore
+from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.compose import SESSIONS_FILE, compose
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.events import (

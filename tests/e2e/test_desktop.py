@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import desktop_agent
-from desktop_agent.adapters import settings_file
+from desktop_agent.adapters.config import settings_file
 from desktop_agent.core.settings import Settings
 from tests.e2e import job
 from tests.helpers.providers import LoopbackProvider

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.adapters.sqlite_store import SqliteStore
+from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.compose import SESSIONS_FILE
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.settings import Settings

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from desktop_agent.adapters.sqlite_store import SqliteStore
+from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.compose import SESSIONS_FILE
 from desktop_agent.core.approvals import Deny
 from desktop_agent.core.events import (

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication, QPlainTextEdit, QPushButton, QTextBr
 from desktop_agent import paths
 from desktop_agent.core.messages import open_calls
 from desktop_agent.core.requests import Limits
-from desktop_agent.gui.transcript.approval_card import ApprovalCard
+from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
 from tests.e2e import job, wire
 from tests.helpers.providers import DIALECTS, Calls, Fail, Reset, Say, Wait
 

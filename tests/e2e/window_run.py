@@ -29,10 +29,10 @@ from desktop_agent.core.events import (
     SkillsChanged,
 )
 from desktop_agent.core.settings import Settings
-from desktop_agent.gui.bridge import Bridge
-from desktop_agent.gui.main_window import MainWindow
-from desktop_agent.gui.shell import make_application, run_loop, wait_for_paint
-from desktop_agent.gui.theme import Theme
+from desktop_agent.gui.bridge.bridge import Bridge
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.startup.run import make_application, run_loop, wait_for_paint
+from desktop_agent.gui.window.main_window import MainWindow
 
 
 class Person:
@@ -54,9 +54,9 @@ class Person:
                 case ApprovalRequested(request=request):
                     self._answers += 1
                     answer = AllowOnce() if self._answers % 2 else Deny("Not now.")
-                    self._bridge.post("decide", request.id, answer)
+                    self._bridge.engine.decide(request.id, answer)
                 case QuestionAsked(question=question):
-                    self._bridge.post("answer", question.id, "The first one.")
+                    self._bridge.engine.answer(question.id, "The first one.")
                 case _:
                     pass
 

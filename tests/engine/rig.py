@@ -17,7 +17,7 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.core.tool import Access, Preview, Tool, ToolContext, ToolError, ToolOutput
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.engine import Engine
-from desktop_agent.engine.skills import Skills
+from desktop_agent.engine.skills.registry import Skills
 from tests.helpers.scripted import MemoryStore, ScriptedModel
 
 E = TypeVar("E")

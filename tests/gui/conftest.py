@@ -6,7 +6,7 @@ import gc
 import pytest
 import qasync
 
-from desktop_agent.adapters.settings_file import save
+from desktop_agent.adapters.config.settings_file import save
 from desktop_agent.core.settings import Settings
 
 
@@ -48,14 +48,16 @@ def open_window(qtbot, theme, window_loop):
     """Open real windows; closing and reopening one is a restart of the app."""
     from desktop_agent import paths
     from desktop_agent.app import _compose
-    from desktop_agent.gui.bridge import Bridge
-    from desktop_agent.gui.main_window import MainWindow
+    from desktop_agent.gui.bridge.bridge import Bridge
+    from desktop_agent.gui.bridge.remote import Asked
+    from desktop_agent.gui.window.main_window import MainWindow
 
     opened = []
 
     def close(window, bridge):
         # The model host is up, or comes up now: a process half started can't be waited for.
-        window.queries.ask(lambda _: None, "model", "start")
+        model = Asked(bridge._ask, lambda backend: backend.model)
+        window.queries.ask(lambda _: None, model.start())
         qtbot.waitUntil(lambda: not window.queries.is_busy, timeout=60_000)
         window.quit_now()
         qtbot.waitUntil(lambda: not window.queries.is_busy, timeout=5000)

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from desktop_agent.adapters.sqlite_rows import searchable
-from desktop_agent.adapters.sqlite_store import SqliteStore
+from desktop_agent.adapters.store.rows import searchable
+from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.core.events import (
     Happening,
     MessageAdded,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from desktop_agent.core.framing import for_model
 from desktop_agent.core.messages import Message
+from desktop_agent.core.parts.framing import for_model
 
 
 def prose(message: Message) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from desktop_agent.core.approvals import Rule
+from desktop_agent.core.commands import EventPage
 from desktop_agent.core.events import (
     AgentEnded,
     AgentSpawned,
@@ -33,7 +34,7 @@ from desktop_agent.core.requests import Accepted, Answer, Delta, ModelRequest, S
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.tasks import TaskState
 from desktop_agent.core.usage import Usage
-from desktop_agent.engine.ports import AgentRecord, Page
+from desktop_agent.engine.base.ports import AgentRecord
 
 
 def says(text: str, **kwargs: Any) -> Answer:
@@ -134,12 +135,12 @@ class MemoryStore:
         before_seq: int | None,
         count: int,
         agent_id: AgentId | None = None,
-    ) -> Page:
+    ) -> EventPage:
         every = self.events.get(session_id, [])
         events = [e for e in every if agent_id is None or e.agent_id == agent_id]
         end = len(events) if before_seq is None else before_seq - 1
         start = max(0, end - count)
-        return Page(tuple(events[start:end]), start + 1)
+        return EventPage(tuple(events[start:end]), start + 1)
 
     def load_agents(self, session_id: SessionId) -> tuple[AgentRecord, ...]:
         agents = dict.fromkeys(event.agent_id for event in self.events.get(session_id, []))

@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
-from desktop_agent.adapters.skill_state import SkillState
+from desktop_agent.adapters.skills.state import SkillState
 from desktop_agent.core.events import Event, SkillsChanged
 from desktop_agent.core.skills import Skill
-from desktop_agent.engine.catalog import Places
-from desktop_agent.engine.skills import Skills
+from desktop_agent.engine.skills.catalog import Places
+from desktop_agent.engine.skills.registry import Skills
 
 
 def put_skill(

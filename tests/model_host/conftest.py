@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 import pytest_asyncio
 
-from desktop_agent.adapters.hosted_model import HostedModel
+from desktop_agent.adapters.models.hosted_model import HostedModel
 from desktop_agent.core.faults import Fault, ModelError
 from desktop_agent.core.ids import AgentId, new_agent_id, new_message_id
 from desktop_agent.core.messages import Message, Part, TextPart, ToolCall

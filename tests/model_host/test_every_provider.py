@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from desktop_agent.core.providers import PROVIDERS
-from desktop_agent.model_host.litellm_model import address
+from desktop_agent.model_host.litellm_client.model import address
 from tests.helpers.providers import Calls, Fail, LoopbackProvider, Say
 from tests.model_host.conftest import hear, request_to, said, user
 

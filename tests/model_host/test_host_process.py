@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from desktop_agent.adapters import host_process
-from desktop_agent.adapters.hosted_model import HostedModel
+from desktop_agent.adapters.models import host_process
+from desktop_agent.adapters.models.hosted_model import HostedModel
 from desktop_agent.core.faults import ModelError
 from desktop_agent.core.host_pipe import FrameBuffer, StreamStarted, frame
 from desktop_agent.core.ids import new_agent_id
@@ -108,7 +108,7 @@ async def test_the_host_ends_when_the_app_is_killed(tmp_path: Path) -> None:
     program = tmp_path / "app.py"
     program.write_text(
         "import asyncio\n"
-        "from desktop_agent.adapters.hosted_model import HostedModel\n"
+        "from desktop_agent.adapters.models.hosted_model import HostedModel\n"
         "async def main():\n"
         "    hosted = HostedModel(key_for=lambda name: None)\n"
         "    await hosted.start()\n"
@@ -322,11 +322,11 @@ async def test_litellm_is_kept_from_loading_tokenizers_and_its_mcp_client(tmp_pa
     program = tmp_path / "program.py"
     program.write_text(
         "import asyncio, sys\n"
-        "from desktop_agent.model_host import litellm_setup\n"
-        "litellm_setup.prepare()\n"
-        "litellm = litellm_setup.load()\n"
-        "from desktop_agent.model_host.conversation import Conversation\n"
-        "from desktop_agent.model_host.litellm_model import answer, asked\n"
+        "from desktop_agent.model_host.litellm_client import setup\n"
+        "setup.prepare()\n"
+        "litellm = setup.load()\n"
+        "from desktop_agent.model_host.litellm_client.messages import Conversation\n"
+        "from desktop_agent.model_host.litellm_client.model import answer, asked\n"
         "from tests.helpers.providers import LoopbackProvider, Say, Think\n"
         "from tests.model_host.conftest import request_to\n"
         "async def main():\n"

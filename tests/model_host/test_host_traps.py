@@ -18,8 +18,8 @@ from desktop_agent.core.messages import (
     ToolResult,
 )
 from desktop_agent.core.requests import Limits, ModelRequest
-from desktop_agent.model_host.conversation import convert, seal
-from desktop_agent.model_host.redaction import redact
+from desktop_agent.model_host.litellm_client.messages import convert, seal
+from desktop_agent.model_host.litellm_client.redaction import redact
 from tests.helpers.providers import (
     DIALECTS,
     Calls,
@@ -265,7 +265,7 @@ async def test_a_certificate_that_is_not_trusted_is_not_tried_again(tmp_path) ->
 
     import httpx
 
-    from desktop_agent.model_host.faults import explain
+    from desktop_agent.model_host.litellm_client.faults import explain
 
     error = httpx.ConnectError("certificate verify failed")
     error.__cause__ = ssl.SSLCertVerificationError("self-signed certificate")

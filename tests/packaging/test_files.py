@@ -231,5 +231,7 @@ def test_what_a_start_imports_is_known_and_little_more() -> None:
             f"print(json.dumps(sorted(first_imports.first_imports(Path({str(ROOT)!r})))))"
         )
     )
-    assert {"desktop_agent.gui.main_window", "PySide6.QtWidgets", "litellm", "openai"} <= {*names}
+    assert {"desktop_agent.gui.window.main_window", "PySide6.QtWidgets", "litellm", "openai"} <= {
+        *names
+    }
     assert not {"pytest", "docx", "pptx"} & {*names}

@@ -13,17 +13,17 @@ import msgspec
 import pytest
 from PySide6.QtWidgets import QLabel, QWidget
 
-from desktop_agent.adapters import settings_file, update_check
-from desktop_agent.adapters.update_check import Source, UpdateCheck, find_source
+from desktop_agent.adapters.config import settings_file, update_check
+from desktop_agent.adapters.config.update_check import Source, UpdateCheck, find_source
 from desktop_agent.compose import compose
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.updates import UpdateAnswer, is_newer
-from desktop_agent.gui.backend import Compose
-from desktop_agent.gui.bridge import Bridge
-from desktop_agent.gui.main_window import MainWindow
-from desktop_agent.gui.setting_rows import Switch
-from desktop_agent.gui.settings_dialog import SettingsDialog
-from desktop_agent.gui.update_notice import UpdateNotice
+from desktop_agent.gui.bridge.backend import Compose
+from desktop_agent.gui.bridge.bridge import Bridge
+from desktop_agent.gui.settings.dialog import SettingsDialog
+from desktop_agent.gui.settings.rows import Switch
+from desktop_agent.gui.startup.update_notice import UpdateNotice
+from desktop_agent.gui.window.main_window import MainWindow
 
 PAGE = "https://example.invalid/releases"
 WEEK = 7 * 24 * 3600

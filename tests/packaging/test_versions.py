@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.adapters import settings_file, sqlite_schema
-from desktop_agent.adapters.sqlite_store import SqliteStore
+from desktop_agent.adapters.config import settings_file
+from desktop_agent.adapters.store import schema
+from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.compose import SESSIONS_FILE
 from desktop_agent.core.events import MessageAdded
 from desktop_agent.core.ids import new_agent_id, new_message_id, new_session_id
@@ -59,15 +60,15 @@ def state_of(path: Path) -> str:
 def test_sessions_of_every_older_version_are_opened_whole_and_kept_as_they_were(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scripts = sqlite_schema._MIGRATIONS
-    for version in range(1, sqlite_schema.SCHEMA_VERSION):
+    scripts = schema._MIGRATIONS
+    for version in range(1, schema.SCHEMA_VERSION):
         path = tmp_path / f"version-{version}" / SESSIONS_FILE
         path.parent.mkdir()
         with monkeypatch.context() as older:
             # What that version was: its scripts, and none of the later ones.
-            older.setattr(sqlite_schema, "_MIGRATIONS", scripts[:version])
-            older.setattr(sqlite_schema, "SCHEMA_VERSION", version)
-            connection, _ = sqlite_schema.open_database(path, check=False)
+            older.setattr(schema, "_MIGRATIONS", scripts[:version])
+            older.setattr(schema, "SCHEMA_VERSION", version)
+            connection, _ = schema.open_database(path, check=False)
             connection.close()
         raw_session(path, "The plums are ripe.")
         assert words_in(path) == ["The plums are ripe."]
@@ -96,7 +97,7 @@ def test_a_version_that_is_too_old_for_the_sessions_says_so_and_touches_nothing(
     path = home / "data" / SESSIONS_FILE
     with closing(sqlite3.connect(path)) as newer:
         newer.execute("ALTER TABLE session ADD COLUMN colour TEXT")
-        newer.execute(f"PRAGMA user_version = {sqlite_schema.SCHEMA_VERSION + 1}")
+        newer.execute(f"PRAGMA user_version = {schema.SCHEMA_VERSION + 1}")
     before = state_of(path)
     command = [sys.executable, "-m", "desktop_agent", "run", "look around", "--model", "demo"]
     done = subprocess.run(

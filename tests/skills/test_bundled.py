@@ -13,8 +13,8 @@ import docx
 import pytest
 
 from desktop_agent import paths
-from desktop_agent.engine.skill_needs import missing, needs_of
-from desktop_agent.engine.skill_scan import Place, Scanner
+from desktop_agent.engine.skills.requirements import missing, needs_of
+from desktop_agent.engine.skills.scan import Place, Scanner
 from tests.skills.scripts import run, succeed
 from tests.skills.test_pdf import make_pdf
 from tests.skills.test_release_notes import Repository

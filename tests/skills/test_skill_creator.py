@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.engine.front_matter import parse
-from desktop_agent.engine.skill_rules import declared
+from desktop_agent.engine.skills.front_matter import parse
+from desktop_agent.engine.skills.rules import declared
 from tests.skills.scripts import Done, run
 
 GOOD = "name: {name}\ndescription: Checks invoices. Use it when an invoice has to be checked.\n"

@@ -12,9 +12,9 @@ import pytest
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.tool import Preview, Tool, ToolContext, ToolOutput
 from desktop_agent.core.workspace import Workspace
-from desktop_agent.engine.containment import make_workspace
-from desktop_agent.engine.files_seen import FilesSeen
-from desktop_agent.tools.jobs import Jobs, new_jobs
+from desktop_agent.engine.agent.read_files import FilesSeen
+from desktop_agent.engine.workspace.containment import make_workspace
+from desktop_agent.tools.shell.jobs import Jobs, new_jobs
 
 
 @dataclass

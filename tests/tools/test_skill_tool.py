@@ -15,11 +15,11 @@ from desktop_agent.core.ids import new_note_id
 from desktop_agent.core.notes import Note
 from desktop_agent.core.requests import ModelRequest
 from desktop_agent.core.tool import Tool
-from desktop_agent.engine import skills
-from desktop_agent.engine.skill_scan import Found, Place, Scanner
+from desktop_agent.engine.skills import registry
+from desktop_agent.engine.skills.scan import Found, Place, Scanner
 from desktop_agent.tools.builtin import builtin_tools
 from tests.engine.rig import Rig
-from tests.engine.tree_rig import TreeModel
+from tests.engine.tree.tree_rig import TreeModel
 from tests.helpers.prose import prose
 from tests.helpers.scripted import Answer, MemoryStore, calls, says
 from tests.helpers.skills import Shelf, put_skill
@@ -420,7 +420,7 @@ async def test_the_window_is_told_of_the_skills_after_the_session_is_open(shelf:
 async def test_a_place_that_does_not_answer_holds_a_turn_up_once_and_not_for_ever(
     shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(skills, "_PATIENCE_S", 0.01)
+    monkeypatch.setattr(registry, "_PATIENCE_S", 0.01)
     put_skill(shelf.mine, "pdf")
     gate = threading.Event()
     scan = Scanner.scan

@@ -2,9 +2,9 @@
 
 import pytest
 
-from desktop_agent.gui.theme import Theme
-from desktop_agent.gui.transcript.card_factory import Clocks
-from desktop_agent.gui.transcript.view import TranscriptView
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.transcript.cards.factory import Clocks
+from desktop_agent.gui.transcript.view.view import TranscriptView
 
 
 class Clock:

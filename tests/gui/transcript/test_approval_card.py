@@ -8,10 +8,10 @@ from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.approvals import AllowAlways, AllowOnce, Deny, Edited, Rule
 from desktop_agent.core.events import ApprovalResolved
 from desktop_agent.core.messages import DiffDisplay, UrlDisplay
-from desktop_agent.gui.transcript.approval_card import ApprovalCard
-from desktop_agent.gui.transcript.decision_words import rule_words
-from desktop_agent.gui.transcript.diff_view import DiffView
-from desktop_agent.gui.transcript.line_card import LineCard
+from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
+from desktop_agent.gui.transcript.cards.approval_text import rule_words
+from desktop_agent.gui.transcript.cards.diff_view import DiffView
+from desktop_agent.gui.transcript.cards.line_card import LineCard
 from tests.gui.transcript.story import AGENT, PATCH, begins, call, needs, opened, runs, says
 
 LEFT = Qt.MouseButton.LeftButton

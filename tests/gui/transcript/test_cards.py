@@ -24,13 +24,13 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.messages import FilesDisplay, OutputDisplay, ThinkingPart, ToolCall
-from desktop_agent.gui.agent_rows import plain_words
-from desktop_agent.gui.transcript.characters import duration_text, elapsed_text
-from desktop_agent.gui.transcript.diff import diff_lines
-from desktop_agent.gui.transcript.diff_view import DiffView
-from desktop_agent.gui.transcript.items import ToolItem
-from desktop_agent.gui.transcript.line_card import LineCard
-from desktop_agent.gui.transcript.tool_words import summary
+from desktop_agent.gui.agents.rows import plain_words
+from desktop_agent.gui.kit.safe_text import duration_text, elapsed_text
+from desktop_agent.gui.transcript.cards.diff import diff_lines
+from desktop_agent.gui.transcript.cards.diff_view import DiffView
+from desktop_agent.gui.transcript.cards.line_card import LineCard
+from desktop_agent.gui.transcript.cards.tool_text import summary
+from desktop_agent.gui.transcript.state.items import ToolItem
 from tests.gui.transcript.story import (
     AGENT,
     PATCH,

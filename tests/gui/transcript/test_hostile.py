@@ -8,15 +8,15 @@ import pytest
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtWidgets import QLabel
 
-from desktop_agent.gui.transcript.browser import TranscriptBrowser
-from desktop_agent.gui.transcript.characters import (
+from desktop_agent.gui.kit.safe_text import (
     breakable,
     hard_wrapped,
     terminal_text,
     with_marks,
 )
-from desktop_agent.gui.transcript.markdown import safe_link
-from desktop_agent.gui.transcript.text_windows import ask_to_open
+from desktop_agent.gui.transcript.document.markdown import safe_link
+from desktop_agent.gui.transcript.view.browser import TranscriptBrowser
+from desktop_agent.gui.transcript.view.text_dialogs import ask_to_open
 from tests.gui.transcript.story import asks, begins, call, gives, opened, runs, says
 
 

@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PySide6.QtGui import QGuiApplication, QTextCursor
 
-from desktop_agent.gui.transcript.answer_text import SHOWN_LIMIT, STEP
-from desktop_agent.gui.transcript.copying import selection_text
-from desktop_agent.gui.transcript.wall_text import WALL, pieces
+from desktop_agent.gui.transcript.document.answer import SHOWN_LIMIT, STEP
+from desktop_agent.gui.transcript.document.copy_selection import selection_text
+from desktop_agent.gui.transcript.document.long_paragraph import WALL, pieces
 from tests.gui.transcript.story import begins, delta, long_session, opened, says, starts_to_say
 from tests.gui.transcript.test_markdown import FULL, Answer
 

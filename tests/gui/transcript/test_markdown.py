@@ -5,10 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PySide6.QtGui import QTextBlockFormat, QTextCursor, QTextDocument, QTextFormat, QTextTable
 
-from desktop_agent.gui.transcript.answer_text import SHOWN_LIMIT, AnswerText
-from desktop_agent.gui.transcript.coloring import color_frame
-from desktop_agent.gui.transcript.copying import selection_text
-from desktop_agent.gui.transcript.styles import FRAME_KIND, Styles
+from desktop_agent.gui.transcript.document.answer import SHOWN_LIMIT, AnswerText
+from desktop_agent.gui.transcript.document.copy_selection import selection_text
+from desktop_agent.gui.transcript.document.highlighter import color_frame
+from desktop_agent.gui.transcript.document.styles import FRAME_KIND, Styles
 
 FULL = """# Title
 

@@ -25,8 +25,8 @@ from desktop_agent.core.messages import (
     ThinkingPart,
     ToolResult,
 )
-from desktop_agent.gui.transcript.event_log import LIVE_OUTPUT_LIMIT
-from desktop_agent.gui.transcript.items import (
+from desktop_agent.gui.transcript.state.event_log import LIVE_OUTPUT_LIMIT
+from desktop_agent.gui.transcript.state.items import (
     AnswerItem,
     ApprovalItem,
     QuestionItem,
@@ -37,8 +37,8 @@ from desktop_agent.gui.transcript.items import (
     UserItem,
     is_open,
 )
-from desktop_agent.gui.transcript.rows import ToolGroup, build_rows
-from desktop_agent.gui.transcript.transcript import Transcript
+from desktop_agent.gui.transcript.state.rows import ToolGroup, build_rows
+from desktop_agent.gui.transcript.state.transcript import Transcript
 from tests.gui.transcript.story import (
     AGENT,
     asks,

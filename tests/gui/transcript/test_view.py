@@ -8,9 +8,9 @@ from PySide6.QtWidgets import QDialog, QPlainTextEdit, QPushButton
 from desktop_agent.core.approvals import AllowOnce
 from desktop_agent.core.events import ApprovalResolved, ToolOutput
 from desktop_agent.core.messages import FilesDisplay, OutputDisplay
-from desktop_agent.gui.transcript.items import AnswerItem, UserItem
-from desktop_agent.gui.transcript.rows import EarlierRow, WorkingRow
-from desktop_agent.gui.transcript.tool_card import ToolCard
+from desktop_agent.gui.transcript.cards.tool_card import ToolCard
+from desktop_agent.gui.transcript.state.items import AnswerItem, UserItem
+from desktop_agent.gui.transcript.state.rows import EarlierRow, WorkingRow
 from tests.gui.transcript.story import (
     asks,
     begins,

@@ -1,0 +1,1 @@
+"""Files that are locked, private, lenient or rotated."""

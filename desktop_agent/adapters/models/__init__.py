@@ -1,0 +1,1 @@
+"""The model host's pipe, model catalogues and local servers."""

@@ -1,0 +1,271 @@
+"""The Model port over a pipe to the model host, the process in which litellm lives."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+from collections.abc import AsyncGenerator, Callable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from desktop_agent.adapters.models.host_process import HostProcess
+from desktop_agent.core.faults import Fault, ModelError
+from desktop_agent.core.host_pipe import (
+    CallAnswered,
+    CallFailed,
+    CallMade,
+    FrameBuffer,
+    FromHost,
+    StreamAdvanced,
+    StreamCancelled,
+    StreamFailed,
+    StreamForgotten,
+    StreamStarted,
+    ToHost,
+    frame,
+)
+from desktop_agent.core.ids import AgentId
+from desktop_agent.core.messages import Message
+from desktop_agent.core.models import DEMO_MODEL, ModelInfo
+from desktop_agent.core.requests import Answer, ModelRequest, StreamItem
+
+_READ_SIZE = 256 * 1024
+_MOST_AGENTS = 256
+
+_decoder = msgspec.msgpack.Decoder(FromHost)
+
+_RESULTS: dict[str, Any] = {
+    "models": tuple[ModelInfo, ...],
+    "price_map": dict[str, ModelInfo],
+    "model_info": ModelInfo | None,
+    "check_key": Fault | None,
+    "token_count": int,
+}
+
+
+class _Sent(NamedTuple):
+    """What the host was given of one agent: its history then, converted for one model."""
+
+    model: str
+    messages: tuple[Message, ...]
+
+
+class HostedModel:
+    """All models, through one host process that is started when first needed.
+
+    `key_for` is asked with an address when the request names one, else with the model's
+    name: a provider's key never goes to another address. `on_died` is called when the host
+    ended by itself; the streams that ran fail, the next one starts a fresh host. To be used
+    on one event loop.
+    """
+
+    def __init__(
+        self,
+        *,
+        key_for: Callable[[str], str | None],
+        on_died: Callable[[], None] | None = None,
+    ) -> None:
+        self._key_for = key_for
+        self._on_died = on_died
+        self._ids = itertools.count(1)
+        self._connection: _Connection | None = None
+        self._starting: asyncio.Future[_Connection] | None = None
+
+    async def start(self) -> None:
+        """Start the host process; does nothing when it runs."""
+        await self._connected()
+
+    async def close(self) -> None:
+        """End the host process."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.close()
+
+    @property
+    def pid(self) -> int | None:
+        """The host's process id, when it runs."""
+        return self._connection.process.pid if self._connection is not None else None
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
+        """Yield Retrying*, Accepted, Delta*, then one Answer; raises ModelError."""
+        connection = await self._connected()
+        key = await self._key(request.model, request.api_base)
+        id_ = next(self._ids)
+        arrived = connection.listen(id_)
+        try:
+            connection.send_request(id_, request, key)
+            while True:
+                match await arrived.get():
+                    case StreamAdvanced(_, items):
+                        for item in items:
+                            yield item
+                        if isinstance(items[-1], Answer):
+                            return
+                    case StreamForgotten():
+                        connection.forget(request.agent_id)
+                        connection.send_request(id_, request, key)
+                    case StreamFailed(_, fault) | CallFailed(_, fault):
+                        raise ModelError(fault)
+                    case CallAnswered():
+                        pass
+        finally:
+            connection.hang_up(id_)
+
+    async def call(self, method: str, **arguments: Any) -> Any:
+        """Ask the host: `models`, `price_map`, `model_info`, `check_key` or `token_count`.
+
+        Raises ModelError when the host can't answer.
+        """
+        connection = await self._connected()
+        id_ = next(self._ids)
+        arrived = connection.listen(id_)
+        try:
+            connection.send(CallMade(id_, method, arguments))
+            match await arrived.get():
+                case CallAnswered(_, value):
+                    return msgspec.msgpack.decode(value, type=_RESULTS.get(method, Any))
+                case StreamFailed(_, fault) | CallFailed(_, fault):
+                    raise ModelError(fault)
+                case other:
+                    raise TypeError(f"a query was answered with {type(other).__name__}")
+        finally:
+            connection.hang_up(id_)
+
+    async def _key(self, model: str, api_base: str) -> str:
+        if model == DEMO_MODEL:
+            return ""
+        # A keyring may wait for the person's password.
+        return await asyncio.to_thread(self._key_for, api_base or model) or ""
+
+    async def _connected(self) -> _Connection:
+        if self._connection is not None and not self._connection.is_gone:
+            return self._connection
+        if self._starting is None:
+            self._starting = asyncio.ensure_future(self._connect())
+            self._starting.add_done_callback(self._on_started)
+        return await asyncio.shield(self._starting)
+
+    async def _connect(self) -> _Connection:
+        try:
+            process = HostProcess()
+        except OSError as error:
+            raise ModelError(
+                Fault("host_died", "The model host could not be started.", details=str(error))
+            ) from None
+        connection = _Connection(process, self._on_gone)
+        await connection.open()
+        self._connection = connection
+        return connection
+
+    def _on_started(self, starting: asyncio.Future[_Connection]) -> None:
+        self._starting = None
+        if not starting.cancelled():
+            starting.exception()  # told to all who wait; here it only must count as seen
+
+    def _on_gone(self) -> None:
+        self._connection = None
+        if self._on_died is not None:
+            self._on_died()
+
+
+class _Connection:
+    """The pipe to one host process, shared by all streams and queries."""
+
+    def __init__(self, process: HostProcess, on_gone: Callable[[], None]) -> None:
+        self.process = process
+        self.is_gone = False
+        self._on_gone = on_gone
+        self._is_closing = False
+        self._listeners: dict[int, asyncio.Queue[FromHost]] = {}
+        self._sent: dict[AgentId, _Sent] = {}
+
+    async def open(self) -> None:
+        reader, self._writer = await asyncio.open_connection(sock=self.process.pipe)
+        self._reading = asyncio.create_task(self._read(reader))
+
+    async def close(self) -> None:
+        self._is_closing = True
+        self._writer.close()
+        await self._reading
+        await self.process.ended()
+
+    def listen(self, id_: int) -> asyncio.Queue[FromHost]:
+        queue: asyncio.Queue[FromHost] = asyncio.Queue()
+        self._listeners[id_] = queue
+        if self.is_gone:
+            queue.put_nowait(StreamFailed(id_, self.process.death()))
+        return queue
+
+    def hang_up(self, id_: int) -> None:
+        """Stop listening; a stream that still runs is cancelled."""
+        self._listeners.pop(id_, None)
+        self.send(StreamCancelled(id_))
+
+    def send(self, value: ToHost) -> None:
+        if not self.is_gone and not self._writer.is_closing():
+            self._writer.write(frame(value))
+
+    def send_request(self, id_: int, request: ModelRequest, key: str) -> None:
+        """Send what the host does not have yet of the agent's history."""
+        sent = self._sent.pop(request.agent_id, None)
+        kept = 0
+        if sent is not None and sent.model == request.model:
+            kept = _same(sent.messages, request.messages)
+        self._sent[request.agent_id] = _Sent(request.model, request.messages)
+        if len(self._sent) > _MOST_AGENTS:
+            del self._sent[next(iter(self._sent))]
+        fresh = msgspec.structs.replace(request, messages=request.messages[kept:])
+        try:
+            self.send(StreamStarted(id_, fresh, kept, key))
+        except (TypeError, ValueError, msgspec.MsgspecError) as error:
+            # The host knows nothing of this request: the next one has to tell all of it.
+            self.forget(request.agent_id)
+            message = "The conversation holds something that can't be sent."
+            raise ModelError(Fault("internal", message, details=str(error))) from None
+
+    def forget(self, agent_id: AgentId) -> None:
+        self._sent.pop(agent_id, None)
+
+    async def _deliver(self, reader: asyncio.StreamReader) -> None:
+        frames = FrameBuffer()
+        while piece := await _read_piece(reader):
+            for body in frames.feed(piece):
+                value = _decoder.decode(body)
+                listener = self._listeners.get(value.id)
+                if listener is not None:
+                    listener.put_nowait(value)
+
+    async def _read(self, reader: asyncio.StreamReader) -> None:
+        # A host that does not keep to the protocol is as good as dead: it is ended below.
+        with contextlib.suppress(msgspec.DecodeError):
+            await self._deliver(reader)
+        self.is_gone = True
+        self._writer.close()
+        if self._is_closing:
+            fault = Fault("host_died", "The app is closing.")
+        else:
+            await self.process.ended()
+            fault = self.process.death()
+        for id_, listener in self._listeners.items():
+            listener.put_nowait(StreamFailed(id_, fault))
+        if not self._is_closing:
+            self._on_gone()
+
+
+async def _read_piece(reader: asyncio.StreamReader) -> bytes:
+    try:
+        return await reader.read(_READ_SIZE)
+    except ConnectionError:
+        return b""
+
+
+def _same(before: tuple[Message, ...], now: tuple[Message, ...]) -> int:
+    """Count the messages at the start that are the very same values."""
+    count = 0
+    for old, new in zip(before, now, strict=False):
+        if old is not new:
+            break
+        count += 1
+    return count

@@ -1,0 +1,1 @@
+"""Installed skills: origin, state, changes."""

@@ -1,0 +1,1 @@
+"""Fetching skills from git, the web, archives and folders, within bounds."""

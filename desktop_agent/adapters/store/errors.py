@@ -1,0 +1,33 @@
+"""SQLite's failures, in words for a person."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from desktop_agent.engine.base.ports import StoreError
+
+
+@contextmanager
+def failing_in_words() -> Generator[None]:
+    """Turn a failure of the database into a StoreError; defects of ours stay what they are."""
+    try:
+        yield
+    except sqlite3.ProgrammingError:
+        raise  # the wrong thread, or closed
+    except sqlite3.Error as error:
+        raise StoreError(_in_words(error)) from error
+
+
+def _in_words(error: sqlite3.Error) -> str:
+    # The lowest byte is the kind; what is above it says more than a person needs.
+    match getattr(error, "sqlite_errorcode", 0) & 0xFF:
+        case sqlite3.SQLITE_FULL:
+            return "The disk is full, so nothing more can be saved."
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_CANTOPEN:
+            return "The file of your sessions can't be written. Check the folder's permissions."
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+            return "The file of your sessions is damaged. Restart the app: it saves what it can."
+        case _:
+            return f"The file of your sessions could not be used: {error}."

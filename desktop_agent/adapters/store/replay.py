@@ -1,0 +1,139 @@
+"""What a session's events add up to: each agent's history, inbox and step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from desktop_agent.core.agents import AgentSpec, Budget
+from desktop_agent.core.events import (
+    AgentEnded,
+    AgentSpawned,
+    BudgetChanged,
+    Happening,
+    MessageAdded,
+    NoteDelivered,
+    NoteQueued,
+    NoteReturned,
+    NoteTaken,
+    StepEnded,
+    StepStarted,
+    ToolStarted,
+    TurnEnded,
+    TurnStarted,
+)
+from desktop_agent.core.ids import AgentId, NoteId
+from desktop_agent.core.messages import Message
+from desktop_agent.core.notes import Note
+from desktop_agent.core.usage import Usage
+from desktop_agent.engine.base.ports import AgentRecord
+
+# What the tree of subagents is made of, without anybody's history.
+TREE_KINDS = (AgentSpawned.__name__, AgentEnded.__name__)
+
+# The kinds that `fold` looks at; all others are for the transcript only.
+FOLDED_KINDS = tuple(
+    kind.__name__
+    for kind in (
+        AgentEnded,
+        AgentSpawned,
+        BudgetChanged,
+        MessageAdded,
+        NoteDelivered,
+        NoteQueued,
+        NoteReturned,
+        NoteTaken,
+        StepEnded,
+        StepStarted,
+        ToolStarted,
+        TurnEnded,
+        TurnStarted,
+    )
+)
+
+
+@dataclass(slots=True)
+class _Agent:
+    history: list[Message] = field(default_factory=list[Message])
+    inbox: dict[NoteId, Note] = field(default_factory=dict[NoteId, Note])
+    unconfirmed: dict[NoteId, Note] = field(default_factory=dict[NoteId, Note])
+    step: int = 0
+    was_running: bool = False
+    spec: AgentSpec | None = None
+    end: AgentEnded | None = None
+    usage: Usage = field(default_factory=Usage)
+    tools_run: int = 0
+    budget: Budget | None = None
+    seconds: float = 0.0
+
+    def apply(self, event: Happening) -> None:
+        """Fold one event in."""
+        match event:
+            case MessageAdded():
+                self.history.append(event.message)
+            case StepStarted():
+                self.step = max(self.step, event.step)
+            case TurnStarted():
+                self.was_running = True
+            case TurnEnded():
+                self.was_running = False
+                self.seconds += event.seconds
+            case StepEnded():
+                self.usage += event.usage
+            case ToolStarted():
+                self.tools_run += 1
+            case _:
+                self._apply_tree(event)
+
+    def _apply_tree(self, event: Happening) -> None:
+        match event:
+            case AgentSpawned():
+                self.spec = event.spec
+            case AgentEnded():
+                self.end = event
+            case BudgetChanged():
+                self.budget = event.budget
+            case _:
+                self._apply_note(event)
+
+    def _apply_note(self, event: Happening) -> None:
+        match event:
+            case NoteQueued():
+                self.unconfirmed.pop(event.note.id, None)
+                self.inbox[event.note.id] = event.note  # an edited note keeps its place
+            case NoteTaken():
+                note = self.inbox.pop(event.note_id, None)
+                if note is not None:
+                    self.unconfirmed[note.id] = note
+            case NoteDelivered() | NoteReturned():
+                self.inbox.pop(event.note_id, None)
+                self.unconfirmed.pop(event.note_id, None)
+            case _:
+                pass
+
+
+def fold(events: Iterable[Happening], main_agent: AgentId) -> tuple[AgentRecord, ...]:
+    """Return every agent that the events name, the main one first."""
+    agents: dict[AgentId, _Agent] = {main_agent: _Agent()}
+    for event in events:
+        agent = agents.get(event.agent_id)
+        if agent is None:
+            agent = agents[event.agent_id] = _Agent()
+        agent.apply(event)
+    return tuple(
+        AgentRecord(
+            agent_id,
+            history=tuple(agent.history),
+            inbox=tuple(agent.inbox.values()),
+            step=agent.step,
+            was_running=agent.was_running,
+            unconfirmed=tuple(agent.unconfirmed.values()),
+            spec=agent.spec,
+            end=agent.end,
+            usage=agent.usage,
+            tools_run=agent.tools_run,
+            budget=agent.budget,
+            seconds=agent.seconds,
+        )
+        for agent_id, agent in agents.items()
+    )

@@ -1,0 +1,402 @@
+"""Sessions in SQLite: what `record` returned for is on disk, whatever happens next."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager, suppress
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from desktop_agent.adapters.files.file_lock import FileLock
+from desktop_agent.adapters.files.lenient_decode import convert_leniently
+from desktop_agent.adapters.store import search as sqlite_search
+from desktop_agent.adapters.store import tasks
+from desktop_agent.adapters.store.errors import failing_in_words
+from desktop_agent.adapters.store.replay import FOLDED_KINDS, TREE_KINDS, fold
+from desktop_agent.adapters.store.rows import decode, decode_all, encode, searchable
+from desktop_agent.adapters.store.schema import open_database
+from desktop_agent.adapters.store.streaming import Fragment, Pending, item_of, joined, remains
+from desktop_agent.core.approvals import Rule
+from desktop_agent.core.commands import EventPage
+from desktop_agent.core.events import (
+    Happening,
+    ListChanged,
+    MessageAdded,
+    PartDelta,
+    ToolEnded,
+    ToolOutput,
+    TurnEnded,
+)
+from desktop_agent.core.ids import AgentId, SessionId
+from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.core.tasks import TaskState
+from desktop_agent.engine.base.ports import AgentRecord, StoreError
+
+_log = logging.getLogger(__name__)
+
+# Streamed text and live output may be lost for this long when the process is killed.
+_FLUSH_AFTER_S = 0.4
+
+# Killing the process loses no commit in either mode: the system has the pages. They differ
+# at a power loss only, where NORMAL may lose the last commits (never the file). So what a
+# person said or decided, what the model said, and what a tool is about to do or did is
+# forced to the disk (FULL, one fsync); what follows from it, such as StepStarted, is not,
+# and is forced along with the next that is.
+_FORCED_KINDS = frozenset(
+    {
+        "ApprovalResolved",
+        "MessageAdded",
+        "NoteQueued",
+        "NoteReturned",
+        "QuestionAnswered",
+        "ToolEnded",
+        "ToolStarted",
+    }
+)
+
+_INSERT_EVENT = (
+    "INSERT INTO event (session, seq, agent, kind, body, crc, at) VALUES (?, ?, ?, ?, ?, ?, ?)"
+)
+_INSERT_STREAMING = (
+    "INSERT INTO streaming (session, item, agent, body, crc, at) VALUES (?, ?, ?, ?, ?, ?)"
+)
+
+
+class SqliteStore:
+    """The port `Store` over one file. Opened, used and closed on one thread.
+
+    Raises StoreLocked when another running copy of the app has the file, else StoreError.
+    `set_aside` is where a damaged file was moved, for the person to be told; a new one, with
+    what could be read of the old, is in use then. `was_interrupted` tells that the app did
+    not close the file the last time.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._lock = FileLock(path.with_name(f"{path.name}.lock"))
+        self.was_interrupted = self._lock.was_abandoned
+        try:
+            with failing_in_words():
+                opened = open_database(path, check=self.was_interrupted)
+        except BaseException:
+            self._lock.release(is_clean=False)
+            raise
+        self._connection, self.set_aside = opened
+        self._pending = Pending()
+        self._lists = tasks.SavedLists()
+        self._keys: dict[SessionId, int] = {}
+        self._last_seq: dict[int, int] = {}
+        self._deleted: set[SessionId] = set()
+        self._is_forced: bool | None = None
+        self._is_closed = False
+        self._has_fts = sqlite_search.has_full_text(self._connection)
+        try:
+            self._keep_remains()
+        except BaseException:
+            self._connection.close()
+            self._lock.release()
+            raise
+
+    def close(self) -> None:
+        """Write what is pending and let the file go; once is enough, twice does no harm."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        try:
+            self.flush_pending()
+        finally:
+            self._connection.close()
+            self._lock.release()
+
+    # Events
+
+    def record(self, session_id: SessionId, event: Happening) -> None:
+        """Put the event on disk before it returns; deltas and live output within 0.5 s.
+
+        Raises StoreError when that was impossible. Events of a deleted session are dropped.
+        """
+        if session_id in self._deleted:
+            return
+        if self._pending.is_due(_FLUSH_AFTER_S):
+            self.flush_pending()
+        if isinstance(event, PartDelta | ToolOutput):
+            self._key(session_id)  # an unknown session is a defect of this call, not of a flush
+            self._pending.add(session_id, event)
+        elif isinstance(event, ListChanged):
+            self._save_list(session_id, event)
+        else:
+            self._append(session_id, event)
+
+    def flush_pending(self) -> None:
+        """Write streamed text and live output that is in memory; call it every 0.4 s."""
+        rows: list[tuple[object, ...]] = []
+        for item, streaming in self._pending.unwritten():
+            key = self._key(streaming.session_id)
+            for run in joined(streaming.fragments):
+                rows.append((key, item, run.agent_id, *encode(run), time.time()))
+        if not rows:
+            return
+        with self._writing(is_forced=False):
+            self._connection.executemany(_INSERT_STREAMING, rows)
+        self._pending.mark_written()
+
+    def page(
+        self,
+        session_id: SessionId,
+        before_seq: int | None,
+        count: int,
+        agent_id: AgentId | None = None,
+    ) -> EventPage:
+        """Return the `count` happenings before `before_seq` (None: the newest).
+
+        With `agent_id` only that agent's. The newest page ends with the text that is streaming
+        right now.
+        """
+        before = before_seq if before_seq is not None else 1 << 62
+        whose, args = ("AND agent = ?", (agent_id,)) if agent_id is not None else ("", ())
+        with failing_in_words():
+            key = self._key(session_id)
+            if before_seq is None:
+                self.flush_pending()
+            rows = self._connection.execute(
+                f"SELECT seq, body, crc FROM event WHERE session = ? {whose} AND seq < ?"
+                " ORDER BY seq DESC LIMIT ?",
+                (key, *args, before, count),
+            ).fetchall()
+            rows.reverse()
+            events = decode_all((body, crc) for _, body, crc in rows)
+            if before_seq is None:
+                streaming = self._streaming_events(key)
+                events += tuple(e for e in streaming if agent_id in {None, e.agent_id})
+        return EventPage(events, rows[0][0] if len(rows) == count else 1)
+
+    def load_agents(self, session_id: SessionId) -> tuple[AgentRecord, ...]:
+        """Return every agent of the session, with its whole history."""
+        return self._folded(session_id, FOLDED_KINDS)
+
+    def load_tree(self, session_id: SessionId) -> tuple[AgentRecord, ...]:
+        """Return the session's subagents without their histories, parents first."""
+        found = self._folded(session_id, TREE_KINDS)
+        return tuple(record for record in found if record.spec is not None)
+
+    def _folded(self, session_id: SessionId, kinds: Sequence[str]) -> tuple[AgentRecord, ...]:
+        marks = ",".join("?" * len(kinds))
+        # Few kinds are found by theirs; SQLite would go through the session in its order.
+        order = f"kind IN ({marks}) ORDER BY {'+seq' if kinds is TREE_KINDS else 'seq'}"
+        with failing_in_words():
+            rows = self._connection.execute(
+                f"SELECT body, crc FROM event WHERE session = ? AND {order}",
+                (self._key(session_id), *kinds),
+            )
+            events = decode_all(rows)
+            info = self._info(session_id)
+        return fold(events, info.main_agent)
+
+    def task_states(self, session_id: SessionId) -> dict[AgentId, TaskState]:
+        """Return the task lists of the session's agents: what the last ListChanged said."""
+        with failing_in_words():
+            return tasks.load(self._connection, self._key(session_id))
+
+    # Sessions and rules
+
+    def save_session(self, info: SessionInfo) -> None:
+        """Insert or update a session's row."""
+        if info.id in self._deleted:
+            return
+        with self._writing(is_forced=False):
+            self._connection.execute(
+                "INSERT INTO session (id, title, updated_at, info) VALUES (?, ?, ?, ?)"
+                " ON CONFLICT (id) DO UPDATE SET title = excluded.title,"
+                " updated_at = excluded.updated_at, info = excluded.info",
+                (info.id, info.title, info.updated_at, msgspec.json.encode(info)),
+            )
+
+    def delete_session(self, session_id: SessionId) -> None:
+        """Delete a session and all its events. Its id can't be used again."""
+        self._pending.forget_session(session_id)
+        with self._writing(is_forced=True):
+            sqlite_search.forget(self._connection, session_id, has_fts=self._has_fts)
+            self._connection.execute("DELETE FROM session WHERE id = ?", (session_id,))
+        self._deleted.add(session_id)
+        self._last_seq.pop(self._keys.pop(session_id, -1), None)
+
+    def sessions(self) -> tuple[SessionInfo, ...]:
+        """Return all sessions, newest activity first."""
+        with failing_in_words():
+            rows = self._connection.execute(
+                "SELECT info FROM session ORDER BY updated_at DESC, key DESC"
+            ).fetchall()
+        infos = (_read_info(row[0]) for row in rows)
+        return tuple(info for info in infos if info is not None)
+
+    def search(self, text: str, limit: int) -> tuple[SessionId, ...]:
+        """Return sessions whose title or messages hold the words, best first."""
+        with failing_in_words():
+            return sqlite_search.search(self._connection, text, limit, has_fts=self._has_fts)
+
+    def rules(self) -> tuple[Rule, ...]:
+        """Return the stored approval rules."""
+        with failing_in_words():
+            rows = self._connection.execute("SELECT body FROM rule ORDER BY position").fetchall()
+        return tuple(msgspec.json.decode(row[0], type=Rule) for row in rows)
+
+    def save_rules(self, rules: Sequence[Rule]) -> None:
+        """Replace the stored approval rules."""
+        rows = [(position, msgspec.json.encode(rule)) for position, rule in enumerate(rules)]
+        with self._writing(is_forced=True):
+            self._connection.execute("DELETE FROM rule")
+            self._connection.executemany("INSERT INTO rule (position, body) VALUES (?, ?)", rows)
+
+    # Inside
+
+    def _append(self, session_id: SessionId, event: Happening) -> None:
+        kind = type(event).__name__
+        ended = self._ended_items(event)
+        with self._writing(is_forced=kind in _FORCED_KINDS):
+            # What a message or a result holds whole is dropped; what a turn's end cuts is kept.
+            kept = self._unfinished(ended) if isinstance(event, TurnEnded) else []
+            key = self._key(session_id)
+            for remnant in kept:
+                self._insert(key, remnant)
+            number = self._insert(key, event)
+            words = searchable(event)
+            if words:
+                self._connection.execute(
+                    "INSERT INTO words (rowid, text) VALUES (?, ?)", (number, words)
+                )
+            for item in ended:
+                if self._pending.items[item].is_written:
+                    self._connection.execute("DELETE FROM streaming WHERE item = ?", (item,))
+        for item in ended:
+            del self._pending.items[item]
+
+    def _save_list(self, session_id: SessionId, event: ListChanged) -> None:
+        try:
+            with self._writing(is_forced=False):
+                self._lists.save(self._connection, self._key(session_id), event)
+        except StoreError:
+            self._lists.forget(self._keys.get(session_id, -1))
+            raise
+
+    def _insert(self, key: int, event: Happening) -> int | None:
+        seq = self._next_seq(key)
+        body, crc = encode(event)
+        row = (key, seq, event.agent_id, type(event).__name__, body, crc, time.time())
+        number = self._connection.execute(_INSERT_EVENT, row).lastrowid
+        self._last_seq[key] = seq
+        return number
+
+    def _ended_items(self, event: Happening) -> tuple[str, ...]:
+        items: tuple[str, ...] = ()
+        if isinstance(event, MessageAdded):
+            items = (event.message.id,)
+        elif isinstance(event, ToolEnded):
+            items = (f"{event.agent_id}/{event.result.call_id}",)
+        elif isinstance(event, TurnEnded):
+            items = self._pending.of_agent(event.agent_id)
+        return tuple(item for item in items if item in self._pending.items)
+
+    def _unfinished(self, items: Iterable[str]) -> list[Fragment]:
+        """Return what streamed of the items so far, joined."""
+        kept: list[Fragment] = []
+        for item in items:
+            rows = self._connection.execute(
+                "SELECT body, crc FROM streaming WHERE item = ? ORDER BY number", (item,)
+            )
+            kept += joined([*_fragments(rows), *self._pending.items[item].fragments])
+        return kept
+
+    def _streaming_events(self, key: int) -> tuple[Happening, ...]:
+        rows = self._connection.execute(
+            "SELECT body, crc FROM streaming WHERE session = ? ORDER BY number", (key,)
+        )
+        by_item: dict[str, list[Fragment]] = {}
+        for fragment in _fragments(rows):
+            by_item.setdefault(item_of(fragment), []).append(fragment)
+        return tuple(run for fragments in by_item.values() for run in joined(fragments))
+
+    def _keep_remains(self) -> None:
+        """Move what was streaming when the app ended into the events of its session."""
+        with failing_in_words():
+            rows = self._connection.execute(
+                "SELECT session, item, at, body, crc FROM streaming ORDER BY session, item, number"
+            ).fetchall()
+        if not rows:
+            return
+        with self._writing(is_forced=True):
+            for (key, _), group in groupby(rows, key=lambda row: (row[0], row[1])):
+                lines = list(group)
+                fragments = _fragments((body, crc) for *_, body, crc in lines)
+                for event in remains(fragments, lines[0][2]):
+                    self._insert(key, event)
+            self._connection.execute("DELETE FROM streaming")
+
+    def _key(self, session_id: SessionId) -> int:
+        key = self._keys.get(session_id)
+        if key is None:
+            row = self._connection.execute(
+                "SELECT key FROM session WHERE id = ?", (session_id,)
+            ).fetchone()
+            if row is None:
+                raise LookupError(f"no session {session_id}: save_session comes first")
+            key = self._keys[session_id] = int(row[0])
+        return key
+
+    def _next_seq(self, key: int) -> int:
+        last = self._last_seq.get(key)
+        if last is None:
+            row = self._connection.execute(
+                "SELECT COALESCE(MAX(seq), 0) FROM event WHERE session = ?", (key,)
+            ).fetchone()
+            last = int(row[0])
+        return last + 1
+
+    def _info(self, session_id: SessionId) -> SessionInfo:
+        row = self._connection.execute(
+            "SELECT info FROM session WHERE id = ?", (session_id,)
+        ).fetchone()
+        info = _read_info(row[0])
+        if info is None:
+            raise LookupError(f"the row of session {session_id} can't be read")
+        return info
+
+    @contextmanager
+    def _writing(self, *, is_forced: bool) -> Generator[None]:
+        """One transaction; with `is_forced` it is on the disk itself at the end."""
+        with failing_in_words():
+            if self._is_forced is not is_forced:
+                self._connection.execute(
+                    f"PRAGMA synchronous = {'FULL' if is_forced else 'NORMAL'}"
+                )
+                self._is_forced = is_forced
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException:
+                self._last_seq.clear()  # what was counted up may not have been written
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
+
+def _fragments(rows: Iterable[Any]) -> list[Fragment]:
+    events = (decode(body, crc) for body, crc in rows)
+    return [event for event in events if isinstance(event, PartDelta | ToolOutput)]
+
+
+def _read_info(body: bytes) -> SessionInfo | None:
+    with suppress(msgspec.ValidationError):
+        return msgspec.json.decode(body, type=SessionInfo)
+    try:
+        info, wrong = convert_leniently(msgspec.json.decode(body), SessionInfo)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        _log.error("a session's row can't be read: %s", error)
+        return None
+    if wrong:
+        _log.warning("session %s: %s could not be read", info.id, ", ".join(wrong))
+    return info

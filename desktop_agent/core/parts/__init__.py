@@ -1,0 +1,1 @@
+"""What the texts of a message are, and how they are told to a model."""

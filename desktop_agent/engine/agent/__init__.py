@@ -1,0 +1,1 @@
+"""One agent: its loop, inbox, requests, tool calls and limits."""

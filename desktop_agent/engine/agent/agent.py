@@ -1,0 +1,400 @@
+"""The agent loop: turns of steps, each one model call and its tool calls."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+
+from desktop_agent.core.agents import AgentStatus, StopReason
+from desktop_agent.core.events import (
+    AgentEnded,
+    EngineFailed,
+    Happening,
+    MessageAdded,
+    StepEnded,
+    StepStarted,
+    StopReport,
+    TurnEnded,
+    TurnStarted,
+)
+from desktop_agent.core.faults import Fault, ModelError
+from desktop_agent.core.ids import AgentId, new_note_id
+from desktop_agent.core.messages import Message, ToolCall, owes_reply
+from desktop_agent.core.notes import Note
+from desktop_agent.core.requests import Answer, ModelRequest
+from desktop_agent.core.tasks import TaskEdit, TaskState
+from desktop_agent.core.tool import Tool
+from desktop_agent.core.usage import Usage
+from desktop_agent.engine.agent.activity import Activity
+from desktop_agent.engine.agent.answer_stream import AnswerStream, is_cut_off, raise_for_finish
+from desktop_agent.engine.agent.background_commands import BackgroundCommands
+from desktop_agent.engine.agent.inbox import Inbox
+from desktop_agent.engine.agent.outcome import StepLimitReached, outcome_of
+from desktop_agent.engine.agent.pause import PauseControl
+from desktop_agent.engine.agent.read_files import FilesSeen
+from desktop_agent.engine.agent.repeated_calls import RecentCalls
+from desktop_agent.engine.agent.request import request_for
+from desktop_agent.engine.agent.services import AgentSetup
+from desktop_agent.engine.agent.tool_batch import CUT_OFF, NO_TOOLS, ToolBatch, stop_report
+from desktop_agent.engine.agent.usage import UsageMeter
+from desktop_agent.engine.base.ports import AgentRecord, StoreError
+from desktop_agent.engine.base.session import Session
+from desktop_agent.engine.permissions.scope import Scope, scope_of
+from desktop_agent.engine.skills.agent_skills import SkillUse
+from desktop_agent.engine.tasks.task_list import TaskList
+from desktop_agent.engine.tasks.user_edits import apply_edit, with_list
+
+_log = logging.getLogger(__name__)
+
+CONTINUE = "Continue from where you stopped."
+
+
+class Agent:
+    """One model with a history, an inbox and tools; a subagent has a parent as well.
+
+    `spec` is what a subagent was started with, None for a session's main agent. `jobs` is the
+    agent's place for background commands, or None.
+    """
+
+    def __init__(
+        self,
+        record: AgentRecord,
+        session: Session,
+        setup: AgentSetup[Agent],
+        *,
+        tasks: TaskState,
+        jobs: Any = None,
+    ) -> None:
+        self.session = session
+        self.spec = record.spec
+        self.name = record.spec.name if record.spec is not None else "main"
+        self.files = FilesSeen()
+        self.jobs = jobs
+        self.commands = BackgroundCommands(jobs)
+        self.id: AgentId = record.agent_id
+        self.tasks = TaskList(self.id, tasks, session.emit, check=setup.check_thread)
+        self.inbox = Inbox(record, session.emit)
+        # After a crash a subagent holds until the person says that it goes on.
+        self.pace = PauseControl(is_paused=record.spec is not None and record.was_running)
+        self.meter = UsageMeter(record)
+        self.end: AgentEnded | None = record.end
+        self.over = asyncio.Event()
+        # Stopped, and by whom: reports wait for the next message, they don't wake it.
+        self.is_hushed, self.stopped_by = False, ""
+        self._history = list(record.history) if record.end is None else []
+        self._step = record.step
+        self._setup = setup
+        self._dispatch = setup.dispatch
+        self.settings = setup.settings
+        self._job: asyncio.Task[None] | None = None
+        self._starts_again = self._is_stopping = False
+        self.skills = SkillUse(self, setup.skills)
+        self._activity = Activity()
+        self._turn_usage = Usage()
+        self._outcome: tuple[StopReason, Fault | None] = ("finished", None)
+        self._recent = RecentCalls()
+        self.batch: ToolBatch | None = None
+        self._report: StopReport | None = None
+
+    # -- what others see ---------------------------------------------------------------
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a turn is under way, a stopping one included."""
+        return self._job is not None and not self._job.done()
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether a stop is under way."""
+        return self._is_stopping
+
+    @property
+    def job(self) -> asyncio.Task[None] | None:
+        """The turn that runs."""
+        return self._job
+
+    @property
+    def spec_parent(self) -> AgentId | None:
+        """Who started it; None for a main agent."""
+        return self.spec.parent_id if self.spec is not None else None
+
+    @property
+    def known_tools(self) -> Mapping[str, Tool]:
+        """Every tool there is; `scope` says which of them it has."""
+        return self._dispatch.tools
+
+    @property
+    def step(self) -> int:
+        """The number of the last step."""
+        return self._step
+
+    @property
+    def scope(self) -> Scope:
+        """What it may use now."""
+        return scope_of(self.session.info, self.spec)
+
+    @property
+    def history(self) -> tuple[Message, ...]:
+        """The history as the next request would send it."""
+        return tuple(self._history)
+
+    def status(self) -> tuple[AgentStatus, str]:
+        """Return how it stands by itself, and what it does; the tree knows more of idle ones."""
+        if self.end is not None:
+            return self.end.status, ""
+        if self._is_stopping:
+            return "stopping", ""
+        now = self._activity.now()
+        if self.pace.is_paused and now is None:
+            return "paused", ""
+        if not self.is_running:
+            return "idle", ""
+        is_queued = self.spec is not None and self._step == 0
+        return now or (("queued", "") if is_queued else ("running", "thinking"))
+
+    @contextmanager
+    def busy(self, status: AgentStatus, doing: str) -> Generator[None]:
+        """Show a status and an activity while the block runs."""
+        self.meter.begin(status, doing)
+        with self._activity.doing(status, doing):
+            self._setup.changed(self)
+            try:
+                yield
+            finally:
+                self.meter.end(status)
+        self._setup.changed(self)
+
+    def is_repeated(self, call: ToolCall) -> bool:
+        """Whether this is the third identical call in a row."""
+        return self._recent.is_repeated(call)
+
+    # -- notes ---------------------------------------------------------------------------
+
+    def deliver(self, note: Note) -> None:
+        """Queue a note and wake up. Raises StoreError, and then nothing is queued."""
+        self.inbox.put(note)
+        self.wake()
+
+    def edit_tasks(self, edit: TaskEdit) -> None:
+        """Change the list by the person's hand; the agent hears of it in one note, once.
+
+        An idle agent is not woken. Raises TaskError.
+        """
+        line = apply_edit(edit, self.tasks)
+        if line and self.end is None:
+            self.inbox.put_edit(line)
+
+    # -- turns ---------------------------------------------------------------------------
+
+    def wake(self) -> None:
+        """Start a turn, or see to it that one follows the turn that is being stopped."""
+        if self.is_running:
+            self._starts_again = self._is_stopping
+            return
+        self._starts_again, self.is_hushed, self.stopped_by = False, False, ""
+        # On disk before the turn is: whatever is killed from here on is found at the next start.
+        try:
+            self.session.update(status="running")
+        except StoreError as error:
+            self._setup.failed(EngineFailed("store", f"Work could not begin: {error}", self.id))
+            return
+        self._job = asyncio.get_running_loop().create_task(self._run_turn(), name=f"turn {self.id}")
+        self._job.add_done_callback(self._on_job_done)
+
+    def resume(self) -> None:
+        """Go on after a fault, a stop or a crash: ask again, or ask to continue."""
+        self.pace.resume()
+        if self.is_running or self.end is not None:
+            self._setup.changed(self)
+            return
+        if not self._has_work():
+            self.inbox.put(Note(new_note_id(), CONTINUE, created_at=time.time()))
+        self.wake()
+
+    def stop(self, by: str = "user") -> None:
+        """Cancel the turn; it ends with a report. Does nothing when none runs."""
+        if self.is_running and not self._is_stopping and self._job is not None:
+            self._is_stopping, self.stopped_by = True, self.stopped_by or by
+            self._report = stop_report(self.batch, self.stopped_by)
+            self._job.cancel()
+            self._setup.changed(self)
+
+    def hush(self, by: str = "user") -> None:
+        """Stopped: reports no longer wake it. Who stopped it first has stopped it."""
+        self.is_hushed, self._starts_again, self.stopped_by = True, False, self.stopped_by or by
+
+    def release(self) -> None:
+        """Let go of what only a live agent needs; the store has its history."""
+        self._history.clear()
+        self.files = FilesSeen()
+
+    async def close(self) -> None:
+        """Wait until a stopped turn has ended, then end the background commands."""
+        self._starts_again = False
+        if self._job is not None:
+            await asyncio.wait([self._job])
+        self.commands.begin_end(lambda: None)
+        await self.commands.over()
+
+    async def _run_turn(self) -> None:
+        self._turn_usage = Usage()
+        reason: StopReason = "finished"
+        fault: Fault | None = None
+        try:
+            self.session.emit(TurnStarted(self.id, at=self.meter.start_turn()))
+            self._setup.changed(self)
+            await self._work()
+        except (asyncio.CancelledError, Exception) as error:  # noqa: BLE001 - the outermost
+            reason, fault = outcome_of(error)
+            if fault is not None and fault.kind == "internal":
+                self._setup.failed(EngineFailed("agent", fault.details or fault.message, self.id))
+        if reason == "cancelled":
+            # A stop is over when all that it stops is.
+            self._report = await self.commands.told(self._report)
+        self._end_turn(reason, fault)
+
+    def _end_turn(self, reason: StopReason, fault: Fault | None) -> None:
+        report, self._report = (self._report if reason == "cancelled" else None), None
+        seconds, now = self.meter.end_turn(), time.time()
+        ended = TurnEnded(self.id, reason, self._turn_usage, fault, report, now, seconds)
+        try:
+            self.session.emit(ended)
+        except StoreError as error:
+            self._setup.failed(EngineFailed("store", str(error), self.id))
+        self._outcome = (reason, fault)
+
+    def _on_job_done(self, job: asyncio.Task[None]) -> None:
+        self._is_stopping = False
+        if job is not self._job:  # a note woke it between the turn's end and this call
+            return
+        self._job, self._activity = None, Activity()
+        if job.cancelled():  # stopped before its first words: no turn to go on with
+            self._outcome = ("cancelled", None)
+        elif (error := job.exception()) is not None:
+            _log.error("the turn of %s ended badly", self.id, exc_info=error)
+        if self._starts_again and self.inbox.is_waking:
+            self.wake()
+        else:
+            self._setup.settled(self, *self._outcome)
+        self._setup.changed(self)
+
+    async def _work(self) -> None:
+        """Work until nothing is left to answer."""
+        steps = 0
+        while self._has_work():
+            if steps >= self.settings().max_steps:
+                raise StepLimitReached
+            await self._turn_to_go()
+            is_last = self.pace.is_last_step
+            message, answer = await self._take_step(is_first=steps == 0, has_tools=not is_last)
+            steps += 1
+            await self._run_tools(message, answer, NO_TOOLS if is_last else "")
+            raise_for_finish(answer)
+            if is_last:
+                self.pace.done()
+                return
+
+    async def _turn_to_go(self) -> None:
+        """Hold while it is paused or its budget is used up; what was spent is looked at last."""
+        self._setup.before_step(self)
+        while self.pace.is_paused:
+            with self.meter.resting():
+                self._setup.changed(self)
+                await self.pace.going()
+            self._setup.before_step(self)
+        self.pace.take_step()
+        self.meter.begin_step()
+
+    def _has_work(self) -> bool:
+        return len(self.inbox) > 0 or owes_reply(self._history)
+
+    async def _take_step(self, *, is_first: bool, has_tools: bool) -> tuple[Message, Answer]:
+        """Make one model call, streamed, and append its message."""
+        in_turn = not is_first and owes_reply(self._history)
+        await self.skills.prepare(lambda: self.inbox.to_read(in_turn=in_turn))
+        self._step += 1
+        self.session.emit(StepStarted(self.id, self._step))
+        self._setup.changed(self)
+        # The only drain of the inbox.
+        more_parts = with_list(self.tasks, self.skills.parts_for)
+        said = self.inbox.take(in_turn=in_turn, more_parts=more_parts)
+        if said is not None:
+            self._append(said)
+        stream = AnswerStream(
+            self.id, self._emit, on_accepted=lambda: self.inbox.confirm(self._step)
+        )
+        try:
+            answer = await stream.read(self._setup.model, self._request(has_tools=has_tools))
+        except (ModelError, asyncio.CancelledError) as ended:
+            self._keep_partial(stream, ended)
+            raise
+        message = Message(stream.message_id, "assistant", answer.parts, created_at=time.time())
+        self._append(message)
+        self._count(answer.usage)
+        return message, answer
+
+    def _request(self, *, has_tools: bool) -> ModelRequest:
+        return request_for(
+            self.id,
+            self.scope,
+            self._history,
+            spec=self.spec,
+            known=self._dispatch.tools if has_tools else {},
+            catalog=self.skills.catalog,
+            prompt=self._setup.prompt,
+            settings=self.settings(),
+        )
+
+    def _keep_partial(self, stream: AnswerStream, ended: BaseException) -> None:
+        """Keep text that was seen; a history that ends with it is continued, not retried."""
+        partial = stream.partial()
+        if partial is None:
+            return
+        self._append(partial, is_partial=True)
+        if isinstance(ended, ModelError):
+            ended.fault = msgspec.structs.replace(ended.fault, action="continue")
+        elif self._report is not None:
+            kept = (*self._report.kept, "the reply so far")
+            self._report = msgspec.structs.replace(self._report, kept=kept)
+
+    def _append(self, message: Message, *, is_partial: bool = False) -> None:
+        self.session.emit(MessageAdded(self.id, message, is_partial=is_partial))
+        self._history.append(message)
+
+    def _emit(self, event: Happening) -> None:
+        self.meter.heard()
+        self.session.emit(event)
+
+    def _count(self, usage: Usage) -> None:
+        self.meter.add(usage)
+        self._turn_usage += usage
+        context = usage.input_tokens
+        self.session.emit(StepEnded(self.id, self._step, usage, context))
+        total = self.session.info.usage + usage
+        if self.spec is None:
+            self.session.update(usage=total, context_tokens=context)
+        else:
+            self.session.update(usage=total)
+
+    async def _run_tools(self, message: Message, answer: Answer, refusal: str) -> None:
+        """Run the message's calls; with `refusal`, or cut off, none runs and all are told why."""
+        calls = message.tool_calls
+        if not calls:
+            return
+        self.batch = batch = ToolBatch(calls, self, self._dispatch)
+        refusal = refusal or (CUT_OFF if is_cut_off(answer) else "")
+        if refusal:
+            self._append(batch.close(refusal))
+            return
+        self._recent.add(calls)
+        try:
+            await batch.run()
+        finally:
+            self.batch = None
+            self._append(batch.close())

@@ -1,0 +1,116 @@
+"""One model answer while it arrives."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import aclosing
+
+from desktop_agent.core.events import Happening, MessageStarted, PartDelta, RetryScheduled
+from desktop_agent.core.faults import Fault, ModelError
+from desktop_agent.core.ids import AgentId, new_message_id
+from desktop_agent.core.messages import Message, TextPart, ToolCall
+from desktop_agent.core.requests import Accepted, Answer, Delta, ModelRequest, Retrying
+from desktop_agent.engine.base.ports import Model
+
+
+class AnswerStream:
+    """Reads one request's stream, tells what it says, and keeps the text in case it breaks.
+
+    `on_accepted` is called once, as soon as the provider has the request.
+    """
+
+    def __init__(
+        self,
+        agent_id: AgentId,
+        emit: Callable[[Happening], None],
+        on_accepted: Callable[[], None],
+    ) -> None:
+        self.message_id = new_message_id()
+        self._agent_id = agent_id
+        self._emit = emit
+        self._on_accepted = on_accepted
+        self._is_accepted = False
+        self._is_started = False
+        self._text: list[str] = []
+
+    async def read(self, model: Model, request: ModelRequest) -> Answer:
+        """Return the answer; raises ModelError, also for a stream that ends without one."""
+        answer: Answer | None = None
+        # A generator that is not closed would leave the provider's answer running.
+        async with aclosing(model.stream(request)) as items:
+            async for item in items:
+                match item:
+                    case Accepted():
+                        self._accept()
+                    case Delta(kind, text):
+                        self._accept()
+                        self._show(kind, text)
+                    case Retrying(attempt, delay_s, fault):
+                        self._emit(RetryScheduled(self._agent_id, attempt, delay_s, fault))
+                    case Answer():
+                        self._accept()
+                        answer = item
+        if answer is None or not answer.parts:
+            raise ModelError(_empty(answer))
+        self._start()
+        return answer
+
+    def partial(self) -> Message | None:
+        """Return what was already shown, as a message; None when nothing was."""
+        text = "".join(self._text)
+        if not text.strip():
+            return None
+        return Message(self.message_id, "assistant", (TextPart(text),), created_at=time.time())
+
+    def _accept(self) -> None:
+        if not self._is_accepted:
+            self._is_accepted = True
+            self._on_accepted()
+
+    def _start(self) -> None:
+        if not self._is_started:
+            self._is_started = True
+            self._emit(MessageStarted(self._agent_id, self.message_id))
+
+    def _show(self, kind: str, text: str) -> None:
+        if not text:
+            return
+        self._start()
+        if kind == "text":
+            self._text.append(text)
+            self._emit(PartDelta(self._agent_id, self.message_id, "text", text))
+        else:
+            self._emit(PartDelta(self._agent_id, self.message_id, "thinking", text))
+
+
+def _empty(answer: Answer | None) -> Fault:
+    if answer is not None and answer.finish == "filtered":
+        return withheld()
+    if answer is not None and answer.finish == "length":
+        return cut_off()
+    return Fault("protocol", "The model sent an empty answer.", "retry")
+
+
+def withheld() -> Fault:
+    """Return the fault for an answer that the provider's filter kept back."""
+    return Fault("filtered", "The provider's content filter withheld the answer.", "switch_model")
+
+
+def cut_off() -> Fault:
+    """Return the fault for an answer that ended at the output limit."""
+    return Fault("cut_off", "The answer reached the model's length limit.", "continue")
+
+
+def is_cut_off(answer: Answer) -> bool:
+    """Whether the answer ended too early to be acted on: in its text, or inside a call."""
+    calls = [part for part in answer.parts if isinstance(part, ToolCall)]
+    return answer.finish == "length" and (not calls or any(call.raw for call in calls))
+
+
+def raise_for_finish(answer: Answer) -> None:
+    """Raise ModelError for an answer that is not whole; its tool calls are closed by then."""
+    if answer.finish == "filtered":
+        raise ModelError(withheld())
+    if is_cut_off(answer):
+        raise ModelError(cut_off())

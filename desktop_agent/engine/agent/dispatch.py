@@ -1,0 +1,344 @@
+"""One tool call, from the model's words to its result. The only road to a tool."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from desktop_agent.core.agents import AgentStatus
+from desktop_agent.core.approvals import AllowAlways, ApprovalRequest, Deny, Edited, Rule
+from desktop_agent.core.events import EngineFailed, ToolEnded, ToolOutput, ToolStarted
+from desktop_agent.core.ids import AgentId, new_question_id, new_request_id
+from desktop_agent.core.messages import ToolCall, ToolResult
+from desktop_agent.core.parts.facts import Refused
+from desktop_agent.core.questions import Question
+from desktop_agent.core.settings import Settings
+from desktop_agent.core.tool import FileMemory, Preview, Tool, ToolContext, ToolError
+from desktop_agent.core.tool import ToolOutput as Output
+from desktop_agent.engine.agent.questions import Questions
+from desktop_agent.engine.base.session import Session
+from desktop_agent.engine.permissions import policy
+from desktop_agent.engine.permissions.approvals import Approvals
+from desktop_agent.engine.permissions.scope import Scope, offered
+from desktop_agent.engine.skills.agent_skills import SkillUse
+from desktop_agent.engine.tasks.task_list import TaskList
+
+_log = logging.getLogger(__name__)
+
+# Live output is for the eye; the result holds what matters. In characters, per call.
+_LIVE_OUTPUT_LIMIT = 400_000
+
+# What models send when a tool takes no arguments.
+_NO_ARGUMENTS = {"", '""', "null", "{}"}
+
+Outcome = Literal["ok", "failed", "denied", "cancelled", "unknown"]
+
+
+class Caller(Protocol):
+    """The agent whose call it is."""
+
+    @property
+    def id(self) -> AgentId:
+        """The agent's id."""
+        ...
+
+    @property
+    def session(self) -> Session:
+        """The session it works in."""
+        ...
+
+    @property
+    def files(self) -> FileMemory:
+        """What it has read."""
+        ...
+
+    @property
+    def jobs(self) -> Any:
+        """Its background commands."""
+        ...
+
+    @property
+    def scope(self) -> Scope:
+        """What it may use now."""
+        ...
+
+    @property
+    def skills(self) -> SkillUse:
+        """What it has of the skills."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """Its name, as owner of a task."""
+        ...
+
+    @property
+    def tasks(self) -> TaskList:
+        """Its task list."""
+        ...
+
+    @property
+    def settings(self) -> Callable[[], Settings]:
+        """The person's settings, as they are now."""
+        ...
+
+    def is_repeated(self, call: ToolCall) -> bool:
+        """Whether this is the third identical call in a row."""
+        ...
+
+    def busy(self, status: AgentStatus, doing: str) -> AbstractContextManager[None]:
+        """Show a status and an activity while the block runs."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Denied(Exception):
+    """The call must not run; `deny` says who said so."""
+
+    deny: Deny
+
+
+@dataclass(slots=True)
+class _Prepared:
+    """A call that was checked: parsed arguments and the effect they will have."""
+
+    call: ToolCall
+    tool: Tool
+    arguments: Any
+    preview: Preview
+    remark: str = ""
+
+
+class Dispatch:
+    """Finds, validates, gets approval for and runs tool calls of any agent."""
+
+    def __init__(
+        self,
+        *,
+        tools: Mapping[str, Tool],
+        approvals: Approvals,
+        questions: Questions,
+        report_failure: Callable[[EngineFailed], None],
+        spill_dir: Path,
+        is_contained: bool = False,
+    ) -> None:
+        self._tools = tools
+        self._approvals = approvals
+        self._questions = questions
+        self._report_failure = report_failure
+        self._spill_dir = spill_dir
+        self._is_contained = is_contained
+        # What the tools of delegation work with; set once the tree is there.
+        self.steering: object = None
+
+    @property
+    def tools(self) -> Mapping[str, Tool]:
+        """Every tool by name."""
+        return self._tools
+
+    def activity(self, call: ToolCall) -> str:
+        """Say what a call does in a verb and an object, from its raw arguments."""
+        tool = self._tools.get(call.name)
+        if tool is None or tool.describe is None:
+            return call.name
+        try:
+            return tool.describe(call.arguments)
+        except (KeyError, TypeError, ValueError, AttributeError):  # the arguments are the model's
+            return call.name
+
+    async def run(self, call: ToolCall, caller: Caller) -> ToolResult:
+        """Run one call and return its result; an expected failure is a result too.
+
+        Emits ToolStarted (when it really starts) and ToolEnded. On cancellation nothing is
+        emitted: the agent, which knows what else was cancelled, closes the call.
+        """
+        began = time.monotonic()
+        outcome: Outcome = "failed"
+        try:
+            output = await self._checked(call, caller)
+            shown = (output.display, output.images, output.facts)
+            result = ToolResult(call.id, output.text, False, *shown)
+            outcome = "ok"
+        except _Denied as denied:
+            result, outcome = _denial(call, denied.deny), "denied"
+        except ToolError as error:
+            result = ToolResult(call.id, _as_error(str(error)), is_error=True)
+        except TimeoutError:
+            result = ToolResult(call.id, "Error: the tool took too long.", is_error=True)
+        except Exception as error:  # noqa: BLE001 - a defect in a tool must not end the turn
+            result = self._defect(call, caller, error)
+        caller.session.emit(ToolEnded(caller.id, result, outcome, seconds=time.monotonic() - began))
+        return result
+
+    async def _checked(self, call: ToolCall, caller: Caller) -> Output:
+        prepared = await self._prepare(call, caller)
+        prepared = await self._approved(prepared, caller)
+        context = self._context(call, caller)
+        doing = self.activity(prepared.call)
+        caller.session.emit(ToolStarted(caller.id, prepared.call, doing, at=time.time()))
+        with caller.busy("running", doing):
+            async with asyncio.timeout(prepared.tool.timeout_s):
+                output = await prepared.tool.run(prepared.arguments, context)
+        if prepared.remark:
+            output = replace(output, text=f"{prepared.remark}\n\n{output.text}")
+        return output
+
+    async def _prepare(self, call: ToolCall, caller: Caller) -> _Prepared:
+        tool = self._tools.get(call.name)
+        if tool is None or not caller.scope.allows(tool):
+            known = ", ".join(sorted(offered(self._tools, caller.scope)))
+            raise ToolError(f"there is no tool {call.name!r}. The tools are: {known}.")
+        if call.raw and call.raw.strip() not in _NO_ARGUMENTS:
+            raise ToolError(
+                f"invalid tool input: the arguments are not a JSON object: {call.raw[:200]}"
+            )
+        arguments = tool.parse(call.arguments)
+        return _Prepared(call, tool, arguments, await self._preview(tool, arguments, call, caller))
+
+    async def _preview(self, tool: Tool, arguments: Any, call: ToolCall, caller: Caller) -> Preview:
+        if tool.preview is None:
+            return Preview(title=f"Use {tool.name}?")
+        return await tool.preview(arguments, self._context(call, caller))
+
+    async def _approved(self, prepared: _Prepared, caller: Caller) -> _Prepared:
+        """Return the call as it may run; raises _Denied, or ToolError when its effect changed."""
+        situation = self._situation(prepared, caller)
+        match policy.verdict(prepared.tool, prepared.preview, situation):
+            case policy.Allowed(rule):
+                if rule is not None:
+                    self._approvals.note_use(rule)
+                return prepared
+            case policy.Refused(reason, by):
+                raise _Denied(Deny(reason, by=by))
+            case policy.Asked(reason):
+                return await self._ask(prepared, reason, caller)
+
+    def _situation(self, prepared: _Prepared, caller: Caller) -> policy.Situation:
+        scope = caller.scope
+        return policy.Situation(
+            mode=scope.mode,
+            rules=self._approvals.rules_for(caller.session.info.id),
+            workspace=scope.workspace,
+            is_repeated=caller.is_repeated(prepared.call),
+            is_contained=self._is_contained,
+        )
+
+    async def _ask(self, prepared: _Prepared, reason: str, caller: Caller) -> _Prepared:
+        request = ApprovalRequest(
+            id=new_request_id(),
+            agent_id=caller.id,
+            call=prepared.call,
+            title=prepared.preview.title,
+            display=prepared.preview.display,
+            reason=reason,
+            stakes=prepared.preview.stakes,
+            rules=prepared.preview.rules,
+            created_at=time.time(),
+        )
+
+        def is_covered(rule: Rule) -> bool:
+            situation = self._situation(prepared, caller)
+            return rule.tool == prepared.tool.name and policy.covers(
+                rule, prepared.preview, situation
+            )
+
+        with caller.busy("waiting_approval", self.activity(prepared.call)):
+            decision = await self._approvals.ask(request, caller.session.emit, is_covered)
+        if isinstance(decision, Deny):
+            raise _Denied(decision)
+        if isinstance(decision, Edited):
+            return await self._edited(prepared, decision, caller)
+        if isinstance(decision, AllowAlways) and not is_covered(decision.rule):
+            raise ToolError("the rule that was made does not cover this call; it was not run.")
+        return await self._unchanged(prepared, caller)
+
+    async def _edited(self, prepared: _Prepared, decision: Edited, caller: Caller) -> _Prepared:
+        call = msgspec.structs.replace(prepared.call, arguments=decision.arguments)
+        edited = await self._prepare(call, caller)
+        situation = self._situation(edited, caller)
+        verdict = policy.verdict(edited.tool, edited.preview, situation)
+        if isinstance(verdict, policy.Refused):
+            raise _Denied(Deny(verdict.reason, by=verdict.by))
+        shown = json.dumps(decision.arguments, ensure_ascii=False)[:2000]
+        edited.remark = f"[The user changed this call before allowing it. It ran with: {shown}]"
+        return edited
+
+    async def _unchanged(self, prepared: _Prepared, caller: Caller) -> _Prepared:
+        """Check that what runs is what was shown: files may have changed during the wait."""
+        again = await self._preview(prepared.tool, prepared.arguments, prepared.call, caller)
+        if again != prepared.preview:
+            raise ToolError(
+                "what this call would do changed while it waited for approval, so it was not "
+                "run. Look at the current state and call again."
+            )
+        return prepared
+
+    def _context(self, call: ToolCall, caller: Caller) -> ToolContext:
+        room = _LIVE_OUTPUT_LIMIT
+
+        def report(text: str) -> None:
+            nonlocal room
+            if room > 0 and text:
+                shown = text[:room]
+                room -= len(shown)
+                caller.session.emit(ToolOutput(caller.id, call.id, shown))
+
+        async def ask_user(question: str, options: tuple[str, ...]) -> str:
+            with caller.busy("waiting_answer", "asking you"):
+                asked = Question(
+                    new_question_id(), caller.id, call.id, question, options, time.time()
+                )
+                return await self._questions.ask(asked, caller.session.emit)
+
+        return ToolContext(
+            agent_id=caller.id,
+            call_id=call.id,
+            workspace=caller.skills.workspace,
+            report=report,
+            ask_user=ask_user,
+            files=caller.files,
+            spill_dir=self._spill_dir,
+            jobs=caller.jobs,
+            tasks=caller.tasks,
+            agent_name=caller.name,
+            agent=caller,
+            steering=self.steering,
+            command_time_s=caller.settings().shell_timeout_s,
+        )
+
+    def _defect(self, call: ToolCall, caller: Caller, error: Exception) -> ToolResult:
+        _log.exception("the tool %s failed", call.name)
+        self._report_failure(EngineFailed(call.name, f"{type(error).__name__}: {error}", caller.id))
+        return ToolResult(
+            call.id, f"Error: {call.name} failed unexpectedly ({type(error).__name__}).", True
+        )
+
+
+def _as_error(text: str) -> str:
+    # Outcomes of steering have exact texts (RULES S2, S5).
+    return text if text.startswith(("Error", "Cannot steer")) else f"Error: {text}"
+
+
+def _denial(call: ToolCall, deny: Deny) -> ToolResult:
+    """Name the refusal's author: only a person's no reads `denied by the user`."""
+    author = {
+        "user": "denied by the user",
+        "rule": "refused by a rule",
+        "mode": "refused by the mode",
+        "unattended": "refused: nobody is here to approve it",
+        "withdrawn": "not run: the request was withdrawn",
+    }[deny.by]
+    text = f"Error: {call.name} was {author}." if author[0] != "n" else f"Error: {author}."
+    if deny.reason:
+        said = f" They said: {deny.reason}" if deny.by == "user" else f" {deny.reason}"
+        text += said
+    return ToolResult(call.id, text, is_error=True, facts=Refused(deny.by, deny.reason))

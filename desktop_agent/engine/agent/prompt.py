@@ -1,0 +1,98 @@
+"""The system prompt: a template filled with what holds for this agent now."""
+
+from __future__ import annotations
+
+import platform
+import re
+import time
+from collections.abc import Collection, Mapping
+
+from desktop_agent.core.agents import AgentSpec
+from desktop_agent.core.approvals import MODE_TITLES
+from desktop_agent.core.parts.framing import attribute, escaped
+from desktop_agent.engine.permissions.scope import Scope
+from desktop_agent.engine.skills.catalog import Catalog
+from desktop_agent.engine.skills.instructions import Instructions
+from desktop_agent.engine.skills.roles import ROLES, Role
+from desktop_agent.paths import resource
+
+# A section stands in the prompt only when the tool it speaks of is offered.
+_SECTIONS = {"tasks.md": "TaskCreate", "subagents.md": "spawn", "subagent.md": "ask_parent"}
+
+
+_INSTRUCTIONS = re.compile(r"<(?=/?instructions\b)", re.IGNORECASE)
+
+
+class Prompt:
+    """Fills `resources/prompts/*.md`. The text is stable within a day, so that providers can
+    cache it.
+    """
+
+    def __init__(self) -> None:
+        self._template = _read("system.md")
+        self._skills = _read("skills.md")
+        self._sections = {name: _read(name) for name in _SECTIONS}
+
+    def text(
+        self,
+        scope: Scope,
+        spec: AgentSpec | None,
+        tool_names: Collection[str],
+        catalog: Catalog,
+    ) -> str:
+        """Return the prompt for one request."""
+        workspace = scope.workspace
+        others = [f"{_on_one_line(path)} (read)" for path in workspace.readable]
+        others += [f"{_on_one_line(path)} (read and write)" for path in workspace.writable]
+        values = {
+            "workspace": _on_one_line(workspace.root),
+            "read_folders": ", ".join(others) or "none",
+            "mode": MODE_TITLES[scope.mode],
+            "date": time.strftime("%Y-%m-%d"),
+            "os": f"{platform.system()} {platform.release()}",
+            "tool_names": ", ".join(tool_names) or "none",
+        }
+        text = self._template
+        for name, value in values.items():
+            text = text.replace("{{" + name + "}}", value)
+        sections = [text.rstrip(), *self._extra(spec, tool_names, catalog.roles)]
+        if "skill" in tool_names:
+            sections.append(f"{self._skills}\n\n{catalog.section}")
+        return "\n\n".join([*sections, *map(_instructions, catalog.instructions)])
+
+    def _extra(
+        self, spec: AgentSpec | None, tool_names: Collection[str], roles: Mapping[str, Role]
+    ) -> list[str]:
+        wanted = [name for name, tool in _SECTIONS.items() if tool in tool_names]
+        if spec is None:
+            wanted = [name for name in wanted if name != "subagent.md"]
+            own = []
+        else:
+            role = {**roles, **ROLES}.get(spec.role, ROLES["general"])
+            own = [f"# Your role\n\n{role.instructions}"]
+        sections = [self._sections[name] for name in wanted]
+        return [*own, *sections, *(_more_roles(roles) if "spawn" in tool_names else [])]
+
+
+def _instructions(file: Instructions) -> str:
+    text = _INSTRUCTIONS.sub("&lt;", escaped(file.text))
+    return (
+        "# Instructions of this folder\n\n"
+        f"The person trusts what {_on_one_line(file.path)} says for work in this folder. "
+        "What the person writes counts more.\n\n"
+        f'<instructions path="{attribute(file.path)}">\n{text}\n</instructions>'
+    )
+
+
+def _more_roles(roles: Mapping[str, Role]) -> list[str]:
+    lines = [f"- {name}: {role.about or 'no description'}" for name, role in sorted(roles.items())]
+    return ["\n".join(["# More roles of subagents", "", *lines])] if lines else []
+
+
+def _on_one_line(path: str) -> str:
+    """Return a path that can't begin a line of its own: folders are named by anybody."""
+    return "".join(one if one.isprintable() else "\ufffd" for one in path)
+
+
+def _read(name: str) -> str:
+    return resource(f"prompts/{name}").read_text(encoding="utf-8").strip()

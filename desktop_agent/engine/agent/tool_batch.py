@@ -1,0 +1,104 @@
+"""The tool calls of one message, run and answered in the model's order."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from itertools import groupby
+
+from desktop_agent.core.events import StopReport, ToolEnded
+from desktop_agent.core.ids import new_message_id
+from desktop_agent.core.messages import Message, ToolCall, ToolResult
+from desktop_agent.core.parts.facts import CutShort
+from desktop_agent.core.tool import Access
+from desktop_agent.engine.agent.dispatch import Caller, Dispatch
+
+CANCELLED = "Cancelled: the user stopped the turn while this ran. It may have had an effect."
+STOPPED = "Stopped by the user while it ran. It may have had an effect. Your turn goes on."
+NOT_EXECUTED = "Not executed: the user stopped the turn before this call began."
+NO_TOOLS = "Not executed: this is your last step, and it is without tools."
+CUT_OFF = "Not executed: the answer was cut off in the middle of the tool calls. Send them again."
+
+
+class ToolBatch:
+    """Calls that only look run together, those that change something one after the other."""
+
+    def __init__(self, calls: Sequence[ToolCall], caller: Caller, dispatch: Dispatch) -> None:
+        self._calls = tuple(calls)
+        self._caller = caller
+        self._dispatch = dispatch
+        self._begun: set[str] = set()
+        self._results: dict[str, ToolResult] = {}
+        self._jobs: dict[str, asyncio.Task[None]] = {}
+        self._stopped: set[str] = set()
+
+    @property
+    def running(self) -> tuple[ToolCall, ...]:
+        """The calls that began and have no result yet."""
+        return tuple(c for c in self._calls if c.id in self._begun and c.id not in self._results)
+
+    @property
+    def not_begun(self) -> tuple[ToolCall, ...]:
+        """The calls that did not begin."""
+        return tuple(c for c in self._calls if c.id not in self._begun)
+
+    def activity(self, call: ToolCall) -> str:
+        """Say what a call does."""
+        return self._dispatch.activity(call)
+
+    async def run(self) -> None:
+        """Run all calls; on cancellation those that ended keep their real results."""
+        for looks_only, group in groupby(self._calls, key=self._looks_only):
+            calls = list(group)
+            for together in [calls] if looks_only else [[call] for call in calls]:
+                jobs = [asyncio.create_task(self._one(call)) for call in together]
+                self._jobs = dict(zip((call.id for call in together), jobs, strict=True))
+                for ended in await asyncio.gather(*jobs, return_exceptions=True):
+                    if isinstance(ended, BaseException):
+                        raise ended
+
+    def close(self, not_begun: str = NOT_EXECUTED) -> Message:
+        """Return the message of all results; a call without one is told why it has none."""
+        for call in self._calls:
+            if call.id not in self._results:
+                text = CANCELLED if call.id in self._begun else not_begun
+                result = ToolResult(call.id, text, is_error=True, facts=CutShort())
+                self._results[call.id] = result
+                self._caller.session.emit(ToolEnded(self._caller.id, result, "cancelled"))
+        results = tuple(self._results[call.id] for call in self._calls)
+        return Message(new_message_id(), "tool", results, created_at=time.time())
+
+    def stop(self, call_id: str) -> None:
+        """Cancel one call that runs; the others, and the turn, go on."""
+        if call_id not in self._stopped and any(call.id == call_id for call in self.running):
+            self._stopped.add(call_id)
+            self._jobs[call_id].cancel()
+
+    async def _one(self, call: ToolCall) -> None:
+        self._begun.add(call.id)
+        try:
+            self._results[call.id] = await self._dispatch.run(call, self._caller)
+        except asyncio.CancelledError:
+            own = asyncio.current_task()
+            # A stop of the whole turn that came on top is one more request to end.
+            if call.id not in self._stopped or (own is not None and own.uncancel() > 0):
+                raise
+            result = ToolResult(call.id, STOPPED, is_error=True)
+            self._results[call.id] = result
+            self._caller.session.emit(ToolEnded(self._caller.id, result, "cancelled"))
+
+    def _looks_only(self, call: ToolCall) -> bool:
+        tool = self._dispatch.tools.get(call.name)
+        return tool is not None and tool.access in {Access.READ, Access.INTERNAL}
+
+
+def stop_report(batch: ToolBatch | None, by: str) -> StopReport:
+    """Return what a stop cuts, seen at its moment; without a batch it is the model's reply."""
+    if batch is None:
+        return StopReport(cancelled=("the model's reply",), by=by)
+    return StopReport(
+        cancelled=tuple(batch.activity(call) for call in batch.running),
+        not_executed=tuple(batch.activity(call) for call in batch.not_begun),
+        by=by,
+    )

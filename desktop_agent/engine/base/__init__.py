@@ -1,0 +1,1 @@
+"""The ports of the engine, and the road of events to the store."""

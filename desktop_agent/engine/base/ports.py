@@ -1,0 +1,122 @@
+"""The seams: what the engine needs from outside, named by role."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from desktop_agent.core.agents import AgentSpec, Budget
+from desktop_agent.core.approvals import Rule
+from desktop_agent.core.commands import EventPage
+from desktop_agent.core.events import AgentEnded, Happening
+from desktop_agent.core.ids import AgentId, SessionId
+from desktop_agent.core.messages import Message
+from desktop_agent.core.notes import Note
+from desktop_agent.core.requests import ModelRequest, StreamItem
+from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.core.tasks import TaskState
+from desktop_agent.core.usage import Usage
+
+
+class Model(Protocol):
+    """A language model, whichever."""
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
+        """Yield Retrying*, Accepted, Delta*, then exactly one Answer.
+
+        Raises ModelError when it failed for good. Closing the generator cancels the request.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRecord:
+    """What the store knows of one agent: enough to go on with it.
+
+    `inbox` are the notes that were queued and neither taken nor returned. `unconfirmed` are
+    notes that were taken but not delivered. `was_running` tells that a turn had no end.
+    `spec` and `end` are a subagent's; `usage`, `tools_run` and `seconds` are sums over its
+    life. `budget` is what the person gave it since.
+    """
+
+    agent_id: AgentId
+    history: tuple[Message, ...] = ()
+    inbox: tuple[Note, ...] = ()
+    step: int = 0
+    was_running: bool = False
+    unconfirmed: tuple[Note, ...] = ()
+    spec: AgentSpec | None = None
+    end: AgentEnded | None = None
+    usage: Usage = field(default_factory=Usage)
+    tools_run: int = 0
+    budget: Budget | None = None
+    seconds: float = 0.0
+
+
+class StoreError(Exception):
+    """The store could not write or read; the text says why, in words for a person."""
+
+
+class Store(Protocol):
+    """Where sessions are kept. Every method is called on the engine thread.
+
+    Any method raises StoreError when the disk refuses.
+    """
+
+    def record(self, session_id: SessionId, event: Happening) -> None:
+        """Put the event on disk before it returns; deltas and live output within 0.5 s."""
+        ...
+
+    def flush_pending(self) -> None:
+        """Write what is buffered; called at least every 0.4 s while anything streams."""
+        ...
+
+    def save_session(self, info: SessionInfo) -> None:
+        """Insert or update a session's row."""
+        ...
+
+    def delete_session(self, session_id: SessionId) -> None:
+        """Delete a session and all its events."""
+        ...
+
+    def sessions(self) -> tuple[SessionInfo, ...]:
+        """Return all sessions, newest activity first."""
+        ...
+
+    def page(
+        self,
+        session_id: SessionId,
+        before_seq: int | None,
+        count: int,
+        agent_id: AgentId | None = None,
+    ) -> EventPage:
+        """Return the `count` happenings before `before_seq` (None: the newest).
+
+        With `agent_id` only that agent's.
+        """
+        ...
+
+    def load_agents(self, session_id: SessionId) -> tuple[AgentRecord, ...]:
+        """Return every agent of the session, with its whole history."""
+        ...
+
+    def load_tree(self, session_id: SessionId) -> tuple[AgentRecord, ...]:
+        """Return the session's subagents without their histories, parents first."""
+        ...
+
+    def task_states(self, session_id: SessionId) -> dict[AgentId, TaskState]:
+        """Return the task lists of the session's agents: what the last ListChanged said."""
+        ...
+
+    def search(self, text: str, limit: int) -> tuple[SessionId, ...]:
+        """Return sessions whose title or messages hold the words, best first."""
+        ...
+
+    def rules(self) -> tuple[Rule, ...]:
+        """Return the stored approval rules."""
+        ...
+
+    def save_rules(self, rules: Sequence[Rule]) -> None:
+        """Replace the stored approval rules."""
+        ...

@@ -1,0 +1,1 @@
+"""What a tool call may do: scope, protected files, rules, approvals."""

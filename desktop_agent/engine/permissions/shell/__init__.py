@@ -1,0 +1,1 @@
+"""Shell commands: parsed, classified, proven read-only or denied."""

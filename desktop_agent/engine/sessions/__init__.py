@@ -1,0 +1,1 @@
+"""The sessions that are open, and their recovery after a crash."""

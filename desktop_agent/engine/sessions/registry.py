@@ -1,0 +1,314 @@
+"""All sessions: found, opened, restored, followed, deleted."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from desktop_agent.core.agents import AgentInfo
+from desktop_agent.core.events import (
+    AgentOpened,
+    AgentsChanged,
+    EngineFailed,
+    Event,
+    ListChanged,
+    NoteQueued,
+    PartDelta,
+    QuestionAnswered,
+    QuestionAsked,
+    SessionOpened,
+    SessionsChanged,
+    ToolOutput,
+    TurnEnded,
+)
+from desktop_agent.core.ids import AgentId, SessionId
+from desktop_agent.core.sessions import SessionInfo, SessionStatus
+from desktop_agent.core.tasks import TaskState, restored
+from desktop_agent.engine.agent.agent import Agent
+from desktop_agent.engine.base.ports import AgentRecord, Store, StoreError
+from desktop_agent.engine.base.session import Session
+from desktop_agent.engine.sessions.crash_recovery import closing_events, info_of_record, unreported
+from desktop_agent.engine.tree.agents import Agents
+
+_log = logging.getLogger(__name__)
+
+UNTITLED = "New session"
+
+# Happenings in one page for the window: a few screens, decoded in a few milliseconds.
+_PAGE = 400
+_FLUSH_S = 0.4
+_WAITS = frozenset({"waiting_approval", "waiting_answer"})
+_ACTS = frozenset({"running", "waiting_children", "stopping", "queued"})
+_UNDER_WAY = frozenset({"running", "needs_you", "paused"})
+
+
+class Sessions:
+    """The registry. Histories are read from the store when an agent is first needed."""
+
+    def __init__(self, store: Store, listener: Callable[[Event], None]) -> None:
+        self._store = store
+        self._listener = listener
+        self._infos: dict[SessionId, SessionInfo] = {}
+        self._sessions: dict[SessionId, Session] = {}
+        self._flush_timer: asyncio.TimerHandle | None = None
+        self._list_timer: asyncio.Handle | None = None
+        self._endings: set[asyncio.Task[None]] = set()
+        self._agents: Agents
+        self._new_agent: Callable[[Session, AgentRecord, TaskState], Agent]
+
+    def attach(
+        self, agents: Agents, new_agent: Callable[[Session, AgentRecord, TaskState], Agent]
+    ) -> None:
+        """Take the tree of agents and how one is made; once, before anything else."""
+        self._agents = agents
+        self._new_agent = new_agent
+
+    # -- sessions --------------------------------------------------------------------------
+
+    def restore(self) -> None:
+        """Read the list from the store, closing what the last run of the app left open."""
+        for info in self._store.sessions():
+            self._infos[info.id] = info
+        for info in list(self._infos.values()):
+            if info.status in _UNDER_WAY:
+                self._close_interrupted(info)
+        self._emit_list()
+
+    def add(self, info: SessionInfo) -> None:
+        """Keep a new session. Raises StoreError, and then there is none."""
+        self._store.save_session(info)
+        self._infos[info.id] = info
+        self._schedule_list()
+
+    def session(self, session_id: SessionId) -> Session:
+        """Return a live session; raises KeyError for an unknown id."""
+        session = self._sessions.get(session_id)
+        if session is None:
+            if session_id not in self._infos:
+                raise KeyError(f"there is no session {session_id}")
+            session = Session(
+                self._infos[session_id],
+                store=self._store,
+                listener=self.emit,
+                changed=lambda: self._on_session_changed(session_id),
+            )
+            self._sessions[session_id] = session
+        return session
+
+    def open(self, session_id: SessionId) -> None:
+        """Send out a session's state and the newest happenings of its main agent."""
+        session = self.session(session_id)
+        self._store.flush_pending()
+        page = self._store.page(session_id, None, _PAGE, session.info.main_agent)
+        agents = self._agent_infos(session_id)
+        lists = self._task_lists(session_id)
+        notes = self._waiting_notes(session_id)
+        self.emit(SessionOpened(session.info, agents, page.events, page.first_seq, lists, notes))
+
+    def open_agent(self, agent_id: AgentId) -> None:
+        """Send out one agent's newest happenings, ended or not."""
+        agent = self.agent(agent_id)
+        self._store.flush_pending()
+        page = self._store.page(agent.session.info.id, None, _PAGE, agent_id)
+        self.emit(AgentOpened(self._agents.info(agent), page.events, page.first_seq))
+
+    def delete(self, session_id: SessionId) -> None:
+        """Stop a session's agents, then delete all of it; an unknown id is ignored."""
+        info = self._infos.pop(session_id, None)
+        if info is None:
+            return
+        main = self._agents.find(info.main_agent)
+        if main is None:
+            self._forget(session_id)
+        else:
+            self._agents.stop(main)
+            job = asyncio.get_running_loop().create_task(self._delete_after(session_id))
+            self._endings.add(job)
+            job.add_done_callback(self._endings.discard)
+        self._schedule_list()
+
+    async def close(self) -> None:
+        """Stop every agent, end its background commands and write what is buffered."""
+        agents = self._agents.all()
+        for agent in agents:
+            agent.hush("app")
+            agent.stop("app")
+        # At the same time: each may have commands that take their 2 s to go.
+        await asyncio.gather(*(agent.close() for agent in agents))
+        if self._endings:
+            await asyncio.wait(self._endings)
+        if self._flush_timer is not None:
+            self._flush_timer.cancel()
+        self._store.flush_pending()
+
+    # -- agents ----------------------------------------------------------------------------
+
+    def agent(self, agent_id: AgentId) -> Agent:
+        """Return an agent, its session's read from the store if need be; raises KeyError."""
+        agent = self._agents.find(agent_id)
+        if agent is not None:
+            return agent
+        for session_id, info in self._infos.items():
+            if info.main_agent == agent_id or self._has_subagent(session_id, agent_id):
+                self._load_agents(self.session(session_id))
+                break
+        agent = self._agents.find(agent_id)
+        if agent is None:
+            raise KeyError(f"there is no agent {agent_id}")
+        return agent
+
+    def on_agents_changed(self, session_id: SessionId) -> None:
+        """Send out the agents; the session needs the person while one of them waits."""
+        if session_id not in self._infos:
+            return
+        agents = self._agent_infos(session_id)
+        self._follow(session_id, agents)
+        self.emit(AgentsChanged(session_id, agents))
+
+    def _has_subagent(self, session_id: SessionId, agent_id: AgentId) -> bool:
+        if not agent_id.startswith("sa_"):
+            return False
+        return any(r.agent_id == agent_id for r in self._store.load_tree(session_id))
+
+    def _load_agents(self, session: Session) -> None:
+        main = session.info.main_agent
+        records = {r.agent_id: r for r in self._store.load_agents(session.info.id)}
+        records = {main: records.pop(main, AgentRecord(main)), **records}
+        states = self._store.task_states(session.info.id)
+        for record in records.values():
+            if record.agent_id == main or record.spec is not None:
+                state = restored(states.get(record.agent_id, TaskState()))
+                self._agents.add(self._new_agent(session, record, state))
+        self._hold_the_idle(session)
+
+    def _hold_the_idle(self, session: Session) -> None:
+        """Pause live subagents that nothing would wake: the person says when they go on."""
+        for agent in self._agents.of_session(session.info.id):
+            is_live = agent.spec is not None and agent.end is None
+            if is_live and not self._agents.live_children(agent):
+                agent.pace.hold()
+
+    def _agent_infos(self, session_id: SessionId) -> tuple[AgentInfo, ...]:
+        loaded = self._agents.of_session(session_id)
+        tree = () if loaded else self._store.load_tree(session_id)
+        if any(record.end is None for record in tree):
+            # Work that was cut short: what its agents used and what waits for them counts.
+            self._load_agents(self.session(session_id))
+            loaded = self._agents.of_session(session_id)
+        if loaded:
+            return tuple(self._agents.info(agent) for agent in loaded)
+        info = self._infos[session_id]
+        main = AgentInfo(info.main_agent, session_id, "Main", usage=info.usage, model=info.model)
+        return (main, *(info_of_record(r, session_id) for r in tree))
+
+    def _waiting_notes(self, session_id: SessionId) -> tuple[NoteQueued, ...]:
+        return tuple(
+            NoteQueued(agent.id, note)
+            for agent in self._agents.of_session(session_id)
+            if agent.spec is not None
+            for note in agent.inbox.waiting
+        )
+
+    def _task_lists(self, session_id: SessionId) -> tuple[ListChanged, ...]:
+        states = {
+            agent_id: restored(state)
+            for agent_id, state in self._store.task_states(session_id).items()
+        }
+        for agent_id in states:
+            if (agent := self._agents.find(agent_id)) is not None:
+                states[agent_id] = agent.tasks.state
+        return tuple(
+            ListChanged(agent_id, state.revision, state.tasks, state.next_id)
+            for agent_id, state in states.items()
+        )
+
+    async def _delete_after(self, session_id: SessionId) -> None:
+        await asyncio.gather(*(agent.close() for agent in self._agents.of_session(session_id)))
+        self._forget(session_id)
+
+    def _forget(self, session_id: SessionId) -> None:
+        self._sessions.pop(session_id, None)
+        self._agents.forget(session_id)
+        self._store.delete_session(session_id)
+
+    def _close_interrupted(self, info: SessionInfo) -> None:
+        records = self._store.load_agents(info.id)
+        for record in records:
+            if record.was_running or record.inbox or record.unconfirmed:
+                # Each agent's own: what others stream beside it must not push these out.
+                recent = self._store.page(info.id, None, _PAGE, record.agent_id).events
+                for event in closing_events(record, recent):
+                    self._store.record(info.id, event)
+        for report in unreported(records):
+            self._store.record(info.id, report)
+        self.session(info.id).update(status="interrupted", touch=False)
+
+    # -- events ----------------------------------------------------------------------------
+
+    def emit(self, event: Event) -> None:
+        """Tell the listener; its failure neither undoes anything nor hides a tool's result."""
+        match event:
+            case PartDelta() | ToolOutput():
+                self._arm_flush()
+            case TurnEnded(agent_id=agent_id, reason=reason):
+                self._note_end(agent_id, is_failed=reason == "error")
+            case _:
+                pass
+        try:
+            self._listener(event)
+        except Exception:  # noqa: BLE001 - a listener is outside the engine's control
+            _log.exception("a listener failed on %s", type(event).__name__)
+        if isinstance(event, QuestionAsked | QuestionAnswered):
+            # What an agent asks stands in its snapshot, and goes out of it.
+            agent = self._agents.find(event.agent_id)
+            if agent is not None:
+                self.on_agents_changed(agent.session.info.id)
+
+    def _note_end(self, agent_id: AgentId, *, is_failed: bool) -> None:
+        agent = self._agents.find(agent_id)
+        if agent is None or agent.spec is not None or agent.session.info.id not in self._infos:
+            return
+        if not is_failed and self._agents.live_children(agent):
+            return  # it goes on with them; what the session is then follows from all its agents
+        status: SessionStatus = "failed" if is_failed else "idle"
+        agent.session.update(status=status, is_unread=True)
+
+    def _follow(self, session_id: SessionId, agents: tuple[AgentInfo, ...]) -> None:
+        session = self.session(session_id)
+        states = {agent.status for agent in agents}
+        if states & _WAITS or any(a.status == "paused" and a.used >= 1 for a in agents):
+            session.update(status="needs_you", touch=False)
+        elif "paused" in states and not states & (_ACTS - {"waiting_children"}):
+            session.update(status="paused", touch=False)
+        elif states & _ACTS:
+            session.update(status="running", touch=False)
+        elif session.info.status in _UNDER_WAY:
+            session.update(status="idle", is_unread=True)
+
+    def _on_session_changed(self, session_id: SessionId) -> None:
+        if session_id in self._infos:
+            self._infos[session_id] = self._sessions[session_id].info
+            self._schedule_list()
+
+    def _schedule_list(self) -> None:
+        """Send the list once for all changes of one loop iteration."""
+        if self._list_timer is None:
+            self._list_timer = asyncio.get_running_loop().call_soon(self._emit_list)
+
+    def _emit_list(self) -> None:
+        self._list_timer = None
+        newest = sorted(self._infos.values(), key=lambda info: info.updated_at, reverse=True)
+        self.emit(SessionsChanged(tuple(newest)))
+
+    def _arm_flush(self) -> None:
+        if self._flush_timer is None:
+            loop = asyncio.get_running_loop()
+            self._flush_timer = loop.call_later(_FLUSH_S, self._flush)
+
+    def _flush(self) -> None:
+        self._flush_timer = None
+        try:
+            self._store.flush_pending()
+        except StoreError as error:
+            self.emit(EngineFailed("store", str(error)))

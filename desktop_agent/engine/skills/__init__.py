@@ -1,0 +1,1 @@
+"""Skills, instructions and roles: found, trusted, offered."""

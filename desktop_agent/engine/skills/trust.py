@@ -1,0 +1,78 @@
+"""What a folder brings along, held against what the person trusted: by content, not by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from desktop_agent.core.digests import sha256
+from desktop_agent.core.skills import FolderTrust
+from desktop_agent.engine.skills.rules import visible
+
+
+@dataclass(frozen=True, slots=True)
+class TrustRecord:
+    """What the person said of a folder: the digests that were trusted, by path below it."""
+
+    digests: Mapping[str, str] = field(default_factory=dict[str, str])
+    is_ignored: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """All that a folder brings, by kind: paths below it with their digests."""
+
+    skills: Mapping[str, str] = field(default_factory=dict[str, str])
+    instructions: Mapping[str, str] = field(default_factory=dict[str, str])
+    roles: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """Everything by path."""
+        return {**self.skills, **self.instructions, **self.roles}
+
+    @property
+    def digest(self) -> str:
+        """One digest over everything; empty when there is nothing."""
+        if not self.digests:
+            return ""
+        found = sha256()
+        for path, digest in sorted(self.digests.items()):
+            name = path.encode("utf-8", "surrogateescape")
+            found.update(b"%d:%s:%s:" % (len(name), name, digest.encode()))
+        return found.hexdigest()
+
+    def in_words(self) -> tuple[str, ...]:
+        """Say what it is, for the person."""
+        words = [_count(len(self.skills), "skill")] if self.skills else []
+        words += self.instructions
+        words += [_count(len(self.roles), "role")] if self.roles else []
+        return tuple(words)
+
+
+def judged(root: str, brought: Brought, record: TrustRecord | None) -> FolderTrust:
+    """Return how a folder stands."""
+    is_trusted = record is not None and not record.is_ignored
+    changed: Sequence[str] = ()
+    if record is not None and is_trusted:
+        now = brought.digests
+        changed = [path for path in now if record.digests.get(path) != now[path]]
+    return FolderTrust(
+        root=root,
+        is_trusted=is_trusted,
+        is_ignored=record is not None and record.is_ignored,
+        brings=brought.in_words(),
+        changed=tuple(sorted(" ".join(visible(path).split()) for path in changed)),
+        digest=brought.digest,
+    )
+
+
+def is_trusted(record: TrustRecord | None, path: str, digest: str) -> bool:
+    """Whether exactly this content at this path was trusted."""
+    if record is None or record.is_ignored or not digest:
+        return False
+    return record.digests.get(path) == digest
+
+
+def _count(number: int, thing: str) -> str:
+    return f"1 {thing}" if number == 1 else f"{number} {thing}s"

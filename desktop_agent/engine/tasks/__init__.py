@@ -1,0 +1,1 @@
+"""The task list of an agent, its dependencies, and edits by the user."""

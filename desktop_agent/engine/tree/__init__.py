@@ -1,0 +1,1 @@
+"""The tree of agents: started, messaged, budgeted, reported, stopped."""

@@ -1,0 +1,66 @@
+"""Budgets at work: warned at four fifths, held when used up, going on when the person says so."""
+
+from __future__ import annotations
+
+import time
+
+from desktop_agent.core.agents import Budget
+from desktop_agent.core.events import BudgetChanged, BudgetReached
+from desktop_agent.core.ids import AgentId, new_note_id
+from desktop_agent.core.notes import Note
+from desktop_agent.engine.agent.agent import Agent
+from desktop_agent.engine.tree import budgets
+from desktop_agent.engine.tree.agents import Agents
+
+_WARNING = "Four fifths of your budget are used. Come to an end: finish what matters most."
+
+
+class BudgetGuard:
+    """Which agents are held, and by whose budget."""
+
+    def __init__(self, agents: Agents) -> None:
+        self._agents = agents
+        self._held: dict[AgentId, AgentId] = {}
+
+    def check(self, agent: Agent) -> None:
+        """Before a step: hold an agent whose budget, or one above it, is used up."""
+        if agent.pace.is_last_step:
+            return
+        owner = budgets.exhausted(self._agents, agent)
+        if owner is not None:
+            self._held[agent.id] = owner.id
+            agent.pace.pause()
+            gone = budgets.spent(self._agents, owner)
+            agent.session.emit(BudgetReached(agent.id, owner.id, gone, owner.meter.budget))
+            return
+        share = budgets.used(self._agents, agent)
+        if share >= budgets.WARN_AT and not agent.meter.was_warned:
+            agent.meter.was_warned = True
+            note = Note(new_note_id(), _WARNING, "notice", sender="app", created_at=time.time())
+            agent.inbox.put(note)
+
+    def extend(self, agent: Agent) -> None:
+        """Give the holder of this agent half as much again."""
+        owner = self._agents.find(self._held.get(agent.id, agent.id)) or agent
+        if agent.id not in self._held:  # since an earlier run of the app, perhaps by one above
+            owner = budgets.exhausted(self._agents, agent) or agent
+        gone = budgets.spent(self._agents, owner)
+        self.set_budget(owner, budgets.more(owner.meter.budget, gone))
+
+    def set_budget(self, owner: Agent, budget: Budget) -> None:
+        """Give an agent this budget; those it held and that now have room go on."""
+        held = [agent for agent in self._agents.subtree(owner) if self._is_held(agent)]
+        owner.meter.budget = budget
+        owner.meter.was_warned = False
+        owner.session.emit(BudgetChanged(owner.id, budget))
+        for agent in held:
+            if budgets.exhausted(self._agents, agent) is None:
+                self._held.pop(agent.id, None)
+                agent.resume()
+        self._agents.tell_changed(owner)
+
+    def _is_held(self, agent: Agent) -> bool:
+        if agent.id in self._held:
+            return True
+        was_held = agent.end is None and agent.pace.is_paused and not agent.is_running
+        return was_held and budgets.exhausted(self._agents, agent) is not None

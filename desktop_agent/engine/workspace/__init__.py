@@ -1,0 +1,1 @@
+"""Containment of paths in the workspace."""

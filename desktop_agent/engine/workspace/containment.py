@@ -1,0 +1,120 @@
+"""Resolving a path against the workspace: where it really leads, and whether that is allowed."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Sequence
+from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
+
+from desktop_agent.core.tool import ToolError
+from desktop_agent.core.workspace import Workspace
+from desktop_agent.engine.workspace import windows_names
+
+# A thousand folders of skills would be a page of them in every refusal.
+_SHOWN_ROOTS = 10
+
+
+class OutsideWorkspace(ToolError):
+    """A path leads out of the folders that may be used."""
+
+
+def make_workspace(
+    root: str | os.PathLike[str],
+    readable: Iterable[str | os.PathLike[str]] = (),
+    writable: Iterable[str | os.PathLike[str]] = (),
+) -> Workspace:
+    """Return a workspace of real paths; raises ToolError when a folder doesn't exist."""
+    return Workspace(
+        _real_directory(root),
+        tuple(_real_directory(path) for path in readable),
+        tuple(_real_directory(path) for path in writable),
+    )
+
+
+def resolve_for_read(workspace: Workspace, path: str, *, base: str | None = None) -> Path:
+    """Return where `path` really leads; raises OutsideWorkspace when that may not be read.
+
+    Relative paths are against `base`, which is the root unless told otherwise. Nothing has to
+    exist, and nothing is created.
+    """
+    return _resolve(path, base or workspace.root, workspace.read_roots, "readable")
+
+
+def resolve_for_write(workspace: Workspace, path: str, *, base: str | None = None) -> Path:
+    """Return where `path` really leads; raises OutsideWorkspace when that may not be written."""
+    return _resolve(path, base or workspace.root, workspace.write_roots, "writable")
+
+
+def root_of(roots: Sequence[str], resolved: PurePath) -> str | None:
+    """Return the deepest of the roots that holds the resolved path, or None."""
+    holding = [root for root in roots if is_within(resolved, root)]
+    return max(holding, key=len, default=None)
+
+
+def is_within(path: str | PurePath, root: str | PurePath) -> bool:
+    """Whether the real path is the root or below it, component by component."""
+    if os.name == "nt":
+        folded = PureWindowsPath(str(path).casefold())
+        return folded.is_relative_to(PureWindowsPath(str(root).casefold()))
+    return PurePosixPath(path).is_relative_to(PurePosixPath(root))
+
+
+def relative_name(workspace: Workspace, path: str | PurePath) -> str:
+    """Return how to call a resolved path: relative to the root when it is in there."""
+    pure = PurePath(path)
+    if not is_within(pure, workspace.root):
+        return str(pure)
+    return PurePath(os.path.relpath(pure, workspace.root)).as_posix()
+
+
+def _resolve(path: str, base: str, roots: Sequence[str], kind: str) -> Path:
+    if not path.strip():
+        raise ToolError("the path is empty.")
+    if "\0" in path:
+        raise ToolError("the path holds a NUL character.")
+    if os.name == "nt" and (refusal := windows_names.refusal(path)):
+        raise ToolError(f"path {path!r} {refusal}")
+    try:
+        joined = Path(base) / Path(path).expanduser()
+    except RuntimeError:  # "~name" of nobody
+        raise ToolError(f"path {path!r} names an unknown user.") from None
+    resolved = _real_path(joined, path)
+    if root_of(roots, resolved) is None:
+        more = f" and {len(roots) - _SHOWN_ROOTS} more" if len(roots) > _SHOWN_ROOTS else ""
+        shown = ", ".join(roots[:_SHOWN_ROOTS]) + more
+        raise OutsideWorkspace(
+            f"Error: path '{path}' is outside the workspace ({kind} roots: {shown})"
+        )
+    return resolved
+
+
+def _real_path(joined: Path, shown: str) -> Path:
+    try:
+        resolved = Path(os.path.realpath(joined))
+    except (OSError, ValueError) as error:
+        raise ToolError(f"path {shown!r} can't be resolved: {error}") from None
+    # realpath leaves the links of a loop as they are: whatever is still one never ends.
+    for step in (resolved, *resolved.parents):
+        try:
+            is_link = stat.S_ISLNK(step.lstat().st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            raise ToolError(f"path {shown!r} can't be resolved: {error.strerror}.") from None
+        if is_link:
+            raise ToolError(f"path {shown!r} is a loop of links.")
+    return resolved
+
+
+def _real_directory(path: str | os.PathLike[str]) -> str:
+    text = os.fspath(path)
+    if not text.strip() or "\0" in text:
+        raise ToolError("a folder of the workspace has no name.")
+    try:
+        real = Path(text).expanduser().resolve(strict=True)
+    except (OSError, RuntimeError):
+        raise ToolError(f"the folder '{text}' doesn't exist.") from None
+    if not real.is_dir():
+        raise ToolError(f"'{text}' is not a folder.")
+    return str(real)

@@ -1,0 +1,92 @@
+"""Windows: open first, then ask the handle where it really leads."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import stat
+import sys
+from pathlib import Path
+from typing import BinaryIO
+
+from desktop_agent.core.digests import sha256
+from desktop_agent.core.tool import ToolError
+from desktop_agent.core.workspace import Workspace
+from desktop_agent.engine.workspace.containment import OutsideWorkspace, root_of
+
+
+def open_read(workspace: Workspace, resolved: Path) -> BinaryIO:
+    """Open a regular file for reading and check the opened handle."""
+    try:
+        file = resolved.open("rb")
+    except OSError as error:
+        raise ToolError(f"'{resolved}': {error.strerror}.") from None
+    try:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ToolError(f"'{resolved}' is not a regular file.")
+        _require_within(workspace.read_roots, _final_path(file.fileno()))
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def write_atomic(
+    workspace: Workspace, resolved: Path, content: bytes, *, expected: str | None = None
+) -> None:
+    """Write a temporary file beside the target, check where it landed, rename it over."""
+    if root_of(workspace.write_roots, resolved) is None:
+        raise OutsideWorkspace(f"Error: path '{resolved}' is outside the workspace")
+    try:
+        resolved.parent.mkdir(parents=True, exist_ok=True)
+        if expected is not None and _digest_of(resolved) != expected:
+            raise ToolError(f"'{resolved}' changed in the meantime, so nothing was written.")
+        _replace(workspace, resolved, content)
+    except OSError as error:
+        raise ToolError(f"'{resolved}': {error.strerror}.") from None
+
+
+def _replace(workspace: Workspace, resolved: Path, content: bytes) -> None:
+    temporary = resolved.with_name(f".{os.urandom(8).hex()}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            _require_within(workspace.write_roots, _final_path(file.fileno()))
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(resolved)
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def _digest_of(path: Path) -> str:
+    if not path.exists():
+        return ""
+    with path.open("rb") as file:
+        found = sha256()
+        while chunk := file.read(1 << 20):
+            found.update(chunk)
+        return found.hexdigest()
+
+
+def _require_within(roots: tuple[str, ...], path: Path) -> None:
+    if root_of(roots, path) is None:
+        raise OutsideWorkspace(
+            f"Error: path '{path}' is outside the workspace (roots: {', '.join(roots)})"
+        )
+
+
+def _final_path(descriptor: int) -> Path:
+    if sys.platform != "win32":
+        raise OSError("only Windows knows the path of a handle")
+    import msvcrt  # exists on Windows only
+
+    room = 32_768
+    text = ctypes.create_unicode_buffer(room)
+    handle = ctypes.c_void_p(msvcrt.get_osfhandle(descriptor))
+    length = ctypes.windll.kernel32.GetFinalPathNameByHandleW(handle, text, room, 0)
+    if not 0 < length < room:
+        raise OSError("the path of the opened file is unknown")
+    return Path(text.value.removeprefix("\\\\?\\"))

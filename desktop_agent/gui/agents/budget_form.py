@@ -1,0 +1,106 @@
+"""A small form for what a subagent may use up."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QFormLayout, QLineEdit, QWidget
+
+from desktop_agent.core.agents import Budget
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import (
+    GhostButton,
+    Popover,
+    PrimaryButton,
+    TextLabel,
+    restyle,
+    row,
+)
+
+_FIELDS = ("cost", "tokens", "steps", "minutes")
+_WHOLE = frozenset({"tokens", "steps"})
+
+
+class BudgetForm(Popover):
+    """`budget_chosen` carries an agent's id and its new Budget; an empty field is no limit."""
+
+    budget_chosen = Signal(str, object)
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(theme, "", parent)
+        self.setAccessibleName(self.tr("Budget"))
+        self.setObjectName("budgetForm")
+        self._agent = ""
+        self._title = TextLabel("", "strong", self)
+        self._fields: dict[str, QLineEdit] = {}
+        form = QFormLayout()
+        form.setSpacing(theme.space("s"))
+        words = {
+            "cost": self.tr("Cost in dollars"),
+            "tokens": self.tr("Tokens"),
+            "steps": self.tr("Steps"),
+            "minutes": self.tr("Minutes"),
+        }
+        for name in _FIELDS:
+            field = QLineEdit(self)
+            field.setObjectName(f"budget-{name}")
+            field.setAccessibleName(words[name])
+            field.setPlaceholderText(self.tr("No limit"))
+            field.returnPressed.connect(self._accept)
+            form.addRow(words[name], field)
+            self._fields[name] = field
+        set_button = PrimaryButton(theme, self.tr("Set budget"), parent=self)
+        set_button.setObjectName("budgetSet")
+        set_button.clicked.connect(self._accept)
+        cancel = GhostButton(theme, self.tr("Cancel"), parent=self)
+        cancel.clicked.connect(self.close)
+        self.body.setContentsMargins(*(theme.space("m"),) * 4)
+        self.body.setSpacing(theme.space("s"))
+        self.body.addWidget(self._title)
+        self.body.addLayout(form)
+        self.body.addLayout(row(set_button, cancel, None))
+
+    def open_for(self, agent_id: str, name: str, budget: Budget, anchor: QWidget) -> None:
+        """Show an agent's present budget, to be changed."""
+        self._agent = agent_id
+        self._title.setText(self.tr("Budget of {name}").format(name=name))
+        minutes = None if budget.seconds is None else budget.seconds / 60
+        values = (budget.cost, budget.tokens, budget.steps, minutes)
+        for field, value in zip(self._fields.values(), values, strict=True):
+            field.setText("" if value is None else f"{value:g}" if value < 1e5 else str(int(value)))
+        self.open_below(anchor, above=True)
+        self._fields["cost"].setFocus()
+
+    def _accept(self) -> None:
+        found: dict[str, float | None] = {}
+        for name, field in self._fields.items():
+            value = _number(field.text(), is_whole=name in _WHOLE)
+            is_bad = isinstance(value, str)
+            field.setProperty("problem", "true" if is_bad else "false")
+            restyle(field)
+            if isinstance(value, str):
+                field.setFocus()
+                field.selectAll()
+                return
+            found[name] = value
+        minutes, tokens, steps = found["minutes"], found["tokens"], found["steps"]
+        budget = Budget(
+            cost=found["cost"],
+            tokens=None if tokens is None else int(tokens),
+            steps=None if steps is None else int(steps),
+            seconds=None if minutes is None else minutes * 60,
+        )
+        self.close()
+        self.budget_chosen.emit(self._agent, budget)
+
+
+def _number(text: str, *, is_whole: bool) -> float | str | None:
+    """Return a number, None for no limit, or the text itself when it is neither."""
+    plain = text.strip().replace(",", ".").lstrip("$")
+    if not plain:
+        return None
+    try:
+        value = float(plain)
+    except ValueError:
+        return text
+    is_fit = 0 <= value < 1e15 and (not is_whole or value == int(value))
+    return value if is_fit else text

@@ -1,0 +1,130 @@
+"""What a subagent's card shows above its field: a question, a held budget, a doubt, a probe."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
+
+from desktop_agent.gui.kit.fitted_area import FittedArea
+from desktop_agent.gui.kit.flow_layout import FlowLayout
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.tooltips import plain_tip
+from desktop_agent.gui.kit.widgets import IconButton, IconLabel, Spinner, TextButton, TextLabel, row
+
+_QUOTE_HIGH = 150
+_LONGEST = 34
+
+
+class ChoiceBlock(QFrame):
+    """Words on amber ground and buttons below; `chosen` carries the number of the button."""
+
+    chosen = Signal(int)
+
+    def __init__(self, theme: Theme, name: str, icon: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._shown: tuple[str, ...] = ()
+        self._choices: list[TextButton] = []
+        self.setObjectName(name)
+        self.setProperty("frame", "warn")
+        self.words = TextLabel("", "", self)
+        self.words.setWordWrap(True)
+        top = row(spacing=theme.space("s"))
+        top.addWidget(IconLabel(theme, icon, "warn", 14, self), 0, Qt.AlignmentFlag.AlignTop)
+        top.addWidget(self.words, 1)
+        self._buttons = QWidget(self)
+        self._flow = FlowLayout(self._buttons, theme.space("xs"))
+        self._flow.setContentsMargins(0, 0, 0, 0)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(*(theme.space("s"),) * 4)
+        column.setSpacing(theme.space("s"))
+        column.addLayout(top)
+        column.addWidget(self._buttons)
+        self.hide()
+
+    def show_words(self, words: str, choices: tuple[tuple[str, str], ...]) -> None:
+        """Show a sentence and one button for each (object name, words)."""
+        shown = (words, *(text for _, text in choices))
+        if shown != self._shown:
+            self._shown = shown
+            self.words.setText(words)
+            self._fill(choices)
+        self.show()
+
+    def focus_first(self) -> None:
+        """Give the first button the focus."""
+        if self._choices:
+            self._choices[0].setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _fill(self, choices: tuple[tuple[str, str], ...]) -> None:
+        while self._choices:
+            self._flow.takeAt(0)
+            old = self._choices.pop(0)
+            old.hide()
+            old.deleteLater()
+        for number, (name, text) in enumerate(choices):
+            short = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+            button = TextButton(self._theme, short.replace("&", "&&"), parent=self._buttons)
+            button.setAccessibleName(text)
+            button.setToolTip(plain_tip(text) if short != text else "")
+            button.setObjectName(name)
+            button.clicked.connect(lambda _=False, n=number: self.chosen.emit(n))
+            self._flow.addWidget(button)
+            self._choices.append(button)
+            button.show()
+        self._buttons.setVisible(bool(choices))
+
+
+class ProbeQuote(QFrame):
+    """The answer to a probe, set off as a quotation; it changed nothing."""
+
+    closed = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("probeQuote")
+        self.setProperty("frame", "sunken")
+        self._spinner = Spinner(theme, 14, self)
+        self._icon = IconLabel(theme, "radar", "accent", 14, self)
+        self._head = TextLabel("", "caption", self)
+        self._head.setWordWrap(True)
+        self._close = IconButton(theme, "x", self.tr("Close this answer"), self, size=12)
+        self._close.setObjectName("probeClose")
+        self._close.clicked.connect(self.closed)
+        self._text = TextLabel("", "", self)
+        self._text.setObjectName("probeText")
+        self._text.setWordWrap(True)
+        self._text.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeading)
+        self._text.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse
+            | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        self._area = FittedArea(self._text, _QUOTE_HIGH, self)
+        self._area.setAccessibleName(self.tr("Answer to the probe"))
+        top = row(self._spinner, self._icon, self._head, self._close, spacing=6)
+        top.setStretch(2, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(10, 4, 4, 8)
+        column.setSpacing(2)
+        column.addLayout(top)
+        column.addWidget(self._area)
+        self._theme = theme
+        theme.changed.connect(self._set_font)
+        self._set_font()
+        self.hide()
+
+    def show_text(self, question: str, text: str) -> None:
+        """Show an answer; without one it is still waited for."""
+        is_waiting = not text
+        head = self.tr("Aside: {question}").format(question=question) if question else ""
+        self._head.setText(head or self.tr("Probe · its work goes on unchanged"))
+        self._spinner.setVisible(is_waiting)
+        self._icon.setVisible(not is_waiting)
+        self._area.setVisible(not is_waiting)
+        self._text.setText(text)
+        self.setAccessibleName(f"{self._head.text()}: {text}")
+        self.show()
+        self._area.fit()
+
+    def _set_font(self) -> None:
+        self._text.setFont(self._theme.font("small"))

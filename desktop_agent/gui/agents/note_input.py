@@ -1,0 +1,153 @@
+"""The field under a subagent: steer it, answer it, or ask it something aside."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QLineEdit, QWidget
+
+from desktop_agent import paths
+from desktop_agent.gui.agents.actions import AgentActions
+from desktop_agent.gui.kit.text_cache import TextCache
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import IconButton, PrimaryButton, row
+
+_LONGEST = 1_000_000
+
+SteerMode = Literal["steer", "answer", "aside"]
+
+
+class SteerInput(QWidget):
+    """`sent` carries the mode and the words. What was typed for an agent is kept for it."""
+
+    sent = Signal(str, str)
+
+    def __init__(self, theme: Theme, actions: AgentActions, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._actions = actions
+        self._name = ""
+        self._agent = ""
+        self._reason = ""
+        self._mode: SteerMode = "steer"
+        self._drafts: dict[tuple[str, SteerMode], str] = {}
+        self._kept = TextCache(paths.data_dir() / "steer_drafts.json", self)
+        self.setObjectName("steerInput")
+        self.field = _Field(self)
+        self.field.setObjectName("steerField")
+        self.field.returnPressed.connect(self._send)
+        self.field.textChanged.connect(self._on_typed)
+        self.field.left.connect(lambda: self.set_mode("steer"))
+        # A note may be long; the field must not cut it without a word.
+        self.field.setMaxLength(_LONGEST)
+        self.quick = IconButton(theme, "zap", self.tr("Quick steer"), self, size=14)
+        self.quick.setObjectName("steerQuick")
+        self.quick.clicked.connect(self._open_quick)
+        self.button = PrimaryButton(theme, self.tr("Send"), parent=self)
+        self.button.setObjectName("steerSend")
+        self.button.clicked.connect(self._send)
+        line = row(self.quick, self.field, self.button, spacing=6)
+        line.setStretch(1, 1)
+        self.setLayout(line)
+
+    @property
+    def mode(self) -> SteerMode:
+        """What sending does."""
+        return self._mode
+
+    def show_agent(self, agent_id: str, name: str, reason: str) -> None:
+        """Be the field of this agent; `reason` tells why nothing can be sent, if so."""
+        is_other = agent_id != self._agent
+        self._agent, self._name, self._reason = agent_id, name, reason
+        if is_other:
+            self._mode = "steer"
+            self.field.setText(self._draft("steer"))
+        self._refresh()
+
+    def set_mode(self, mode: SteerMode, text: str = "") -> None:
+        """Change what sending does, and with a text what stands in the field."""
+        if mode != self._mode:
+            self._mode = mode
+            self.field.setText(self._draft(mode))
+        if text:
+            self.field.setText(text)
+        self._refresh()
+
+    def begin(self, mode: SteerMode, text: str = "") -> None:
+        """Let the person type in a mode."""
+        self.set_mode(mode, text)
+        self.field.setFocus(Qt.FocusReason.OtherFocusReason)
+        self.field.end(False)
+
+    def _open_quick(self) -> None:
+        menu = self._actions.make_quick_menu(self)
+        high = menu.sizeHint().height()
+        menu.popup(self.quick.mapToGlobal(QPoint(0, -high)))
+
+    def _send(self) -> None:
+        text = self.field.text().strip()
+        if not text or self._reason:
+            return
+        mode = self._mode
+        self.field.clear()
+        self.set_mode("steer")
+        self.sent.emit(mode, text)
+
+    def _draft(self, mode: SteerMode) -> str:
+        found = self._drafts.get((self._agent, mode), "")
+        # Only of a note it is sure that it still makes sense later.
+        return found or (self._kept.text(self._agent) if mode == "steer" else "")
+
+    def _on_typed(self, text: str) -> None:
+        if self._mode == "steer":
+            self._kept.keep(self._agent, text)
+        if text:
+            self._drafts[self._agent, self._mode] = text
+        else:
+            self._drafts.pop((self._agent, self._mode), None)
+        self._refresh()
+
+    def _refresh(self) -> None:
+        hint, button, tip = {
+            "steer": (
+                self.tr("Steer {name}…"),
+                self.tr("Send"),
+                self.tr("It reads this before its next step (Enter)"),
+            ),
+            "answer": (
+                self.tr("Answer {name}…"),
+                self.tr("Answer"),
+                self.tr("Answers its question (Enter). Esc goes back"),
+            ),
+            "aside": (
+                self.tr("Ask {name} aside…"),
+                self.tr("Ask"),
+                self.tr("Its work goes on unchanged (Enter). Esc goes back"),
+            ),
+        }[self._mode]
+        hint = hint.format(name=self._name)
+        self.field.setPlaceholderText(self._reason or hint)
+        self.field.setAccessibleName(hint.removesuffix("…"))
+        self.field.setEnabled(not self._reason)
+        self.quick.setEnabled(not self._reason)
+        self.quick.setVisible(self._mode == "steer")
+        self.button.set_text(button)
+        self.button.setEnabled(not self._reason and bool(self.field.text().strip()))
+        self.button.setToolTip(self._reason or tip)
+
+
+class _Field(QLineEdit):
+    """Esc leaves a special mode first; else it is the window's."""
+
+    left = Signal()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Tell of Esc while something stands in the field or another mode is on."""
+        owner = self.parent()
+        is_special = isinstance(owner, SteerInput) and owner.mode != "steer"
+        if event.key() == Qt.Key.Key_Escape and is_special:
+            self.left.emit()
+            event.accept()
+            return
+        super().keyPressEvent(event)

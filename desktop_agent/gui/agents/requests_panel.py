@@ -1,0 +1,273 @@
+"""One list of all that waits for the person in the whole tree of agents, oldest first."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QHideEvent, QShowEvent
+from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
+
+from desktop_agent.core.approvals import AllowOnce, Deny
+from desktop_agent.core.events import Event
+from desktop_agent.core.ids import AgentId
+from desktop_agent.gui.agents.request_row import RequestRow
+from desktop_agent.gui.kit.fitted_area import FittedArea
+from desktop_agent.gui.kit.text import plain
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import (
+    Chip,
+    PrimaryButton,
+    Separator,
+    TextButton,
+    TextLabel,
+    has_focus_in,
+    row,
+)
+from desktop_agent.gui.state.agent_tree import path_of
+from desktop_agent.gui.state.pending_requests import PendingRequest, PendingRequests
+
+# After the list has moved, a click may have been meant for another row.
+ARM_S = 0.4
+_MAX_ROWS = 50
+_MAX_HEIGHT = 360
+_LEAST_HEIGHT = 150
+
+
+class RequestsPanel(QWidget):
+    """Signals:
+    decided: a request's id and a Decision.
+    answered: a question's id and the words.
+    ask_chosen: an agent's id and the id of what it asks, to go to its card.
+    count_changed: how many wait.
+    left: what had the focus is settled, and nothing else waits.
+    """
+
+    decided = Signal(str, object)
+    answered = Signal(str, str)
+    ask_chosen = Signal(str, str)
+    count_changed = Signal(int)
+    left = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.book = PendingRequests()
+        self._shown: tuple[PendingRequest, ...] = ()
+        self._views: dict[str, RequestRow] = {}
+        self._moved_at = 0.0
+        self._now = time.monotonic
+        self.setObjectName("asksPanel")
+        self.setAccessibleName(self.tr("Waiting for you"))
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        self._build()
+        self._ages = QTimer(self)
+        self._ages.setInterval(1_000)
+        self._ages.timeout.connect(self._show_ages)
+        self.hide()
+
+    def apply(self, event: Event) -> None:
+        """Follow everything that any agent asks, in whatever session."""
+        if self.book.apply(event):
+            self._refresh()
+
+    def take_over(self, book: PendingRequests) -> None:
+        """Go on with what was heard before there was a panel."""
+        self.book = book
+        self._refresh()
+
+    @property
+    def count(self) -> int:
+        """How many wait in the session that is shown."""
+        return len(self._shown)
+
+    def set_room(self, high: int) -> None:
+        """Scroll what is higher than this."""
+        self._area.set_highest(max(_LEAST_HEIGHT, min(high, _MAX_HEIGHT)))
+
+    def focus_oldest(self) -> bool:
+        """Give the oldest the focus; tell whether there is one."""
+        first = next(iter(self._views.values()), None)
+        if first is not None:
+            first.setFocus(Qt.FocusReason.ShortcutFocusReason)
+            self._area.ensureWidgetVisible(first)
+        return first is not None
+
+    @property
+    def is_armed(self) -> bool:
+        """Whether a click counts: the rows stand still for long enough."""
+        return self._now() - self._moved_at >= ARM_S
+
+    # -- showing ---------------------------------------------------------------------------
+
+    def _refresh(self) -> None:
+        waiting = self.book.waiting()
+        if [ask.key for ask in waiting] != [ask.key for ask in self._shown]:
+            before = len(self._shown)
+            self._announce(waiting)
+            self._shown = waiting
+            self._moved_at = self._now()
+            self._show_rows()
+            if before != len(waiting):
+                self.count_changed.emit(len(waiting))
+        self._show_ages()
+        self.setVisible(bool(waiting))
+
+    def _show_rows(self) -> None:
+        shown = self._shown[:_MAX_ROWS]
+        wanted = {ask.key for ask in shown}
+        gone = [known for known in self._views if known not in wanted]
+        if any(has_focus_in(self._views[key]) for key in gone):
+            self._pass_focus(wanted)
+        for key in gone:
+            view = self._views.pop(key)
+            view.hide()
+            self._rows.removeWidget(view)
+            view.deleteLater()
+        for place, ask in enumerate(shown):
+            if ask.key not in self._views:
+                self._rows.insertWidget(place, self._make(ask))
+        # In the order of the list, for the arrow keys.
+        self._views = {ask.key: self._views[ask.key] for ask in shown}
+        self._count.setText(str(len(self._shown)))
+        self._count.setAccessibleName(self.tr("%n waiting", "", len(self._shown)))
+        rest = len(self._shown) - len(shown)
+        self._rest.setVisible(rest > 0)
+        self._rest.setText(self.tr("and %n more", "", rest))
+        several = sum(1 for ask in shown if ask.is_approval) > 1
+        for view in self._views.values():
+            view.mark.setVisible(several and view.ask.is_approval)
+            if not several:
+                view.mark.setChecked(False)
+        self._show_bar()
+
+    def _pass_focus(self, staying: set[str]) -> None:
+        """Go on with what comes after the row that has the focus; Qt would go just anywhere."""
+        keys = list(self._views)
+        at = next(place for place, key in enumerate(keys) if has_focus_in(self._views[key]))
+        after = [key for key in (*keys[at:], *reversed(keys[:at])) if key in staying]
+        if after:
+            self._views[after[0]].setFocus(Qt.FocusReason.OtherFocusReason)
+        else:
+            self.left.emit()
+
+    def _announce(self, waiting: tuple[PendingRequest, ...]) -> None:
+        """Say what came from a subagent; the transcript speaks for the main agent."""
+        if not QAccessible.isActive():
+            return
+        for ask in waiting:
+            path = path_of(self.book.agents, ask.agent_id)
+            if ask.key not in self._views and len(path) > 1:
+                words = self.tr("{who} is waiting for you").format(who=self._who(ask.agent_id))
+                event = QAccessibleAnnouncementEvent(self, words)
+                event.setPoliteness(QAccessible.AnnouncementPoliteness.Assertive)
+                QAccessible.updateAccessibility(event)
+
+    def _show_ages(self) -> None:
+        for view in self._views.values():
+            view.show_ask(self._who(view.ask.agent_id))
+
+    def _who(self, agent_id: AgentId) -> str:
+        return " ▸ ".join(plain(info.name) for info in path_of(self.book.agents, agent_id))
+
+    def _make(self, ask: PendingRequest) -> RequestRow:
+        view = RequestRow(self._theme, ask, self._content)
+        view.chosen.connect(partial(self._choose, ask))
+        view.allowed.connect(partial(self._decide, ask, AllowOnce()))
+        view.refused.connect(partial(self._decide, ask, Deny()))
+        view.answered.connect(partial(self._answer, ask))
+        view.marked.connect(self._show_bar)
+        view.walked.connect(partial(self._walk, ask.key))
+        self._views[ask.key] = view
+        return view
+
+    def _marked(self) -> list[PendingRequest]:
+        return [view.ask for view in self._views.values() if view.mark.isChecked()]
+
+    def _show_bar(self) -> None:
+        marked = self._marked()
+        self._bar.setVisible(bool(marked))
+        self._allow.set_text(self.tr("Allow %n", "", len(marked)))
+        self._refuse.set_text(self.tr("Refuse %n", "", len(marked)))
+        # Only like with like: one glance must do for all of them.
+        is_mixed = len({ask.tool for ask in marked}) > 1
+        self._allow.setEnabled(not is_mixed)
+        self._allow.setToolTip(
+            self.tr("Select requests of one kind to allow them together") if is_mixed else ""
+        )
+
+    # -- acting ----------------------------------------------------------------------------
+
+    def _choose(self, ask: PendingRequest) -> None:
+        self.ask_chosen.emit(ask.agent_id, ask.key)
+
+    def _decide(self, ask: PendingRequest, decision: AllowOnce | Deny) -> None:
+        if self.is_armed:
+            self.decided.emit(ask.key, decision)
+
+    def _answer(self, ask: PendingRequest, text: str) -> None:
+        if self.is_armed:
+            self.answered.emit(ask.key, text)
+
+    def _decide_marked(self, decision: AllowOnce | Deny) -> None:
+        if self.is_armed:
+            for ask in self._marked():
+                self.decided.emit(ask.key, decision)
+
+    def _walk(self, key: str, step: int) -> None:
+        keys = list(self._views)
+        place = keys.index(key) + step
+        if 0 <= place < len(keys):
+            view = self._views[keys[place]]
+            view.setFocus(Qt.FocusReason.TabFocusReason)
+            self._area.ensureWidgetVisible(view)
+
+    # -- building --------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        theme = self._theme
+        self._count = Chip("", "warn", self)
+        self._content = QWidget()
+        self._rows = QVBoxLayout(self._content)
+        self._rows.setContentsMargins(0, 0, 0, 0)
+        self._rows.setSpacing(theme.space("xs"))
+        self._area = FittedArea(self._content, _MAX_HEIGHT, self)
+        self._area.setAccessibleName(self.tr("Waiting for you"))
+        self._rest = TextLabel("", "caption", self)
+        self._rest.hide()
+        self._bar = QWidget(self)
+        self._allow = PrimaryButton(theme, "", parent=self._bar)
+        self._allow.setObjectName("asksAllow")
+        self._allow.clicked.connect(lambda: self._decide_marked(AllowOnce()))
+        self._refuse = TextButton(theme, "", parent=self._bar)
+        self._refuse.setObjectName("asksRefuse")
+        self._refuse.clicked.connect(lambda: self._decide_marked(Deny()))
+        self._bar.setLayout(row(self._allow, self._refuse, None))
+        # In a low window the rest is scrolled; these are not squeezed.
+        self._bar.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self._bar.hide()
+        title = TextLabel(self.tr("Waiting for you"), "title", self)
+        edge = theme.space("m")
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.setSpacing(0)
+        outer.addWidget(Separator(self))
+        column = QVBoxLayout()
+        outer.addLayout(column)
+        column.setContentsMargins(edge, theme.space("s"), edge, theme.space("s"))
+        column.setSpacing(theme.space("s"))
+        column.addLayout(row(theme.space("xs"), title, self._count, None))
+        column.addWidget(self._area)
+        column.addWidget(self._rest)
+        column.addWidget(self._bar)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Count the time of waiting."""
+        super().showEvent(event)
+        self._ages.start()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Rest while hidden."""
+        super().hideEvent(event)
+        self._ages.stop()

@@ -1,0 +1,296 @@
+"""The section “Subagents”: how many work, and the tree of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Sequence
+
+from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
+
+from desktop_agent.core.agents import AgentInfo
+from desktop_agent.core.ids import AgentId
+from desktop_agent.gui.agents.row_builder import AgentRowBuilder, Outline, outline, same_states
+from desktop_agent.gui.agents.rows import AgentRow, matching
+from desktop_agent.gui.agents.text import agent_words
+from desktop_agent.gui.agents.tree_view import AgentTreeView, changed_roles
+from desktop_agent.gui.kit.lists.tree_model import SnapshotTreeModel
+from desktop_agent.gui.kit.search_field import SearchField
+from desktop_agent.gui.kit.text import short_count
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.tooltips import plain_tip
+from desktop_agent.gui.kit.widgets import ElidedLabel, TextLabel, row
+
+# Ten looks a second are enough to follow anything.
+_COALESCE_MS = 100
+_SECOND_MS = 1_000
+FILTER_ABOVE = 50
+# In a low window the rest is scrolled.
+_LEAST_ROWS = 2
+
+
+class AgentTree(QWidget):
+    """Signals carry an agent's id.
+
+    Signals:
+        opened: a row was clicked.
+        wished: one of `WISHES` was asked for, by key, menu or button.
+        quick_chosen: a quick steer, with its words.
+        selected: another row is the current one; empty when there is none.
+        filled: whether there is any subagent.
+        shown: the rows were brought up to date.
+    """
+
+    opened = Signal(str)
+    wished = Signal(str, str)
+    quick_chosen = Signal(str, str)
+    selected = Signal(str)
+    filled = Signal(bool)
+    shown = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._agents: Sequence[AgentInfo] = ()
+        self._held: frozenset[AgentId] = frozenset()
+        self._rows: tuple[AgentRow, ...] = ()
+        self._is_filled = False
+        self._is_reshaped = True
+        self._height = 0
+        self._is_showing = False
+        self._marked = AgentId("")
+        self._newest = AgentId("")
+        self._maker = AgentRowBuilder(agent_words())
+        self.setObjectName("agentSection")
+        self.setAccessibleName(self.tr("Subagents"))
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        self._build()
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(_COALESCE_MS)
+        self._soon.timeout.connect(self._on_soon)
+        self._reveal = QTimer(self)
+        self._reveal.setSingleShot(True)
+        self._reveal.timeout.connect(self._show_newest_now)
+        self._is_stale = False
+        self._turns = False
+        self._clock = QTimer(self)
+        self._clock.setInterval(_SECOND_MS)
+        self._clock.timeout.connect(self.flush)
+        theme.pulse.ticked.connect(self._on_pulse)
+        theme.changed.connect(self._fit)
+        theme.changed.connect(self._on_soon)
+
+    def set_agents(self, agents: Sequence[AgentInfo], held: Collection[AgentId]) -> None:
+        """Show these agents; many calls in a row are shown ten times a second.
+
+        While spinners turn, words that change come with their next turn: both are one paint.
+        """
+        kept = frozenset(held)
+        is_news = kept != self._held or not same_states(self._agents, agents)
+        self._agents, self._held = agents, kept
+        self._is_stale = True
+        if self._soon.isActive() or (self._is_turning and not is_news):
+            return
+        self._soon.start()
+        self.flush()
+
+    def flush(self) -> None:
+        """Show now what came last."""
+        self._is_stale = False
+        self._rows = self._maker.rows(self._agents, self._held, time.time())
+        whole = outline(self._rows)
+        self._show_filter()
+        self._show_rows()
+        self._show_newest(whole.newest)
+        self._show_summary(whole)
+        self._keep_time(whole)
+        if self._is_filled != bool(self._rows):
+            self._is_filled = bool(self._rows)
+            self.filled.emit(self._is_filled)
+        self.shown.emit()
+
+    @property
+    def rows(self) -> tuple[AgentRow, ...]:
+        """Every row, those too that the filter hides."""
+        return self._rows
+
+    @property
+    def current(self) -> AgentRow | None:
+        """The row that is marked."""
+        return self.view.row_at(self.view.currentIndex())
+
+    def row(self, agent_id: str) -> AgentRow | None:
+        """Return an agent's row."""
+        return next((one for one in self._rows if one.key == agent_id), None)
+
+    def select(self, agent_id: str) -> None:
+        """Mark an agent and bring it into view; an unknown one unmarks all."""
+        index = self.model.index_of(AgentId(agent_id))
+        if not index.isValid() and self.row(agent_id) is not None:
+            self.filter.clear()
+            index = self.model.index_of(AgentId(agent_id))
+        self.view.setCurrentIndex(index)
+        if index.isValid():
+            self.view.scrollTo(index)
+        else:
+            self.view.clearSelection()
+
+    def _show_rows(self) -> None:
+        text = self.filter.text().strip()
+        shown = matching(self._rows, text) if text and not self.filter.isHidden() else self._rows
+        self._is_showing = True
+        self.model.set_rows(shown)
+        self._keep_marked()
+        self._is_showing = False
+        self._none.setVisible(bool(text) and not shown)
+        if text:
+            self._none.setText(self.tr("No subagent matches “{text}”").format(text=text))
+        self.view.actions_of_row.set_row(self.current)
+        if self._is_reshaped:
+            self._fit()
+
+    def _show_newest(self, newest: AgentRow | None) -> None:
+        """Bring who started last into view once it has its place, unless the mouse is there."""
+        if newest is None or newest.key == self._newest:
+            return
+        was_known, self._newest = bool(self._newest), newest.key
+        if was_known and not newest.info.is_ended:
+            self._reveal.start()
+
+    def _show_newest_now(self) -> None:
+        index = self.model.index_of(self._newest)
+        if index.isValid() and not self.view.underMouse():
+            self.view.scrollTo(index)
+
+    def _keep_marked(self) -> None:
+        """Mark the same agent as before, or none: never another, which a note would reach."""
+        index = self.model.index_of(self._marked)
+        if index != self.view.currentIndex():
+            self.view.setCurrentIndex(index)
+        if not index.isValid() and self.view.selectionModel().hasSelection():
+            self.view.clearSelection()
+
+    def _show_filter(self) -> None:
+        self.filter.setVisible(len(self._rows) > FILTER_ABOVE or bool(self.filter.text()))
+
+    def _show_summary(self, whole: Outline) -> None:
+        words = self.tr("{active} active · {tokens} tokens")
+        tokens = short_count(whole.tokens)
+        self.summary.set_text(words.format(active=whole.active, tokens=tokens))
+
+    @property
+    def _is_turning(self) -> bool:
+        pulse = self._theme.pulse
+        return self._turns and pulse.is_running and not pulse.is_still
+
+    def _on_pulse(self) -> None:
+        if self._is_stale and self._turns:
+            self.flush()
+        self.view.turn_spinners()
+
+    def _on_soon(self) -> None:
+        if self._is_stale:
+            self._soon.start()
+            self.flush()
+
+    def _on_current(self, current: QModelIndex) -> None:
+        if self._is_showing:
+            return  # by the view itself, as rows went
+        one = self.view.row_at(current)
+        self._marked = one.key if one is not None else AgentId("")
+        self.view.actions_of_row.set_row(one)
+        self.selected.emit(self._marked)
+
+    def _fit(self) -> None:
+        """Ask for the room of the rows there are, so that what follows stands right below."""
+        self._is_reshaped = True
+        if self._is_showing:
+            return  # rows still come; once is enough
+        self._is_reshaped = False
+        wanted = self.view.sizeHint().height()
+        if wanted != self._height:
+            self._height = wanted
+            self.view.setMinimumHeight(min(wanted, _LEAST_ROWS * self._theme.size("row2") + 6))
+            self.view.updateGeometry()
+
+    def _build(self) -> None:
+        theme = self._theme
+        title = TextLabel(self.tr("Subagents"), "title", self)
+        self.summary = ElidedLabel("", role="muted", parent=self)
+        # It shrinks when the words are large, and else stands at the far edge.
+        self.summary.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
+        self.summary.setMinimumWidth(1)
+        self.summary.setObjectName("agentSummary")
+        self.filter = SearchField(theme, self.tr("Find a subagent"), self)
+        self.filter.setObjectName("findAgent")
+        self.filter.hide()
+        self._none = TextLabel("", "muted", self)
+        self._none.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self._none.setWordWrap(True)
+        self._none.hide()
+        role = Qt.ItemDataRole
+        self.model: SnapshotTreeModel[AgentRow] = SnapshotTreeModel(
+            lambda one: one.key,
+            lambda one: one.parent_key,
+            {
+                int(role.DisplayRole): lambda one: one.name,
+                int(role.AccessibleTextRole): lambda one: one.spoken,
+                int(role.ToolTipRole): lambda one: plain_tip(one.tip),
+            },
+            self,
+            changed_roles,
+        )
+        self.view = AgentTreeView(theme, self.model, self)
+        self.view.opened.connect(self.opened)
+        self.view.actions_of_row.wished.connect(self.wished)
+        self.view.actions_of_row.quick_chosen.connect(self.quick_chosen)
+        self.view.selectionModel().currentChanged.connect(self._on_current)
+        model, view = self.model, self.view
+        for signal in (model.rowsInserted, model.rowsRemoved, model.rowsMoved):
+            signal.connect(self._fit)
+        for signal in (view.expanded, view.collapsed):
+            signal.connect(self._fit)
+        self.filter.textChanged.connect(self.flush)
+        self.filter.left.connect(self.view.setFocus)
+        self._lay_out(title)
+
+    def _lay_out(self, title: TextLabel) -> None:
+        theme = self._theme
+        edge = theme.space("l")
+        header = row(edge, title, theme.space("s"), None, self.summary, edge, spacing=0)
+        header.setContentsMargins(0, theme.space("xs"), 0, theme.space("xs"))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(theme.space("xs"))
+        column.addLayout(header)
+        column.addLayout(row(theme.space("m"), self.filter, theme.space("m"), spacing=0))
+        column.addWidget(self._none)
+        column.addWidget(self.view, 1)
+
+    # -- life ------------------------------------------------------------------------------
+
+    def _keep_time(self, whole: Outline) -> None:
+        """Count seconds while somebody lives, turn spinners while somebody runs."""
+        is_seen = self.isVisible()
+        if whole.active and is_seen:
+            if not self._clock.isActive():
+                self._clock.start()
+        else:
+            self._clock.stop()
+        self._turns = whole.is_turning and is_seen
+        pulse = self._theme.pulse
+        (pulse.hold if self._turns else pulse.release)(self)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Go on."""
+        super().showEvent(event)
+        self.flush()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Rest while hidden."""
+        super().hideEvent(event)
+        self._clock.stop()
+        self._turns = False
+        self._theme.pulse.release(self)

@@ -1,0 +1,307 @@
+"""The tree view of subagents: rows with buttons that show under the mouse and the focus."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import (
+    QEvent,
+    QModelIndex,
+    QPersistentModelIndex,
+    QPoint,
+    QRect,
+    QSize,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import (
+    QAccessible,
+    QContextMenuEvent,
+    QHelpEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QRegion,
+)
+from PySide6.QtWidgets import (
+    QApplication,
+    QFrame,
+    QStyleOptionViewItem,
+    QToolTip,
+    QTreeView,
+    QWidget,
+)
+
+from desktop_agent.gui.agents.actions import AgentActions
+from desktop_agent.gui.agents.delegate import AgentDelegate, RowLook
+from desktop_agent.gui.agents.rows import AgentRow
+from desktop_agent.gui.kit.lists.tree_model import SnapshotTreeModel
+from desktop_agent.gui.kit.theme import Theme
+
+_INDENT = 18
+# The rest is scrolled.
+_ROWS_ASKED = 60
+_Index = QModelIndex | QPersistentModelIndex
+_NAME, _STATE = int(Qt.ItemDataRole.DisplayRole), int(Qt.ItemDataRole.DecorationRole)
+# What a screen reader says and a tooltip tells stands below the name.
+_DETAIL = (int(Qt.ItemDataRole.AccessibleTextRole), int(Qt.ItemDataRole.ToolTipRole))
+# More changed rows than that are painted with all others.
+_MANY = 100
+
+
+def changed_roles(before: AgentRow, after: AgentRow) -> Sequence[int]:
+    """Return the roles by which two rows of one agent differ; what its line says always may."""
+    if before.state != after.state or before.info.pace != after.info.pace:
+        return (*_DETAIL, _STATE, _NAME)
+    return _DETAIL if before.info.name == after.info.name else (*_DETAIL, _NAME)
+
+
+class AgentTreeView(QTreeView):
+    """`opened` is emitted on a click on a row; keys and buttons go through `actions`."""
+
+    opened = Signal(str)
+
+    def __init__(self, theme: Theme, model: SnapshotTreeModel[AgentRow], parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._tree = model
+        # What was pressed, and where: the row, the wish of its button, the place.
+        self._pressed: tuple[QPersistentModelIndex, str, QPoint] | None = None
+        self._pointer: QPoint | None = None
+        self._dirty = QRegion()
+        self.setObjectName("agentTree")
+        self.setAccessibleName(self.tr("Subagents"))
+        self.setHeaderHidden(True)
+        self.setUniformRowHeights(True)
+        self.setIndentation(theme.icon_px(_INDENT))
+        self.setAnimated(False)
+        self.setExpandsOnDoubleClick(False)
+        self.setMouseTracking(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setEditTriggers(QTreeView.EditTrigger.NoEditTriggers)
+        self.setVerticalScrollMode(QTreeView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.actions_of_row = AgentActions(theme, self)
+        self.rows = AgentDelegate(theme, self.actions_of_row.can_do, self)
+        self.setItemDelegate(self.rows)
+        self.setModel(model)
+        model.rowsInserted.connect(self._open_new)
+        theme.changed.connect(self._fit)
+
+    def row_at(self, index: _Index) -> AgentRow | None:
+        """Return the row of an index."""
+        return self._tree.row_of(index)
+
+    def _fit(self) -> None:
+        self.setIndentation(self._theme.icon_px(_INDENT))
+        self.doItemsLayout()
+
+    def turn_spinners(self) -> None:
+        """Repaint the state icons of the running rows that can be seen, and nothing else."""
+        viewport = self.viewport()
+        index = self.indexAt(QPoint(viewport.width() // 2, 0))
+        whole = self._across(self.visualRect(index))
+        bottom, icons = viewport.height(), QRegion()
+        while index.isValid() and whole.top() < bottom:
+            row = self._tree.row_of(index)
+            if row is not None and row.state == "running":
+                icons += self.rows.icon_box(self._plain_look(row, whole, index))
+            index = self.indexBelow(index)
+            whole.translate(0, whole.height())
+        if not icons.isEmpty():
+            viewport.update(icons)
+
+    def dataChanged(self, topLeft: _Index, bottomRight: _Index, roles: Sequence[int] = ()) -> None:
+        """Repaint what reads otherwise: mostly that is the lower line of a row."""
+        if QAccessible.isActive():  # others listen, whom Qt tells
+            super().dataChanged(topLeft, bottomRight, roles)
+            return
+        first, last = topLeft.row(), bottomRight.row()
+        if last - first > _MANY:
+            self.viewport().update()
+            return
+        is_whole = not roles or _NAME in roles or _STATE in roles
+        parent = topLeft.parent()
+        news, whole = QRegion(), QRect()
+        for place in range(first, last + 1):
+            index = self._tree.index(place, 0, parent)
+            if whole.isEmpty():
+                whole = self._across(self.visualRect(index))
+            if whole.isEmpty():  # below one that is closed
+                continue
+            row = None if is_whole else self._tree.row_of(index)
+            look = None if row is None else self._plain_look(row, whole, index)
+            news += whole if look is None else self.rows.detail_box(look)
+            # The next one stands right below, unless others stand below this one.
+            has_more = self._tree.hasChildren(index)
+            whole = QRect() if has_more else whole.translated(0, whole.height())
+        self.viewport().update(news)
+
+    def wish_box(self, index: QModelIndex, wish: str) -> QRect:
+        """Return where a row's button is, for pointing at it."""
+        look = self._look(index, self._across(self.visualRect(index)))
+        return QRect() if look is None else self.rows.button_box(look, wish)
+
+    def sizeHint(self) -> QSize:
+        """Ask for the room of the rows that are open, up to a limit."""
+        count = self._tree.count_open(self.isExpanded, _ROWS_ASKED)
+        return QSize(240, count * self._theme.size("row2") + 6)
+
+    # -- drawing ---------------------------------------------------------------------------
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Remember what is to be painted: often it is spinners only."""
+        self._dirty = event.region()
+        super().paintEvent(event)
+
+    def drawRow(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+        """Draw the ground over the whole width, the chevron, then what is dirty of the row."""
+        whole: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
+        look = self._look(index, whole)
+        if look is None:
+            return
+        if look.is_selected or look.is_hovered:
+            painter.save()
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(self._theme.color("active" if look.is_selected else "hover"))
+            painter.drawRoundedRect(whole.adjusted(4, 1, -4, -1), 6, 6)
+            painter.restore()
+        if self._tree.hasChildren(index):
+            self._paint_chevron(painter, look, index)
+        self.rows.draw(painter, look, self._dirty)
+
+    def _plain_look(self, row: AgentRow, whole: QRect, index: _Index) -> RowLook:
+        """Return a row as far in as it stands in the width of the view."""
+        inset = (self._tree.level_of(index) + 1) * self.indentation()
+        is_mirrored = self.isRightToLeft()
+        left, right = (0, -inset) if is_mirrored else (inset, 0)
+        return RowLook(row, whole.adjusted(left, 0, right, 0), is_mirrored)
+
+    def _look(self, index: _Index, whole: QRect) -> RowLook | None:
+        """Return a row as it is to be drawn now, or None when it is gone."""
+        row = self._tree.row_of(index)
+        if row is None:
+            return None
+        look = self._plain_look(row, whole, index)
+        selection = self.selectionModel()
+        look.is_selected = selection.hasSelection() and selection.isSelected(index)
+        look.is_hovered = self._pointer is not None and whole.contains(self._pointer)
+        look.is_focused = self.hasFocus() and self.currentIndex() == index
+        return look
+
+    def _across(self, rect: QRect) -> QRect:
+        """Return the whole width of a row."""
+        return QRect(0, rect.top(), self.viewport().width(), rect.height())
+
+    def _paint_chevron(self, painter: QPainter, look: RowLook, index: _Index) -> None:
+        icon = "chevron-left" if look.is_mirrored else "chevron-right"
+        if self.isExpanded(self._tree.index_of(look.row.key)):
+            icon = "chevron-down"
+        size = self._theme.icon_px(14)
+        left = look.rect.right() + 3 if look.is_mirrored else look.rect.left() - size
+        y = self.rows.icon_box(look).center().y() - size // 2 + 1
+        ratio = painter.device().devicePixelRatioF()
+        painter.drawPixmap(left, y, self._theme.pixmap(icon, "muted", size, ratio))
+
+    # -- mouse -----------------------------------------------------------------------------
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Follow the button under the mouse."""
+        super().mouseMoveEvent(event)
+        self._point(event.position().toPoint())
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """No button is pointed at any more."""
+        super().leaveEvent(event)
+        self._pointer = None
+        self.rows.pointed = ""
+        self.viewport().update()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """A press on a button leaves the selection alone."""
+        if not self._press(event):
+            super().mousePressEvent(event)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """The second press of a quick pair acts at once: its release says nothing new."""
+        if not self._press(event):
+            super().mouseDoubleClickEvent(event)
+        self._act(event)
+
+    def _press(self, event: QMouseEvent) -> bool:
+        """Remember what is pressed; tell whether it is a button."""
+        where = event.position().toPoint()
+        index = self.indexAt(where)
+        wish = self._wish_at(index, where) if event.button() == Qt.MouseButton.LeftButton else ""
+        is_row = index.isValid() and self.visualRect(index).contains(where)
+        self._pressed = (QPersistentModelIndex(index), wish, where) if is_row else None
+        return bool(wish)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """A button acts, the rest of the row opens the transcript.
+
+        What counts is the row that was pressed: by then the card below may have made room for
+        itself, and another row be there.
+        """
+        if self._pressed is None or not self._pressed[1]:
+            super().mouseReleaseEvent(event)
+        self._act(event)
+
+    def _act(self, event: QMouseEvent) -> None:
+        pressed, self._pressed = self._pressed, None
+        if event.button() != Qt.MouseButton.LeftButton or pressed is None:
+            return
+        index, wish, where = pressed
+        moved = event.position().toPoint() - where
+        row = self.row_at(index)
+        if row is None or moved.manhattanLength() >= QApplication.startDragDistance():
+            return
+        if not wish:
+            self.opened.emit(row.key)
+        elif self.actions_of_row.can_do(row, wish):
+            self.actions_of_row.wished.emit(row.key, wish)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Show the menu of the row, by mouse or by key."""
+        where = event.pos()
+        index = self.indexAt(where)
+        if event.reason() == QContextMenuEvent.Reason.Keyboard:
+            index = self.currentIndex()
+            where = self.visualRect(index).center()
+        if index.isValid():
+            self.setCurrentIndex(index)
+            self.actions_of_row.set_row(self.row_at(index))
+            menu = self.actions_of_row.make_menu(self)
+            menu.popup(self.viewport().mapToGlobal(where))
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        """Name the button under the mouse, or say why it can't be pressed."""
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
+            index = self.indexAt(event.pos())
+            row = self.row_at(index)
+            wish = self._wish_at(index, event.pos())
+            if row is not None and wish:
+                QToolTip.showText(event.globalPos(), self.actions_of_row.tip(row, wish), self)
+                return True
+        return super().viewportEvent(event)
+
+    def _point(self, where: QPoint) -> None:
+        index = self.indexAt(where)
+        pointed = self._wish_at(index, where)
+        before = self.indexAt(self._pointer) if self._pointer is not None else QModelIndex()
+        self._pointer = where
+        if pointed != self.rows.pointed or index != before:
+            self.rows.pointed = pointed
+            self.viewport().update()
+
+    def _wish_at(self, index: QModelIndex, where: QPoint) -> str:
+        look = self._look(index, self._across(self.visualRect(index)))
+        if look is None or look.row.info.is_ended:  # which shows how it ended in their place
+            return ""
+        return self.rows.wish_at(look, where)
+
+    def _open_new(self, parent: QModelIndex, first: int, last: int) -> None:
+        """Show the first subagents below a row; what the person has closed stays closed."""
+        if parent.isValid() and self.model().rowCount(parent) == last - first + 1:
+            self.expand(parent)

@@ -1,0 +1,1 @@
+"""The crossing between the window's thread and the engine's."""

@@ -1,0 +1,110 @@
+"""The only crossing between the window's thread and the engine's. Nothing else is shared."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, cast
+
+from PySide6.QtCore import QObject, Qt, Signal
+
+from desktop_agent.core.commands import (
+    EngineCommands,
+    EngineQueries,
+    KeyStore,
+    ModelCatalog,
+    SettingsStore,
+    SkillLibrary,
+    UpdateCheck,
+)
+from desktop_agent.core.events import Event
+from desktop_agent.gui.bridge.backend import BridgeClosed, Compose, Part
+from desktop_agent.gui.bridge.remote import Asked, Posted
+
+_CLOSE_S = 6.0
+
+
+class Bridge(QObject):
+    """Owns the engine thread and its loop.
+
+    `engine` and `settings` take commands: they are run in order, also those posted before the
+    backend is there. The rest is awaited on the window's loop. `received` gives batches of
+    events, in order, on the window's thread. `started` comes once the backend is there. The two
+    loops share no future, lock or queue: an answer crosses as a Qt signal that carries its number.
+    """
+
+    received = Signal(object)
+    started = Signal()
+    _crossed = Signal(object)
+    _answered = Signal(int, object, object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._thread: Any = None  # an EngineThread, imported when it starts
+        self._numbers = itertools.count(1)
+        self._asked: dict[int, Any] = {}
+        queued = Qt.ConnectionType.QueuedConnection
+        self._crossed.connect(self._on_crossed, queued)
+        self._answered.connect(self._on_answered, queued)
+        self.engine = cast(EngineCommands, Posted(self._post, lambda backend: backend.engine))
+        self.settings = cast(SettingsStore, Posted(self._post, lambda backend: backend.settings))
+        self.queries = cast(EngineQueries, Asked(self._ask, lambda backend: backend.engine))
+        self.skills = cast(SkillLibrary, Asked(self._ask, lambda backend: backend.skills))
+        self.keys = cast(KeyStore, Asked(self._ask, lambda backend: backend.keys))
+        self.catalog = cast(ModelCatalog, Asked(self._ask, lambda backend: backend.catalog))
+        self.updates = cast(UpdateCheck, Asked(self._ask, lambda backend: backend.updates))
+
+    def start(self, compose: Compose) -> None:
+        """Start the engine thread; commands posted before the backend is there wait for it."""
+        if self._thread is not None:
+            raise RuntimeError("the bridge was started before")
+        # asyncio comes with it: the first paint does not wait for that.
+        from desktop_agent.gui.bridge.engine_thread import EngineThread
+
+        self._thread = EngineThread(
+            compose, self._crossed.emit, self._answered.emit, self.started.emit
+        )
+        self._thread.start()
+
+    def close(self, timeout_s: float = _CLOSE_S) -> bool:
+        """Close the backend and end the thread; tells whether it ended in time.
+
+        What was posted before is run.
+        """
+        for answer in self._asked.values():
+            answer.cancel()
+        self._asked.clear()
+        return self._thread.stop(timeout_s) if self._thread is not None else True
+
+    def _post(self, part: Part, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if self._thread is not None:
+            self._thread.call(part, name, args, kwargs)
+
+    async def _ask(
+        self, part: Part, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        if self._thread is None or not self._thread.is_alive():
+            raise BridgeClosed(name)
+        import asyncio  # loaded by the engine's thread already
+
+        number = next(self._numbers)
+        answer = asyncio.get_running_loop().create_future()
+        self._asked[number] = answer
+        self._thread.ask(number, part, name, args, kwargs)
+        try:
+            return await answer
+        finally:
+            if self._asked.pop(number, None) is not None and answer.cancelled():
+                self._thread.withdraw(number)
+
+    def _on_crossed(self, batch: tuple[Event, ...]) -> None:
+        assert self.thread().isCurrentThread(), "events must arrive on the window's thread"
+        self.received.emit(batch)
+
+    def _on_answered(self, number: int, result: object, error: BaseException | None) -> None:
+        answer = self._asked.pop(number, None)
+        if answer is None or answer.done():
+            return
+        if error is None:
+            answer.set_result(result)
+        else:
+            answer.set_exception(error)

@@ -1,0 +1,1 @@
+"""The message box: text, attachments, completions, mode and model."""

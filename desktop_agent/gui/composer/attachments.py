@@ -1,0 +1,334 @@
+"""Files and pictures that go with a note: read with limits, or refused with the reason."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import (
+    QBuffer,
+    QByteArray,
+    QCoreApplication,
+    QIODevice,
+    QObject,
+    QSize,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QImage, QImageReader
+
+from desktop_agent.core.messages import ImagePart, TextPart
+from desktop_agent.core.parts.origins import AttachedFile
+
+translate = QCoreApplication.translate
+
+MAX_ATTACHMENTS = 20
+MAX_TEXT_BYTES = 256 * 1024
+MAX_IMAGE_BYTES = 20 * 1024 * 1024
+MAX_IMAGE_PIXELS = 60_000_000
+# Providers refuse pictures over 5 MB in base64, and shrink what is wider than this anyway.
+_SENT_IMAGE_BYTES = 3_700_000
+_SENT_IMAGE_EDGE = 2048
+
+_SIGNATURES = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+)
+_CONVERTED = (b"BM", b"II*\x00", b"MM\x00*")
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """One chip. Without a part it is being read, or was refused for `reason`."""
+
+    name: str
+    part: TextPart | ImagePart | None = None
+    reason: str = ""
+    detail: str = ""
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether it is still on its way from the disk."""
+        return self.part is None and not self.reason
+
+
+class Refused(Exception):
+    """The file can't be attached; the text says why, for the person."""
+
+
+def read_attachment(path: Path, root: str = "") -> Attachment:
+    """Read a file as text or as a picture. Never waits on a pipe, never reads past a limit."""
+    name = path.name or str(path)
+    try:
+        content = _read_bounded(path)
+        part = _as_part(content, path, root)
+    except Refused as refusal:
+        return Attachment(name, reason=str(refusal), detail=str(path))
+    except OSError as error:
+        return Attachment(name, reason=_system_words(error), detail=str(path))
+    return Attachment(name, part, detail=f"{path} · {size_text(len(content))}")
+
+
+def text_attachment(name: str, text: str) -> Attachment:
+    """Return pasted text as an attachment; an editor would freeze on a very long line."""
+    size = len(text.encode("utf-8", "replace"))
+    if size > MAX_TEXT_BYTES:
+        return Attachment(name, reason=_too_big(size, MAX_TEXT_BYTES))
+    return Attachment(name, TextPart(text, AttachedFile(name)), detail=size_text(size))
+
+
+def image_attachment(image: QImage, name: str) -> Attachment:
+    """Return a picture from the clipboard as an attachment."""
+    try:
+        return Attachment(name, _encoded(image, name), detail=_pixels(image.size()))
+    except Refused as refusal:
+        return Attachment(name, reason=str(refusal))
+
+
+def size_text(count: int) -> str:
+    """Return a number of bytes for people."""
+    size = float(count)
+    for unit in ("bytes", "KB", "MB"):
+        if size < 1024:
+            return f"{size:.0f} {unit}" if unit == "bytes" or size >= 10 else f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:.1f} GB"
+
+
+def _read_bounded(path: Path) -> bytes:
+    # The file's kind is checked before it is opened: opening some devices has effects.
+    _check_kind(path.stat().st_mode)
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(path, flags | getattr(os, "O_CLOEXEC", 0))
+    with os.fdopen(descriptor, "rb") as stream:
+        status = os.fstat(stream.fileno())
+        _check_kind(status.st_mode)
+        head = stream.read(16)
+        limit = MAX_IMAGE_BYTES if _is_image(head) else MAX_TEXT_BYTES
+        if status.st_size > limit:
+            raise Refused(_too_big(status.st_size, limit))
+        content = head + stream.read(limit + 1 - len(head))
+    if len(content) > limit:
+        raise Refused(_too_big(len(content), limit))
+    return content
+
+
+def _check_kind(mode: int) -> None:
+    if stat.S_ISDIR(mode):
+        raise Refused(translate("Attachments", "This is a folder. Mention it with @ instead."))
+    if not stat.S_ISREG(mode):
+        raise Refused(translate("Attachments", "This is not a regular file."))
+
+
+def _as_part(content: bytes, path: Path, root: str) -> TextPart | ImagePart:
+    if _is_image(content[:16]):
+        return _image_part(content, path.name)
+    return TextPart(_decoded(content), AttachedFile(_shown_path(path, root)))
+
+
+def _shown_path(path: Path, root: str) -> str:
+    if root and path.is_relative_to(root):
+        return path.relative_to(root).as_posix()
+    return str(path)
+
+
+def _decoded(content: bytes) -> str:
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        encodings = ("utf-16",)
+    elif _CONTROL.search(content):
+        raise Refused(
+            translate(
+                "Attachments",
+                "This is not a text file. Put it into the folder and mention it with @ instead.",
+            )
+        )
+    else:
+        encodings = ("utf-8-sig", "cp1252", "latin-1")
+    for encoding in encodings:
+        try:
+            return content.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    raise Refused(translate("Attachments", "The text of this file can't be read."))
+
+
+def _is_image(head: bytes) -> bool:
+    return bool(_media_type(head)) or head.startswith(_CONVERTED)
+
+
+def _media_type(head: bytes) -> str:
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return "image/webp"
+    return next((kind for start, kind in _SIGNATURES if head.startswith(start)), "")
+
+
+def _image_part(content: bytes, name: str) -> ImagePart:
+    array = QByteArray(content)
+    buffer = QBuffer(array)
+    buffer.open(QIODevice.OpenModeFlag.ReadOnly)
+    reader = QImageReader(buffer)
+    size = reader.size()
+    if not size.isValid():
+        raise Refused(translate("Attachments", "This picture is damaged or of an unknown kind."))
+    if size.width() * size.height() > MAX_IMAGE_PIXELS:
+        raise Refused(
+            translate("Attachments", "This picture is too large: {size}.").format(
+                size=_pixels(size)
+            )
+        )
+    media_type = _media_type(content[:16])
+    is_small = max(size.width(), size.height()) <= _SENT_IMAGE_EDGE
+    if media_type and is_small and len(content) <= _SENT_IMAGE_BYTES:
+        return ImagePart(media_type, content, name)
+    reader.setAutoTransform(True)
+    image = reader.read()
+    if image.isNull():
+        raise Refused(translate("Attachments", "This picture is damaged or of an unknown kind."))
+    return _encoded(image, name)
+
+
+def _encoded(image: QImage, name: str) -> ImagePart:
+    if image.isNull():
+        raise Refused(translate("Attachments", "This picture is damaged or of an unknown kind."))
+    if max(image.width(), image.height()) > _SENT_IMAGE_EDGE:
+        edge = QSize(_SENT_IMAGE_EDGE, _SENT_IMAGE_EDGE)
+        aspect, smooth = Qt.AspectRatioMode, Qt.TransformationMode
+        image = image.scaled(edge, aspect.KeepAspectRatio, smooth.SmoothTransformation)
+    for kind, media_type in (("PNG", "image/png"), ("JPEG", "image/jpeg")):
+        encoded = _saved(image, kind)
+        if encoded and len(encoded) <= _SENT_IMAGE_BYTES:
+            return ImagePart(media_type, encoded, name)
+    raise Refused(
+        translate("Attachments", "This picture is too large: {size}.").format(
+            size=_pixels(image.size())
+        )
+    )
+
+
+def _saved(image: QImage, kind: str) -> bytes:
+    array = QByteArray()
+    buffer = QBuffer(array)
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    # The stubs want bytes for the format, the call itself takes a str as well.
+    image.save(buffer, kind, 85 if kind == "JPEG" else -1)  # pyright: ignore[reportCallIssue, reportArgumentType]
+    return bytes(array.data())
+
+
+def _pixels(size: QSize) -> str:
+    return f"{size.width()} × {size.height()}"
+
+
+def _too_big(size: int, limit: int) -> str:
+    words = translate("Attachments", "Too big: {size}. The limit is {limit}.")
+    return words.format(size=size_text(size), limit=size_text(limit))
+
+
+def _system_words(error: OSError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return translate("Attachments", "The file is not there any more.")
+    if isinstance(error, PermissionError):
+        return translate("Attachments", "You have no right to read this file.")
+    return translate("Attachments", "The file can't be read: {why}.").format(
+        why=error.strerror or str(error)
+    )
+
+
+def _too_many() -> str:
+    words = translate("Attachments", "At most {count} attachments go with one message.")
+    return words.format(count=MAX_ATTACHMENTS)
+
+
+def _unread(path: Path) -> Attachment:
+    return Attachment(path.name or str(path), detail=str(path))
+
+
+class AttachmentList(QObject):
+    """The attachments of one draft. Files are read beside the window, in the order they came."""
+
+    changed = Signal()
+    _read = Signal(int, object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._entries: dict[int, Attachment] = {}
+        self._next = 0
+        self._read.connect(self._on_read, Qt.ConnectionType.QueuedConnection)
+
+    @property
+    def entries(self) -> tuple[tuple[int, Attachment], ...]:
+        """Number and attachment, oldest first."""
+        return tuple(self._entries.items())
+
+    @property
+    def parts(self) -> tuple[TextPart | ImagePart, ...]:
+        """What goes out; refused files are left behind."""
+        return tuple(entry.part for entry in self._entries.values() if entry.part is not None)
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether a file is still on its way from the disk."""
+        return any(entry.is_reading for entry in self._entries.values())
+
+    def add_files(self, paths: Sequence[Path], root: str = "") -> None:
+        """Show the files at once and read them one after another."""
+        room = MAX_ATTACHMENTS - sum(1 for one in self._entries.values() if not one.reason)
+        numbers = [(self._add(_unread(path)), path) for path in paths[:room]]
+        if len(paths) > room:
+            # One chip tells of all the others: a thousand would fill the window.
+            name = paths[room].name
+            if len(paths) > room + 1:
+                words = translate("Attachments", "{count} files")
+                name = words.format(count=len(paths) - room)
+            self._add(Attachment(name, reason=_too_many()))
+        if numbers:
+            # A daemon: a file on a network disk that hangs must not keep the app from ending.
+            work = threading.Thread(target=self._read_all, args=(numbers, root), daemon=True)
+            work.start()
+        self.changed.emit()
+
+    def add(self, attachment: Attachment) -> None:
+        """Add one that is already read."""
+        self._add(attachment)
+        self.changed.emit()
+
+    def remove(self, number: int) -> None:
+        """Take one away; removing it twice is harmless."""
+        if self._entries.pop(number, None) is not None:
+            self.changed.emit()
+
+    def clear(self) -> None:
+        """Start an empty draft."""
+        if self._entries:
+            self._entries.clear()
+            self.changed.emit()
+
+    def _add(self, attachment: Attachment) -> int:
+        used = sum(1 for entry in self._entries.values() if not entry.reason)
+        if used >= MAX_ATTACHMENTS and not attachment.reason:
+            attachment = Attachment(attachment.name, reason=_too_many(), detail=attachment.detail)
+        self._next += 1
+        self._entries[self._next] = attachment
+        return self._next
+
+    def _read_all(self, numbers: list[tuple[int, Path]], root: str) -> None:
+        for number, path in numbers:
+            self._emit_read(number, read_attachment(path, root))
+
+    def _emit_read(self, number: int, attachment: Attachment) -> None:
+        try:
+            self._read.emit(number, attachment)
+        except RuntimeError:
+            return  # the window was closed while the file was read
+
+    def _on_read(self, number: int, attachment: Attachment) -> None:
+        if number in self._entries:
+            self._entries[number] = attachment
+            self.changed.emit()

@@ -1,0 +1,399 @@
+"""The composer: what the person types, attaches and sends, and the notes that wait."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from desktop_agent.core.approvals import Mode
+from desktop_agent.core.events import (
+    EngineFailed,
+    Event,
+    MessageAdded,
+    MessageStarted,
+    NoteQueued,
+    PartDelta,
+    SessionOpened,
+    SessionsChanged,
+    StepEnded,
+    ToolOutput,
+)
+from desktop_agent.core.ids import AgentId, NoteId, new_note_id
+from desktop_agent.core.notes import Delivery, Note
+from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.core.settings import Settings
+from desktop_agent.gui.composer.attachments import Attachment
+from desktop_agent.gui.composer.draft import Draft
+from desktop_agent.gui.composer.drafts import Drafts
+from desktop_agent.gui.composer.ended_bar import EndedBar
+from desktop_agent.gui.composer.frame import ComposerFrame
+from desktop_agent.gui.composer.input import ComposerInput
+from desktop_agent.gui.composer.placeholders import idle_words, running_words
+from desktop_agent.gui.composer.toolbar import ComposerBar, SendState
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.language_models.text import own_name
+from desktop_agent.gui.notes.strip import NoteStrip
+from desktop_agent.gui.notes.tracker import NoteRow, NoteTracker
+
+# Whom it was for, the draft it came from, the note, and its attachments as chips.
+_Unconfirmed = tuple[AgentId | None, Draft, Note, tuple[Attachment, ...]]
+
+_MAX_WIDTH = 784
+# Hundreds a second, and nothing of them shows here.
+_STREAMED = (PartDelta, ToolOutput, MessageStarted, MessageAdded)
+
+
+class Composer(QWidget):
+    """Follows one session. Signals: `begun` (somebody writes, the first time),
+    `submitted(Note)`, `stop_requested`,
+    `stop_and_send_requested(Note)`, `note_edited(id, text)`, `note_withdrawn(id)`,
+    `resume_requested` (what the engine has already is to be sent), `mode_chosen(str)`,
+    `model_picker_requested`, `path_completion_requested(prefix)`,
+    `main_requested(Note | None)` (the agent has ended: the main one is to be shown, or sent this).
+    """
+
+    begun = Signal()
+    submitted = Signal(object)
+    stop_requested = Signal()
+    stop_and_send_requested = Signal(object)
+    note_edited = Signal(str, str)
+    note_withdrawn = Signal(str)
+    resume_requested = Signal()
+    mode_chosen = Signal(str)
+    model_picker_requested = Signal()
+    path_completion_requested = Signal(str)
+    main_requested = Signal(object)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._ledger = NoteTracker()
+        self._settings = Settings()
+        self._info: SessionInfo | None = None
+        self._dollars: float | None = None
+        self._tokens: int | None = None
+        self._has_asked_stop = False
+        self._has_begun = False
+        # A message that was sent while its files were still being read goes when they are.
+        self._sends_when_read: bool | None = None
+        # Sent, but not on disk as far as is known: by note, whose it is and its session's draft.
+        self._unconfirmed: dict[NoteId, _Unconfirmed] = {}
+        self._drafts = Drafts(self)
+        self.setObjectName("composerArea")
+        self._make_parts()
+        self._lay_out()
+        self._connect()
+        self._draft = self._drafts.first
+        self._input.open_draft(self._draft, "")
+        self.set_settings(self._settings)
+
+    # -- down -----------------------------------------------------------------------------
+
+    def apply(self, event: Event) -> None:
+        """Follow the session: its notes, its turn, its tools, its size and cost."""
+        if isinstance(event, _STREAMED):
+            return
+        self._ledger.apply(event)
+        match event:
+            case SessionOpened():
+                self._open(event)
+            case SessionsChanged():
+                self._follow_info(event)
+            case StepEnded() if event.agent_id == self._ledger.agent_id:
+                self._add_step(event)
+            case NoteQueued() if event.agent_id == self._ledger.agent_id:
+                self._unconfirmed.pop(event.note.id, None)
+                self._draft.remember(event.note)
+            case EngineFailed() if event.where == "store":
+                self._give_back(event.agent_id)
+            case _:
+                pass
+        if not self._ledger.is_running:
+            self._has_asked_stop = False
+        self._strip.refresh()
+        self._show_state()
+
+    def set_settings(self, settings: Settings) -> None:
+        """Follow the keys that the person chose."""
+        self._settings = settings
+        self._input.set_keys(send_with_ctrl_enter=settings.send_with_ctrl_enter)
+        self._bar.set_keys(*self._keys())
+        self._show_state()
+
+    def set_model(self, title: str, has_images: bool | None = None) -> None:
+        """Show the model; `has_images` False warns when a picture is attached."""
+        self._input.set_has_images(has_images)
+        self._bar.set_model(title)
+
+    def set_mode(self, mode: Mode) -> None:
+        """Show the session's mode; nothing is emitted."""
+        self._bar.mode.set_mode(mode)
+        self._frame.set_free(mode == "free")
+
+    def set_completions(self, prefix: str, paths: tuple[str, ...]) -> None:
+        """Show the files for what stands behind the `@`; late answers are passed over."""
+        self._input.set_completions(prefix, paths)
+
+    def draft(self) -> str:
+        """Return the unsent text of this session."""
+        return self._input.text
+
+    def set_draft(self, text: str) -> None:
+        """Show a text that was kept; what is being typed wins."""
+        if not self.draft():
+            self._input.replace_text(text)
+
+    def set_text(self, text: str, skills: Sequence[str] = ()) -> None:
+        """Put a text into the box, as for *Edit and resend*, and give it the focus."""
+        self._input.replace_text(text)
+        for name in skills:
+            self._input.add_skill(name)
+        self.focus_text()
+
+    def focus_text(self) -> None:
+        """Put the cursor into the box."""
+        place = self._ended if self._ledger.is_ended else self._input
+        place.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def request_stop(self) -> None:
+        """Stop the turn; says *Stopping…* at once."""
+        if self._ledger.is_running and not self._is_stopping():
+            self._has_asked_stop = True
+            self._show_state()
+            self.stop_requested.emit()
+
+    @property
+    def model_button(self) -> QWidget:
+        """What the list of models opens at."""
+        return self._bar.model
+
+    # -- construction ---------------------------------------------------------------------
+
+    def attach_files(self, paths: list[Path]) -> None:
+        """Attach files, as those dropped on the window."""
+        self._input.attach_files(paths)
+
+    def _make_parts(self) -> None:
+        theme = self._theme
+        self._strip = NoteStrip(theme, self._ledger, self)
+        self._frame = ComposerFrame(theme, self)
+        self.box = self._input = ComposerInput(theme, self._frame)
+        self._bar = ComposerBar(theme, self._frame)
+        self._ended = EndedBar(theme, self)
+
+    def _lay_out(self) -> None:
+        inner = QVBoxLayout(self._frame)
+        inner.setContentsMargins(12, 10, 10, 8)
+        inner.setSpacing(6)
+        inner.addWidget(self._input)
+        self._frame.setFocusProxy(self._input)
+        inner.addWidget(self._bar)
+        column = QWidget(self)
+        column.setMaximumWidth(_MAX_WIDTH)
+        stack = QVBoxLayout(column)
+        stack.setContentsMargins(0, 0, 0, 0)
+        stack.setSpacing(8)
+        stack.addStretch(1)
+        stack.addWidget(self._strip)
+        stack.addWidget(self._frame)
+        stack.addWidget(self._ended)
+        outer = QHBoxLayout(self)
+        outer.setContentsMargins(16, 0, 16, 16)
+        # In line with the transcript's column, which is centred once there is room to spare.
+        outer.addStretch(1)
+        outer.addWidget(column, 1000)
+        outer.addStretch(1)
+        outer.addSpacing(self._theme.size("scrollbar"))
+
+    def _connect(self) -> None:
+        box, bar, strip = self._input, self._bar, self._strip
+        box.sent.connect(self._send)
+        box.changed.connect(self._on_input_changed)
+        box.focus_changed.connect(self._frame.set_focused)
+        box.path_completion_requested.connect(self.path_completion_requested)
+        self._frame.files_given.connect(box.attach_files)
+        bar.sent.connect(self._send)
+        bar.stop_pressed.connect(self.request_stop)
+        bar.stop_and_send_pressed.connect(self._stop_and_send)
+        bar.attach_pressed.connect(box.pick_files)
+        bar.mention_pressed.connect(box.begin_mention)
+        bar.model_pressed.connect(self.model_picker_requested)
+        bar.mode.mode_chosen.connect(self._on_mode_chosen)
+        strip.edited.connect(lambda row, words: self.note_edited.emit(row.note.id, words))
+        strip.withdrawn.connect(lambda row: self.note_withdrawn.emit(row.note.id))
+        strip.interrupted.connect(self._interrupt_with)
+        strip.resent.connect(self._resend)
+        strip.discarded.connect(self._discard)
+        strip.retried.connect(self._retry)
+        strip.edit_missed.connect(self.set_draft)
+        self._ended.left.connect(self._leave)
+
+    # -- the session ----------------------------------------------------------------------
+
+    def _open(self, opened: SessionOpened) -> None:
+        self._info = opened.info
+        self._sends_when_read = None
+        self._has_asked_stop = False
+        self._dollars = opened.info.usage.cost
+        self._tokens = opened.info.context_tokens
+        self._draft = self._drafts.open(opened.info.id, opened.info.main_agent, self._input.text)
+        for event in opened.events:
+            if isinstance(event, NoteQueued) and event.agent_id == self._ledger.agent_id:
+                self._unconfirmed.pop(event.note.id, None)
+                self._draft.remember(event.note)
+        self._input.open_draft(self._draft, opened.info.workspace.root)
+        self._bar.mode.set_folder(opened.info.workspace.root)
+        self.set_mode(opened.info.mode)
+        self._bar.set_model(own_name(opened.info.model))
+        self._show_numbers()
+
+    def _follow_info(self, event: SessionsChanged) -> None:
+        for info in event.sessions:
+            if self._info is not None and info.id == self._info.id:
+                if info.mode != self._bar.mode.mode:
+                    self.set_mode(info.mode)
+                self._info = info
+                self._dollars = max(filter(None, (self._dollars, info.usage.cost)), default=None)
+                self._show_numbers()
+
+    def _add_step(self, event: StepEnded) -> None:
+        self._tokens = event.context_tokens or self._tokens
+        if event.usage.cost is not None:
+            self._dollars = (self._dollars or 0.0) + event.usage.cost
+        self._show_numbers()
+
+    def _give_back(self, agent_id: AgentId | None) -> None:
+        """Return notes that never reached the disk to the box they were sent from."""
+        for note_id, (owner, draft, note, attached) in reversed(tuple(self._unconfirmed.items())):
+            if agent_id in (None, owner):
+                del self._unconfirmed[note_id]
+                self._input.give_back(draft, note, attached)
+
+    # -- sending --------------------------------------------------------------------------
+
+    def _note(self, delivery: Delivery) -> Note | None:
+        """Take what is in the box as a note; None when there is nothing to send yet."""
+        text = self.draft().strip("\n").rstrip()
+        parts, skills = self._input.parts, self._input.skills
+        if self._input.is_reading or not (text or parts or skills):
+            return None
+        if self._info is not None and not self._info.model:
+            self.model_picker_requested.emit()
+            return None
+        now, note_id = time.time(), new_note_id()
+        note = Note(
+            note_id, text, delivery=delivery, attachments=parts, created_at=now, skills=skills
+        )
+        self._draft.remember(note)
+        sent = (self._ledger.agent_id, self._draft, note, self._input.attached)
+        self._unconfirmed[note.id] = sent
+        self._input.clear()
+        return note
+
+    def _on_input_changed(self) -> None:
+        self._drafts.keep(self._input.text)
+        waiting = self._sends_when_read
+        if waiting is not None and not self._input.is_reading:
+            self._sends_when_read = None
+            self._send(waiting)
+        if not self._has_begun and self._input.has_content:
+            self._has_begun = True
+            self.begun.emit()
+        self._show_state()
+
+    def _send(self, is_other: bool) -> None:
+        if self._input.is_reading:
+            self._sends_when_read = is_other
+            return
+        steers = is_other != self._settings.steer_on_enter
+        delivery: Delivery = "step" if self._ledger.is_running and steers else "turn"
+        note = self._note(delivery)
+        if note is not None:
+            self.submitted.emit(note)
+
+    def _stop_and_send(self) -> None:
+        note = self._note("turn")
+        if note is not None:
+            self._stop_with(note)
+
+    def _stop_with(self, note: Note) -> None:
+        self._has_asked_stop = self._ledger.is_running
+        self._show_state()
+        self.stop_and_send_requested.emit(note)
+
+    def _interrupt_with(self, row: NoteRow) -> None:
+        self.note_withdrawn.emit(row.note.id)
+        self._stop_with(self._again(row))
+
+    def _resend(self, row: NoteRow) -> None:
+        self._discard(row)
+        (self.main_requested if self._ledger.is_ended else self.submitted).emit(self._again(row))
+
+    def _leave(self) -> None:
+        """Go to the main agent, with what is typed here."""
+        self._drafts.carry(self._input.text)
+        self.main_requested.emit(None)
+
+    def _again(self, row: NoteRow) -> Note:
+        # An id is never used again once its note has left the inbox.
+        return msgspec.structs.replace(
+            row.note, id=new_note_id(), delivery="turn", created_at=time.time()
+        )
+
+    def _discard(self, row: NoteRow) -> None:
+        self._ledger.forget(row.note.id)
+        self._strip.refresh()
+        self.note_withdrawn.emit(row.note.id)
+
+    def _retry(self, row: NoteRow) -> None:
+        if row.is_in_history or row.state == "queued":
+            # The engine has it already: going on is enough.
+            self.resume_requested.emit()
+        else:
+            self.submitted.emit(row.note)
+
+    # -- what is shown --------------------------------------------------------------------
+
+    def _on_mode_chosen(self, mode: Mode) -> None:
+        self._frame.set_free(mode == "free")
+        self.mode_chosen.emit(mode)
+
+    def _is_stopping(self) -> bool:
+        return self._has_asked_stop or self._ledger.status == "stopping"
+
+    def _keys(self) -> tuple[str, str]:
+        if self._settings.send_with_ctrl_enter:
+            return (self.tr("Ctrl+Enter"), self.tr("Ctrl+Shift+Enter"))
+        return (self.tr("Enter"), self.tr("Ctrl+Enter"))
+
+    def _show_state(self) -> None:
+        state = SendState(
+            is_running=self._ledger.is_running,
+            is_stopping=self._ledger.is_running and self._is_stopping(),
+            has_content=self._input.has_content,
+            is_reading=self._input.is_reading,
+            steers_first=self._settings.steer_on_enter,
+            cuts=self._strip.cuts(),
+            scope=self._ledger.scope,
+            others=self._ledger.below,
+        )
+        self._ended.stand_for(self._frame, self._ledger)
+        self._bar.show_state(state)
+        self._input.set_placeholders(self._placeholders(state))
+
+    def _placeholders(self, state: SendState) -> tuple[str, ...]:
+        """What Enter will do, in words; the longest that fits is shown."""
+        if not state.is_running:
+            return idle_words()
+        queue, steer = reversed(self._keys()) if state.steers_first else self._keys()
+        return running_words(queue, steer)
+
+    def _show_numbers(self) -> None:
+        limit = self._info.context_limit if self._info else None
+        self._bar.show_context(self._tokens, limit)
+        self._bar.show_cost(self._dollars)

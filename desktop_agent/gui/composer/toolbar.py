@@ -1,0 +1,296 @@
+"""The composer's bottom row: attach, mention, model, mode, meter, and the ways to send."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QLocale, QSize, Qt, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QWidget
+
+from desktop_agent.gui.composer.mode_button import ModeButton
+from desktop_agent.gui.kit.menu_button import MenuButton
+from desktop_agent.gui.kit.plurals import with_plural
+from desktop_agent.gui.kit.round_button import RoundButton
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.tooltips import plain_tip
+from desktop_agent.gui.kit.widgets import IconButton, PrimaryButton, TextButton, TextLabel
+from desktop_agent.gui.language_models.text import short_count
+
+_MIN_WIDTH = 240
+_GAP = 4
+_NAME = 16
+# What is given up first when there is little room: cost, model's name, mode's name, …
+_MODEL_WIDTHS = (220, 220, 130, 130, 90, 90, 60)
+
+
+@dataclass(frozen=True, slots=True)
+class SendState:
+    """What the send slot depends on. `cuts` names what a stop would cut.
+
+    `scope` names who would be stopped, and `others` counts the live ones below; it is empty
+    where there is only one.
+    """
+
+    is_running: bool = False
+    is_stopping: bool = False
+    has_content: bool = False
+    is_reading: bool = False
+    steers_first: bool = False
+    cuts: str = ""
+    scope: str = ""
+    others: int = 0
+
+
+class ComposerBar(QWidget):
+    """Signals: `sent(bool)` true for the other way, `stop_pressed`, `stop_and_send_pressed`,
+    `attach_pressed`, `mention_pressed`, `model_pressed`.
+    """
+
+    sent = Signal(bool)
+    stop_pressed = Signal()
+    stop_and_send_pressed = Signal()
+    attach_pressed = Signal()
+    mention_pressed = Signal()
+    model_pressed = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._model_title = ""
+        self._keys = ("", "")
+        self._state = SendState()
+        self._dollars: float | None = None
+        self._tokens: int | None = None
+        self._has_width = False
+        self._name_width = 0
+        self._make_left()
+        self._make_right()
+        self._lay_out()
+        self.set_model("")
+        self._show_state()
+
+    def _make_left(self) -> None:
+        theme = self._theme
+        self.attach = IconButton(theme, "paperclip", self.tr("Attach files"))
+        self.attach.setObjectName("attachButton")
+        self.attach.clicked.connect(self.attach_pressed)
+        self.mention = IconButton(theme, "at-sign", self.tr("Mention a file"))
+        self.mention.setObjectName("mentionButton")
+        self.mention.clicked.connect(self.mention_pressed)
+        self.model = MenuButton(theme, "sparkles")
+        self.model.setObjectName("modelButton")
+        self.model.clicked.connect(self.model_pressed)
+        self.mode = ModeButton(theme)
+
+    def _make_right(self) -> None:
+        theme = self._theme
+        self.cost = TextLabel("", "subtle")
+        self.cost.setObjectName("costLabel")
+        self.meter = TextLabel("", "subtle")
+        self.meter.setObjectName("contextMeter")
+        self.send = RoundButton(theme, "arrow-up", self.tr("Send message"))
+        self.send.setObjectName("sendButton")
+        self.send.clicked.connect(lambda: self.sent.emit(False))
+        self.stop = TextButton(theme, self.tr("Stop"), "square")
+        self.stop.setObjectName("stopButton")
+        self.stop.clicked.connect(self.stop_pressed)
+        self.second = TextButton(theme, "")
+        self.second.setObjectName("secondButton")
+        self.second.clicked.connect(lambda: self.sent.emit(True))
+        self.first = PrimaryButton(theme, "")
+        self.first.setObjectName("firstButton")
+        self.first.clicked.connect(lambda: self.sent.emit(False))
+        self.more = IconButton(theme, "chevron-up", self.tr("More ways to send"), size=14)
+        self.more.setObjectName("moreButton")
+        menu = QMenu(self.more)
+        menu.setObjectName("sendMenu")
+        menu.setAccessibleName(self.tr("More ways to send"))
+        self.cut = menu.addAction("")
+        self.cut.setObjectName("stopAndSend")
+        self.cut.triggered.connect(self.stop_and_send_pressed)
+        self.halt = menu.addAction(self.tr("Stop, keep what I typed"))
+        self.halt.setObjectName("stopOnly")
+        self.halt.triggered.connect(self.stop_pressed)
+        self.more.setMenu(menu)
+        self.more.setPopupMode(IconButton.ToolButtonPopupMode.InstantPopup)
+        theme.changed.connect(self._paint_menu)
+        self._paint_menu()
+
+    def _lay_out(self) -> None:
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(_GAP)
+        near = (self.attach, self.mention, self.model, self.mode)
+        far = (self.cost, self.meter, self.second, self.first, self.more, self.stop, self.send)
+        self._placed: tuple[QWidget, ...] = near + far
+        self.cost.setContentsMargins(0, 0, 8, 0)
+        self.meter.setContentsMargins(0, 0, 8, 0)
+        for widget in near:
+            layout.addWidget(widget)
+        layout.addStretch(1)
+        for widget in far:
+            layout.addWidget(widget)
+
+    def set_keys(self, first: str, second: str) -> None:
+        """Name the keys in the tooltips."""
+        self._keys = (first, second)
+        self._show_state()
+
+    def show_state(self, state: SendState) -> None:
+        """Show the one way to send or stop that fits."""
+        if state != self._state:
+            self._state = state
+            self._show_state()
+
+    def _show_state(self) -> None:
+        state = self._state
+        chooses = state.is_running and state.has_content
+        stops = state.is_running and not state.has_content
+        for widget, shown in (
+            (self.send, not state.is_running),
+            (self.stop, stops),
+            (self.first, chooses),
+            (self.second, chooses),
+            (self.more, chooses),
+        ):
+            widget.setVisible(shown)
+        self.send.setEnabled(state.has_content)
+        self.cut.setEnabled(not state.is_reading)
+        self._name_stop(state)
+        self._name_ways(state)
+        self._fit()
+
+    def _name_stop(self, state: SendState) -> None:
+        self.stop.setEnabled(not state.is_stopping)
+        self.halt.setEnabled(not state.is_stopping)
+        tip = self.tr("Stop (Ctrl+.)")
+        if state.others:
+            tip = self.tr("Stops it and %n subagent(s) (Ctrl+.)", "", state.others)
+            tip = with_plural(tip, state.others)
+        elif state.cuts:
+            tip = self.tr("Stop (Ctrl+.) – cuts {what}").format(what=state.cuts)
+        self.stop.setToolTip(plain_tip(tip))
+        words = self.tr("Stop and send now")
+        if state.cuts:
+            words = self.tr("Stop and send now – cuts {what}").format(what=_short(state.cuts))
+        self.cut.setText(words.replace("&", "&&"))
+
+    def _stop_words(self, state: SendState) -> str:
+        if state.is_stopping:
+            return self.tr("Stopping…")
+        if not state.scope:
+            return self.tr("Stop")
+        name = _short(state.scope, _NAME).replace("&", "&&")
+        if not state.others:
+            return self.tr("Stop {name}").format(name=name)
+        return self.tr("Stop {name} + {count}").format(name=name, count=state.others)
+
+    def _name_ways(self, state: SendState) -> None:
+        queue = (self.tr("Queue"), self.tr("Read after this turn"))
+        steer = (self.tr("Steer"), self.tr("Read at the next step, without stopping it"))
+        steer_now = (self.tr("Steer now"), steer[1])
+        pair = (steer, queue) if state.steers_first else (queue, steer_now)
+        for button, (name, meaning), key in zip(
+            (self.first, self.second), pair, self._keys, strict=True
+        ):
+            button.set_text(name)
+            button.setToolTip(f"{meaning} ({key})" if key else meaning)
+            button.setAccessibleDescription(meaning)
+        self.send.setToolTip(
+            self.tr("Send ({key})").format(key=self._keys[0]) if self._keys[0] else self.tr("Send")
+        )
+
+    def set_model(self, title: str) -> None:
+        """Show the model's name, or that one has to be chosen."""
+        self._model_title = title
+        name = self.tr("Model: {title}").format(title=title) if title else self._model_words()
+        self.model.set_icon("sparkles", "muted" if title else "warn")
+        self._fit()
+        self.model.setAccessibleName(name)
+        self.model.setToolTip(plain_tip(name))
+
+    def _model_words(self) -> str:
+        return self._model_title or self.tr("Choose a model")
+
+    def show_context(self, tokens: int | None, limit: int | None) -> None:
+        """Show how full the model's context is; nothing when that is unknown."""
+        self._tokens = tokens
+        self._fit()
+        if tokens is None:
+            return
+        locale = QLocale()
+        if not limit:
+            self.meter.setText(self.tr("{count} tokens").format(count=short_count(tokens)))
+            self.meter.setToolTip(self.tr("The last request. The model's limit is not known."))
+            self.meter.set_role("subtle")
+            return
+        percent = round(100 * tokens / limit)
+        self.meter.setText(self.tr("{percent}% context").format(percent=percent))
+        words = self.tr("{tokens} of {limit} tokens in the last request")
+        self.meter.setToolTip(
+            words.format(tokens=locale.toString(tokens), limit=locale.toString(limit))
+        )
+        self.meter.set_role("error" if percent >= 95 else "warn" if percent >= 80 else "subtle")
+
+    def show_cost(self, dollars: float | None) -> None:
+        """Show what the session has cost; nothing when no price is known."""
+        self._dollars = dollars
+        if dollars:
+            text = f"${dollars:.2f}" if dollars >= 0.01 else self.tr("under $0.01")
+            self.cost.setText(text)
+            self.cost.setToolTip(self.tr("This session so far, by the provider's prices"))
+        self._fit()
+
+    def minimumSizeHint(self) -> QSize:
+        """Less than the words need: they are given up one after another."""
+        return QSize(_MIN_WIDTH, super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Give up the less important words first."""
+        super().resizeEvent(event)
+        self._has_width = True
+        self._fit()
+
+    def _fit(self) -> None:
+        if not self._has_width:
+            return  # measured at the first layout; the start of the app has no time to do it twice
+        for tier in range(len(_MODEL_WIDTHS)):
+            self._show_tier(tier)
+            spare = self.width() - self._needed()
+            if spare >= 0:
+                # What is left over is the model's name's.
+                most = self._theme.icon_px(_MODEL_WIDTHS[0])
+                self._name_model(min(self._name_width + spare, most))
+                return
+
+    def _show_tier(self, tier: int) -> None:
+        self.cost.setVisible(bool(self._dollars) and tier < 1)
+        self._name_model(_MODEL_WIDTHS[tier])
+        self.mode.set_narrow(tier >= 3)
+        self.meter.setVisible(self._tokens is not None and tier < 5)
+        self.mention.setVisible(tier < 5)
+        self.attach.setVisible(tier < 6)
+        whole = self._stop_words(self._state)
+        brief = self._state.scope and not self._state.is_stopping and tier >= 4
+        self.stop.set_text(self.tr("Stop") if brief else whole)
+        self.stop.setAccessibleName(whole.replace("&&", "&"))
+
+    def _name_model(self, limit: int) -> None:
+        metrics, name = self.model.fontMetrics(), self.model.accessibleName()
+        shown = metrics.elidedText(self._model_words(), Qt.TextElideMode.ElideMiddle, limit)
+        self._name_width = metrics.horizontalAdvance(shown)
+        self.model.set_text(shown)
+        self.model.setAccessibleName(name)
+
+    def _needed(self) -> int:
+        shown = [widget for widget in self._placed if widget.isVisibleTo(self)]
+        return sum(widget.sizeHint().width() + _GAP for widget in shown)
+
+    def _paint_menu(self) -> None:
+        self.cut.setIcon(self._theme.icon("zap", "err"))
+        self.halt.setIcon(self._theme.icon("square", "muted"))
+
+
+def _short(words: str, limit: int = 60) -> str:
+    return words if len(words) <= limit else f"{words[: limit - 1]}…"

@@ -1,0 +1,1 @@
+"""What joins panels to the engine's commands, one controller for each concern."""

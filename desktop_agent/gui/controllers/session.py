@@ -1,0 +1,333 @@
+"""Which session is shown, and what a wish means for it: one place that knows *the current one*."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Concatenate, ParamSpec
+
+from msgspec.structs import replace
+from PySide6.QtCore import QObject, Signal
+
+from desktop_agent.core.events import AgentOpened, Event, SessionOpened, SessionsChanged
+from desktop_agent.core.ids import AgentId, SessionId, new_session_id
+from desktop_agent.core.notes import Note
+from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.core.settings import Settings
+from desktop_agent.core.workspace import Workspace
+from desktop_agent.gui.bridge.bridge import Bridge
+from desktop_agent.gui.controllers.transcript_pages import STREAMED, SessionPages, is_untouched
+from desktop_agent.gui.frame.window_state import WindowState
+from desktop_agent.gui.kit.folders import real_folder
+
+P = ParamSpec("P")
+_MAX_RECENT = 12
+_TEXT_SCALES = (80, 90, 100, 110, 125, 150, 175, 200)
+
+
+class SessionController(QObject):
+    """Turns wishes into the engine's commands.
+
+    `shown` gives a session that is on screen now, `agent_shown` any agent's transcript that
+    is (as a SessionOpened whose main agent it is). `setup_needed` comes instead of a session
+    while a model or a folder is missing. `failed` is a sentence for the person.
+    """
+
+    shown = Signal(object)
+    agent_shown = Signal(object)
+    setup_needed = Signal()
+    settings_changed = Signal(object)
+    workspace_changed = Signal(object)
+    failed = Signal(str)
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        pages: SessionPages,
+        state: WindowState,
+        settings: Settings,
+        folder: str | None,
+    ) -> None:
+        super().__init__(pages)
+        self._bridge = bridge
+        self.pages = self._pages = pages
+        self._state = state
+        self._asked_folder = folder
+        self._folder = _first_folder(folder, *settings.recent_folders)
+        self._wanted: SessionId | None = None
+        self._wanted_agent: AgentId | None = None
+        self._subagent: AgentId | None = None
+        self._early: list[Note] = []
+        self._leaving: dict[SessionId, bool] = {}  # whether it was the one shown
+        self._has_begun = False
+        self._told_workspace: Workspace | None = None
+        self.settings = settings
+        self.current: SessionId | None = None
+
+    # -- what is known -----------------------------------------------------------------------
+
+    @property
+    def info(self) -> SessionInfo | None:
+        """The session shown."""
+        return self._pages.sessions.get(self.current) if self.current else None
+
+    @property
+    def agent(self) -> AgentId | None:
+        """The agent that the composer talks to."""
+        if self._subagent is not None:
+            return self._subagent
+        return self.info.main_agent if self.info is not None else None
+
+    @property
+    def is_at_main(self) -> bool:
+        """Whether the session's main agent is shown, not a subagent."""
+        return self._subagent is None
+
+    @property
+    def workspace(self) -> Workspace | None:
+        """The folders of the session shown, or those a new one would get."""
+        if self.info is not None:
+            return self.info.workspace
+        return Workspace(self._folder) if self._folder else None
+
+    # -- events ------------------------------------------------------------------------------
+
+    def take(self, batch: Sequence[Event]) -> list[Event]:
+        """Bring a batch to the pages; a session that was waited for is shown.
+
+        Returns what is for others too: not the words that stream.
+        """
+        share: list[Event] = []
+        others: list[Event] = []
+        for event in batch:
+            if type(event) in STREAMED:
+                if self._pages.has_reader(event):
+                    share.append(event)
+                continue
+            others.append(event)
+            self._pages.follow(event)
+            if isinstance(event, SessionOpened):
+                # What came before belongs to the pages as they are; what follows, to this one.
+                self._pages.route(share)
+                share = []
+                self._on_opened(event)
+            elif isinstance(event, AgentOpened):
+                self._pages.route(share)
+                share = []
+                self._on_agent_opened(event)
+            else:
+                share.append(event)
+        self._pages.route(share)
+        for event in others:
+            if isinstance(event, SessionsChanged):
+                self._on_sessions(event.sessions)
+        self._tell_workspace()
+        return others
+
+    def _tell_workspace(self) -> None:
+        """Say when the session that is shown works in other folders than when last said."""
+        if self.info is not None and self.info.workspace != self._told_workspace:
+            self._told_workspace = self.info.workspace
+            self.workspace_changed.emit(self._told_workspace)
+
+    def _on_opened(self, opened: SessionOpened) -> None:
+        if opened.info.id == self._wanted:
+            self.current, self._wanted = opened.info.id, None
+            self._subagent = self._wanted_agent = None
+            self._folder = opened.info.workspace.root
+            self._state.session = opened.info.id
+            self._pages.show(opened)
+            self.shown.emit(opened)
+            self.agent_shown.emit(opened)
+            early, self._early = self._early, []
+            for note in early:
+                self.send(note)
+
+    def _on_agent_opened(self, opened: AgentOpened) -> None:
+        shown = self._pages.as_session(opened)
+        if opened.info.id == self._wanted_agent and shown is not None:
+            self._subagent, self._wanted_agent = opened.info.id, None
+            self._pages.show(shown)
+            self.agent_shown.emit(shown)
+
+    def _on_sessions(self, sessions: tuple[SessionInfo, ...]) -> None:
+        is_gone = self.current is not None and self.current not in self._pages.sessions
+        if is_gone:
+            self.current = self._subagent = None
+        if is_gone or not self._has_begun:
+            self._has_begun = True
+            self._begin(sessions)
+
+    def _begin(self, sessions: tuple[SessionInfo, ...]) -> None:
+        """Show what the person most likely wants: the folder asked for, or the last session."""
+        asked, self._asked_folder = self._asked_folder, None
+        known = {info.id for info in sessions}
+        last = SessionId(self._state.session)
+        if asked:
+            self.open_folder(asked)
+        elif sessions:
+            self.show_session(last if last in known else sessions[0].id)
+        else:
+            self.begin_session()
+
+    # -- wishes ------------------------------------------------------------------------------
+
+    def begin_session(self) -> None:
+        """Begin a session in the present folder; one that was never used is taken again."""
+        workspace = self.workspace
+        if workspace is None or not self.settings.model:
+            self.current = self._subagent = None
+            self.setup_needed.emit()
+            return
+        for info in self._staying():
+            if is_untouched(info) and info.workspace.root == workspace.root:
+                self.show_session(info.id)
+                return
+        self._wanted = new_session_id()
+        self._bridge.engine.new_session(self._wanted, workspace)
+
+    def show_session(self, session_id: str) -> None:
+        """Show a session."""
+        # The last wish counts: what was asked for before and has not come is not shown.
+        self._wanted = self._wanted_agent = None
+        if session_id != self.current:
+            self._wanted = SessionId(session_id)
+            self._bridge.engine.open_session(self._wanted)
+
+    def show_agent(self, agent_id: str) -> None:
+        """Show the transcript of an agent of this session; the composer then talks to it."""
+        self._wanted = self._wanted_agent = None
+        if self.info is None or agent_id == self.agent:
+            return
+        if agent_id == self.info.main_agent:
+            self._wanted = self.info.id
+            self._bridge.engine.open_session(self._wanted)
+        else:
+            self._wanted_agent = AgentId(agent_id)
+            self._bridge.engine.open_agent(self._wanted_agent)
+
+    def turn_to_main(self, note: Note | None = None) -> None:
+        """Send the session's main agent a note, or else show it to be written to."""
+        if self.info is None:
+            return
+        if note is None:
+            self.show_agent(self.info.main_agent)
+        else:
+            self._bridge.engine.send(self.info.main_agent, note)
+
+    def leave(self, session_id: str) -> None:
+        """Show something else than a session that is about to be deleted."""
+        was_shown = session_id == self.current
+        self._leaving[SessionId(session_id)] = was_shown
+        if was_shown:
+            staying = self._staying()
+            if staying:
+                self.show_session(staying[0].id)
+            else:
+                self.begin_session()
+
+    def take_back(self, session_id: str) -> None:
+        """Show a session whose deletion was undone, if it was shown before."""
+        if self._leaving.pop(SessionId(session_id), False):
+            self.show_session(session_id)
+
+    def _staying(self) -> list[SessionInfo]:
+        found = (i for i in self._pages.sessions.values() if i.id not in self._leaving)
+        return sorted(found, key=lambda info: info.updated_at, reverse=True)
+
+    def open_folder(self, path: str) -> None:
+        """Work in this folder: in the present session if it is unused, else in a new one."""
+        real = real_folder(path)
+        if real is None:
+            self.failed.emit(self.tr("There is no folder “{path}”.").format(path=path))
+            return
+        others = tuple(one for one in self.settings.recent_folders if one != real)
+        recent = (real, *others)[:_MAX_RECENT]
+        self.apply_settings(replace(self.settings, recent_folders=recent))
+        info = self.info
+        if info is not None and info.workspace.root == real:
+            return
+        if info is not None and is_untouched(info):
+            self.set(self._bridge.engine.set_workspace, Workspace(real))
+            return
+        self.current, self._folder = None, real
+        self._subagent = self._told_workspace = None
+        self.workspace_changed.emit(self.workspace)
+        self.begin_session()
+
+    def forget_folder(self, path: str) -> None:
+        """Take a folder off the list of recent ones."""
+        kept = tuple(one for one in self.settings.recent_folders if one != path)
+        self.apply_settings(replace(self.settings, recent_folders=kept))
+
+    def choose_model(self, name: str, api_base: str) -> None:
+        """Use this model here and for new sessions."""
+        self.apply_settings(replace(self.settings, model=name, api_base=api_base))
+        if self.current is not None:
+            self.set(self._bridge.engine.set_model, name, api_base)
+        elif self.workspace is not None:
+            self.begin_session()
+
+    def apply_settings(self, settings: Settings) -> None:
+        """Use these settings from now on."""
+        if settings != self.settings:
+            self.settings = settings
+            self._bridge.engine.apply_settings(settings)
+            self.settings_changed.emit(settings)
+
+    def scale_text(self, step: int) -> None:
+        """Make text one step larger (1) or smaller (-1), or normal (0)."""
+        settings = self.settings
+        nearest = min(_TEXT_SCALES, key=lambda scale: abs(scale - settings.text_scale))
+        place = max(0, min(_TEXT_SCALES.index(nearest) + step, len(_TEXT_SCALES) - 1))
+        scale = _TEXT_SCALES[place] if step else 100
+        self.apply_settings(replace(settings, text_scale=scale))
+
+    def mark_read(self) -> None:
+        """The person sees the session's end."""
+        if self.info is not None and self.info.is_unread:
+            self.set(self._bridge.engine.mark_read)
+
+    def get_ready(self) -> None:
+        """Load what a message and its answer need, while the person writes."""
+        self._bridge.engine.get_ready()
+        threading.Thread(target=_load_transcript, name="transcript", daemon=True).start()
+
+    def send(self, note: Note) -> None:
+        """Give the agent that is shown a note; while the app starts, keep it until one is."""
+        if self.agent is None:
+            self._early.append(note)
+        else:
+            self.tell(self._bridge.engine.send, note)
+
+    def tell(
+        self, command: Callable[Concatenate[AgentId, P], None], *args: P.args, **kwargs: P.kwargs
+    ) -> None:
+        """Give the agent that is shown a command."""
+        if self.agent is not None:
+            command(self.agent, *args, **kwargs)
+
+    def set(
+        self, command: Callable[Concatenate[SessionId, P], None], *args: P.args, **kwargs: P.kwargs
+    ) -> None:
+        """Give a command about the session that is shown."""
+        if self.current is not None:
+            command(self.current, *args, **kwargs)
+
+
+def _first_folder(*paths: str | None) -> str | None:
+    """Return the first that is there, as its real path."""
+    for path in paths:
+        real = real_folder(path) if path and Path(path).is_absolute() else None
+        if real is not None:
+            return real
+    return None
+
+
+def _load_transcript() -> None:
+    # The window has none before there is a message. On a thread: it takes 100 ms.
+    from desktop_agent.gui.transcript.document import markdown
+    from desktop_agent.gui.transcript.view import view  # noqa: F401
+
+    markdown.get_ready()

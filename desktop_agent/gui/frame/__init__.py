@@ -1,0 +1,1 @@
+"""What stands around the conversation: sidebar, header, side panel, palette, focus."""

@@ -1,0 +1,200 @@
+"""The line over the conversation: what it is about, where, and what can be done with it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QSizePolicy, QWidget
+
+from desktop_agent.gui.kit.search_field import SearchField
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import ElidedLabel, IconButton, TextLabel
+
+_PLACE_EMS = 6
+
+
+class Header(QFrame):
+    """Title and place of the session; a double click on the title renames it."""
+
+    renamed = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.setObjectName("header")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setAccessibleName(self.tr("Session"))
+        self._title = ElidedLabel("", role="title", parent=self)
+        self._title.setObjectName("sessionTitle")
+        self._title.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
+        self._title.setMinimumWidth(40)
+        self._title.installEventFilter(self)
+        self._field = _TitleField(self)
+        self._field.setObjectName("renameTitle")
+        self._field.setAccessibleName(self.tr("Session name"))
+        self._field.finished.connect(self._on_finished)
+        self._field.hide()
+        self._place = ElidedLabel("", Qt.TextElideMode.ElideMiddle, "subtle", self)
+        self._place.setObjectName("sessionPlace")
+        find = self.tr("Find in this session (Ctrl+F)")
+        copy = self.tr("Copy the last answer (Ctrl+Shift+C)")
+        self.find_button = self._button("find", "search", find)
+        self.copy_button = self._button("copyAnswer", "copy", copy)
+        self.sidebar_button = self._button(
+            "toggleSidebar", "panel-left", self.tr("Sidebar"), "Ctrl+B"
+        )
+        self.side_button = self._button(
+            "toggleSide", "panel-right", self.tr("Tasks and subagents"), "Ctrl+J"
+        )
+        self.side_button.hide()
+        self._lay_out()
+        theme.changed.connect(self._resize)
+        self._resize()
+
+    def _button(self, name: str, icon: str, title: str, keys: str = "") -> IconButton:
+        button = IconButton(self._theme, icon, title, self, keys=keys)
+        button.setObjectName(name)
+        return button
+
+    def _lay_out(self) -> None:
+        theme = self._theme
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(theme.space("l") + 4, 0, theme.space("m"), 0)
+        layout.setSpacing(theme.space("s"))
+        layout.addWidget(self._title)
+        layout.addWidget(self._field)
+        layout.addWidget(self._place, 1)
+        for button in (
+            self.find_button,
+            self.copy_button,
+            self.sidebar_button,
+            self.side_button,
+        ):
+            layout.addWidget(button)
+
+    def set_session(self, title: str, place: str) -> None:
+        """Show what the session is called, and its folder and branch."""
+        self._title.set_text(title)
+        self._title.setVisible(bool(title))
+        self._place.set_text(place)
+        self._keep_place()
+        for button in (self.find_button, self.copy_button):
+            button.setVisible(bool(title))
+
+    def begin_rename(self) -> None:
+        """Turn the title into a field."""
+        if self._title.whole_text():
+            self._title.hide()
+            self._field.begin(self._title.whole_text())
+
+    def eventFilter(self, watched: object, event: QEvent) -> bool:
+        """Rename on a double click on the title."""
+        is_double = event.type() == QEvent.Type.MouseButtonDblClick
+        if watched is self._title and is_double and isinstance(event, QMouseEvent):
+            self.begin_rename()
+            return True
+        return False
+
+    def _on_finished(self, text: str) -> None:
+        self._field.hide()
+        self._title.show()
+        if text and text != self._title.whole_text():
+            self._title.set_text(text)
+            self.renamed.emit(text)
+
+    def _resize(self) -> None:
+        self.setFixedHeight(self._theme.size("header"))
+        self._keep_place()
+
+    def _keep_place(self) -> None:
+        """Leave the folder enough to be known by; a long title is shortened for it."""
+        least = _PLACE_EMS * self._theme.text_px("ui")
+        self._place.setMinimumWidth(min(least, self._place.sizeHint().width()))
+
+
+class _TitleField(QLineEdit):
+    """Ends with the text, or with nothing on Esc."""
+
+    finished = Signal(str)
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setMaxLength(200)
+        self.setMinimumWidth(240)
+        self.editingFinished.connect(self._end)
+
+    def begin(self, text: str) -> None:
+        """Show the text, all selected."""
+        self.setText(text)
+        self.selectAll()
+        self.show()
+        self.setFocus()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Give up on Esc."""
+        if event.key() == Qt.Key.Key_Escape:
+            self.setText("")
+            self._end()
+        else:
+            super().keyPressEvent(event)
+
+    def _end(self) -> None:
+        if self.isVisible():
+            text = self.text().strip()
+            self.hide()
+            self.finished.emit(text)
+
+
+class FindBar(QFrame):
+    """Looks for words in the session that is shown."""
+
+    searched = Signal(str, bool)
+    closed = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("findBar")
+        self.setAccessibleName(self.tr("Find"))
+        self.field = SearchField(theme, self.tr("Find in this session"), self)
+        self.field.setObjectName("findText")
+        self._count = TextLabel("", "subtle", self)
+        self._count.setObjectName("findCount")
+        previous = IconButton(theme, "chevron-up", self.tr("Previous"), self, keys="Shift+F3")
+        following = IconButton(theme, "chevron-down", self.tr("Next"), self, keys="F3")
+        close = IconButton(theme, "x", self.tr("Close"), self, keys="Esc")
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(theme.space("l") + 4, 6, theme.space("m"), 6)
+        layout.addWidget(self.field, 1)
+        for part in (self._count, previous, following, close):
+            layout.addWidget(part)
+        self.field.textChanged.connect(lambda _: self.search())
+        self.field.returnPressed.connect(self.search)
+        self.field.left.connect(self.leave)
+        previous.clicked.connect(lambda: self.search(backward=True))
+        following.clicked.connect(self.search)
+        close.clicked.connect(self.leave)
+        self.hide()
+
+    def enter(self) -> None:
+        """Show the bar and type at once."""
+        self.show()
+        self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.field.selectAll()
+
+    def leave(self) -> None:
+        """Hide the bar; the field keeps its words for the next time."""
+        self.hide()
+        self.closed.emit()
+
+    def search(self, *, backward: bool = False) -> None:
+        """Go to the next place, or to the one before."""
+        self.searched.emit(self.field.text(), backward)
+
+    def set_count(self, count: int) -> None:
+        """Say how many places there are."""
+        if not self.field.text():
+            self._count.setText("")
+        elif count:
+            self._count.setText(self.tr("{n} found").format(n=count))
+        else:
+            self._count.setText(self.tr("Nothing found"))

@@ -1,0 +1,223 @@
+"""The window's parts in their places: sidebar, header, bars, pages, composer."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, QRect, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import (
+    QApplication,
+    QFrame,
+    QHBoxLayout,
+    QSizePolicy,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop_agent.gui.composer.composer import Composer
+from desktop_agent.gui.frame.focus import FocusGuard
+from desktop_agent.gui.frame.header import FindBar, Header
+from desktop_agent.gui.frame.notice_bar import ApprovalStrip, NoticeBar
+from desktop_agent.gui.frame.sidebar import Sidebar
+from desktop_agent.gui.kit.rtl import placed
+from desktop_agent.gui.kit.theme import Theme
+
+_COMPOSER_EXTRA = 48  # the composer stands this much outside the column of text
+
+
+class WindowFrame(QWidget):
+    """Below 820 pixels the sidebar is a drawer over the rest, closed by a click beside it.
+
+    So is the panel at the far side below 1,100 pixels; it is there only when it has something
+    to show. Larger text needs more.
+    """
+
+    sidebar_toggled = Signal(bool)
+    side_toggled = Signal(bool)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._wants_sidebar = True
+        self._wants_side = True
+        self._is_drawer_open = False
+        self._is_side_open = False
+        self._has_side = False
+        self._is_full = False
+        self._is_conversing = True
+        self._side: QWidget | None = None
+        # The order in which they are made is the order of Tab.
+        self.sidebar = Sidebar(theme, self)
+        self.center = QFrame(self)
+        self.center.setObjectName("center")
+        self.header = Header(theme, self.center)
+        self.find_bar = FindBar(theme, self.center)
+        self.notices = NoticeBar(theme, self.center)
+        self.stack = QStackedWidget(self.center)
+        self.stack.setObjectName("pages")
+        self.approvals = ApprovalStrip(theme, self.center)
+        self.composer = Composer(theme, self.center)
+        self._net = FocusGuard(self.center, self.stack, self.composer)
+        self._bottom = self._make_bottom()
+        self._column = column = QVBoxLayout(self.center)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        for part in (self.header, self.find_bar, self.notices):
+            column.addWidget(part)
+        column.addWidget(self.stack, 1)
+        column.addWidget(self._bottom)
+        self.header.sidebar_button.clicked.connect(self.toggle_sidebar)
+        self.header.side_button.clicked.connect(self.toggle_side)
+        theme.changed.connect(self._place)
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether the sidebar is a drawer now."""
+        return self.width() < self.sidebar.width() + self._theme.size("page_min")
+
+    def set_sidebar(self, is_wanted: bool) -> None:
+        """Show or hide the sidebar where there is room for it."""
+        self._wants_sidebar = is_wanted
+        self._place()
+
+    def toggle_sidebar(self) -> None:
+        """Show or hide the sidebar, or the drawer."""
+        if self.is_narrow:
+            self._is_drawer_open = not self._is_drawer_open
+        else:
+            self._wants_sidebar = not self._wants_sidebar
+            self.sidebar_toggled.emit(self._wants_sidebar)
+        self._place()
+        if self.is_narrow and self._is_drawer_open:
+            self.sidebar.workspace.setFocus()
+
+    @property
+    def has_side_drawer(self) -> bool:
+        """Whether the panel at the far side is a drawer now."""
+        # Where both panels would leave the conversation too little for its text.
+        beside = self.sidebar.width() + self._theme.size("right")
+        return self.width() < beside + self._theme.size("center_min")
+
+    def add_bar(self, bar: QWidget) -> None:
+        """Take a bar that stands right below the header."""
+        self._column.insertWidget(1, bar)
+
+    def add_side(self, panel: QWidget) -> None:
+        """Take the panel at the far side; once."""
+        self._side = panel
+        panel.setParent(self)
+
+    def set_side(self, *, has_content: bool, is_wanted: bool | None = None) -> None:
+        """Show or hide the panel at the far side."""
+        self._has_side = has_content and self._side is not None
+        self._wants_side = self._wants_side if is_wanted is None else is_wanted
+        self.header.side_button.setVisible(self._has_side)
+        self._place()
+
+    def toggle_side(self) -> None:
+        """Show or hide the panel at the far side, or its drawer."""
+        if self.has_side_drawer:
+            self._is_side_open = not self._is_side_open
+        else:
+            self._wants_side = not self._wants_side
+            self.side_toggled.emit(self._wants_side)
+        self._place()
+
+    def close_drawer(self) -> bool:
+        """Close the drawers; tells whether one was open."""
+        was_open = self.is_narrow and self._is_drawer_open
+        was_open |= self.has_side_drawer and self._is_side_open
+        self._is_drawer_open = self._is_side_open = False
+        if was_open:
+            self._place()
+        return was_open
+
+    def set_conversing(self, is_conversing: bool) -> None:
+        """Show the composer, or not: the first-run page has none."""
+        self._is_conversing = is_conversing
+        self._bottom.setVisible(is_conversing and not self._is_full)
+
+    def set_full(self, is_full: bool) -> None:
+        """Give a page that is no conversation the room of header, composer and far panel."""
+        if is_full == self._is_full:
+            return
+        self._is_full = is_full
+        if is_full:
+            self.find_bar.hide()
+        self.header.setVisible(not is_full)
+        self.set_conversing(self._is_conversing)
+        self._place()
+
+    def regions(self) -> tuple[QWidget, ...]:
+        """Return the parts that F6 goes through."""
+        page = self.stack.currentWidget() or self.stack
+        side = (self._side,) if self._side is not None else ()
+        parts = (self.sidebar, self.header, page, self._bottom, *side)
+        return tuple(part for part in parts if part.isVisible())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Give the parts their places."""
+        super().resizeEvent(event)
+        self._place()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Close the drawer on a press beside it; installed only while it is open."""
+        if event.type() == QEvent.Type.MouseButtonPress:
+            is_beside = isinstance(watched, QWidget) and self.center.isAncestorOf(watched)
+            buttons = (self.header.sidebar_button, self.header.side_button)
+            if is_beside and not any(button.underMouse() for button in buttons):
+                self.close_drawer()
+        return False
+
+    def _place(self) -> None:
+        width = self.sidebar.width()
+        is_shown = self._is_drawer_open if self.is_narrow else self._wants_sidebar
+        whole = self.rect()
+        left = width if is_shown and not self.is_narrow else 0
+        right = self._place_side(whole)
+        side = QRect(0, 0, width, whole.height())
+        rest = whole.adjusted(left, 0, -right, 0)
+        self.sidebar.setGeometry(placed(self.layoutDirection(), whole, side))
+        self.center.setGeometry(placed(self.layoutDirection(), whole, rest))
+        self.sidebar.setVisible(is_shown)
+        is_over = (is_shown and self.is_narrow) or (self.has_side_drawer and self._is_side_open)
+        app = QApplication.instance()
+        if app is not None:
+            app.removeEventFilter(self)
+            if is_over:
+                app.installEventFilter(self)
+        self.sidebar.raise_()
+
+    def _place_side(self, whole: QRect) -> int:
+        """Give the far panel its place; return the room it takes from the middle."""
+        if self._side is None:
+            return 0
+        is_wanted = self._is_side_open if self.has_side_drawer else self._wants_side
+        is_shown = self._has_side and is_wanted and not self._is_full
+        width = min(self._theme.size("right"), whole.width())
+        box = QRect(whole.width() - width, 0, width, whole.height())
+        self._side.setGeometry(placed(self.layoutDirection(), whole, box))
+        self._side.setVisible(is_shown)
+        self._side.raise_()
+        return width if is_shown and not self.has_side_drawer else 0
+
+    def _make_bottom(self) -> QWidget:
+        bottom = QWidget(self.center)
+        bottom.setObjectName("bottom")
+        bottom.setAccessibleName(self.tr("Message"))
+        self.approvals.setMaximumWidth(self._theme.size("transcript_max") + _COMPOSER_EXTRA)
+        wide = self.approvals.sizePolicy()
+        wide.setHorizontalPolicy(QSizePolicy.Policy.Expanding)
+        self.approvals.setSizePolicy(wide)
+        edge = self._theme.space("l")
+        strip = QHBoxLayout()
+        strip.setContentsMargins(edge, 0, edge, self._theme.space("s"))
+        strip.setSpacing(0)
+        strip.addWidget(self.approvals)
+        strip.addSpacing(self._theme.size("scrollbar"))
+        outer = QVBoxLayout(bottom)
+        outer.setContentsMargins(0, self._theme.space("xs"), 0, 0)
+        outer.setSpacing(0)
+        outer.addLayout(strip)
+        outer.addWidget(self.composer)
+        return bottom

@@ -1,0 +1,168 @@
+"""Bars in place of dialogs: what went wrong, what is tried again, what waits for the person."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
+
+from desktop_agent.core.events import EngineFailed, Event, MessageStarted, RetryScheduled, TurnEnded
+from desktop_agent.core.ids import AgentId
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import GhostButton, IconButton, IconLabel, TextLabel, restyle
+
+_ICONS = {
+    "error": ("circle-x", "err"),
+    "warn": ("triangle-alert", "warn"),
+    "info": ("info", "info"),
+}
+_HINT_MS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One thing to say. `until` is when something is tried again (0: it stays)."""
+
+    text: str
+    tone: str = "error"
+    action: str = ""
+    action_title: str = ""
+    until: float = 0.0
+
+
+class NoticeBar(QFrame):
+    """Shows the newest notice; the others wait behind it. `acted` names the button's action."""
+
+    acted = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._notices: dict[str, Notice] = {}
+        self.setObjectName("noticeBar")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._icon = IconLabel(theme, "circle-x", "err", 16, self)
+        self._text = TextLabel("", "", self)
+        self._text.setObjectName("noticeText")
+        self._text.setWordWrap(True)
+        self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._action = GhostButton(theme, "", "", self)
+        self._action.setObjectName("noticeAction")
+        self._action.clicked.connect(self._on_action)
+        self._close = IconButton(theme, "x", self.tr("Dismiss"), self, size=14)
+        self._close.setObjectName("dismissNotice")
+        self._close.clicked.connect(self._on_dismiss)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(theme.space("l") + 4, 6, theme.space("m"), 6)
+        layout.setSpacing(theme.space("s"))
+        layout.addWidget(self._icon)
+        layout.addWidget(self._text, 1)
+        layout.addWidget(self._action)
+        layout.addWidget(self._close)
+        self._countdown = QTimer(self)
+        self._countdown.setInterval(1000)
+        self._countdown.timeout.connect(self._show)
+        self._hint = QTimer(self)
+        self._hint.setSingleShot(True)
+        self._hint.setInterval(_HINT_MS)
+        self._hint.timeout.connect(lambda: self.remove("hint"))
+        self.hide()
+
+    def apply(self, event: Event, shown: AgentId | None) -> None:
+        """Follow retries of the agent that is shown, and failures of the engine."""
+        match event:
+            case RetryScheduled(agent_id=agent_id) if agent_id == shown:
+                until = time.monotonic() + event.delay_s
+                self.put("retry", Notice(event.fault.message, "warn", until=until))
+            case MessageStarted() | TurnEnded() if event.agent_id == shown:
+                self.remove("retry")
+            case EngineFailed():
+                self.put("engine", Notice(event.message, "error"))
+            case _:
+                pass
+
+    def put(self, key: str, notice: Notice) -> None:
+        """Show a notice; one of the same key is replaced."""
+        self._notices.pop(key, None)
+        self._notices[key] = notice
+        self._show()
+
+    def remove(self, key: str) -> None:
+        """Take a notice back."""
+        if self._notices.pop(key, None) is not None:
+            self._show()
+
+    def hint(self, text: str) -> None:
+        """Show a word on what a key will do, for two seconds."""
+        self.put("hint", Notice(text, "info"))
+        self._hint.start()
+
+    @property
+    def is_hinting(self) -> bool:
+        """Whether the hint can still be read."""
+        return self._hint.isActive()
+
+    def _show(self) -> None:
+        self.setVisible(bool(self._notices))
+        if not self._notices:
+            self._countdown.stop()
+            return
+        notice = list(self._notices.values())[-1]
+        text = notice.text
+        if notice.until:
+            left = max(0, math.ceil(notice.until - time.monotonic()))
+            text = self.tr("{what} Trying again in {n} s.").format(what=text, n=left)
+            if not self._countdown.isActive():
+                self._countdown.start()
+        else:
+            self._countdown.stop()
+        icon, token = _ICONS[notice.tone]
+        self._icon.set_icon(icon, token)
+        self._text.setText(text)
+        self._action.set_text(notice.action_title)
+        self._action.setVisible(bool(notice.action))
+        if self.property("tone") != notice.tone:
+            self.setProperty("tone", notice.tone)
+            restyle(self)
+
+    def _on_action(self) -> None:
+        key = list(self._notices)[-1]
+        action = self._notices[key].action
+        self.remove(key)
+        self.acted.emit(action)
+
+    def _on_dismiss(self) -> None:
+        self.remove(list(self._notices)[-1])
+
+
+class ApprovalStrip(QFrame):
+    """Stands over the composer while an approval waits out of view."""
+
+    review_requested = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("approvalStrip")
+        self.setProperty("frame", "warn")
+        self._text = TextLabel("", "strong", self)
+        self._text.setObjectName("approvalCount")
+        review = GhostButton(theme, self.tr("Review"), "arrow-down", self)
+        review.setObjectName("reviewApproval")
+        review.setToolTip(self.tr("Go to the oldest question (Ctrl+Shift+A)"))
+        review.clicked.connect(self.review_requested)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(theme.space("m"), 4, theme.space("xs"), 4)
+        layout.addWidget(IconLabel(theme, "shield-alert", "warn", 16, self))
+        layout.addWidget(self._text, 1)
+        layout.addWidget(review)
+        self.hide()
+
+    def set_count(self, count: int) -> None:
+        """Say how many approvals wait; none hides the strip."""
+        if count == 1:
+            self._text.setText(self.tr("1 approval waiting"))
+        else:
+            self._text.setText(self.tr("{n} approvals waiting").format(n=count))
+        self.setVisible(count > 0)

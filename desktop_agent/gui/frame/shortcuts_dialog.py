@@ -1,0 +1,111 @@
+"""The sheet of keyboard shortcuts: those of the window's actions, then those of its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtWidgets import QDialog, QGridLayout, QScrollArea, QVBoxLayout, QWidget
+
+from desktop_agent.gui.frame.command_palette import action_name
+from desktop_agent.gui.frame.shortcut_names import KeyGroup, key_names
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import Chip, ElidedLabel, TextButton, TextLabel, row
+
+_SHOWN = 15
+_WIDE = 44  # in widths of the text size
+
+
+class ShortcutsDialog(QDialog):
+    """Lists name and keys of each action that has keys, then `groups` of keys of no action.
+
+    `more` gives further keys of an action, by its name.
+    """
+
+    def __init__(
+        self,
+        theme: Theme,
+        actions: Sequence[QAction],
+        groups: Sequence[KeyGroup] = (),
+        parent: QWidget | None = None,
+        *,
+        more: dict[str, str] | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("shortcutsDialog")
+        self.setWindowTitle(self.tr("Keyboard shortcuts"))
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        high = theme.size("row")
+        everywhere = (self.tr("Everywhere"), _named(actions, more or {}))
+        content = _make_content((everywhere, *groups), high, theme.space("xl"))
+        area = _WholeRows(high)
+        area.setWidgetResizable(True)
+        area.setWidget(content)
+        area.setAccessibleName(self.tr("Keyboard shortcuts"))
+        close = TextButton(theme, self.tr("Close"))
+        close.setObjectName("closeShortcuts")
+        close.clicked.connect(self.accept)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(*(theme.space("xl"),) * 4)
+        layout.setSpacing(theme.space("l"))
+        layout.addWidget(TextLabel(self.tr("Keyboard shortcuts"), "h2"))
+        layout.addWidget(area, 1)
+        layout.addLayout(row(None, close))
+        room = self.screen().availableSize()
+        wide = round(_WIDE * theme.text_px("ui"))
+        self.resize(min(wide, room.width()), min(high * (_SHOWN + 4), room.height() - high))
+
+
+class _WholeRows(QScrollArea):
+    """Scrolls by rows and ends with one: half a row at the bottom reads like a mistake."""
+
+    def __init__(self, high: int) -> None:
+        super().__init__()
+        self._high = high
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave out what is too low for a row."""
+        super().resizeEvent(event)
+        self.setViewportMargins(0, 0, 0, self.contentsRect().height() % self._high)
+        self.verticalScrollBar().setSingleStep(self._high)
+
+
+def _make_content(groups: Sequence[KeyGroup], high: int, gap: int) -> QWidget:
+    content = QWidget()
+    grid = QGridLayout(content)
+    grid.setContentsMargins(0, 0, 12, 0)
+    grid.setHorizontalSpacing(gap)
+    grid.setVerticalSpacing(0)
+    grid.setColumnStretch(0, 1)
+    for title, keys in groups:
+        _add_group(grid, title, keys)
+    for number in range(grid.rowCount()):
+        grid.setRowMinimumHeight(number, high)
+    grid.setRowStretch(grid.rowCount(), 1)
+    return content
+
+
+def _add_group(grid: QGridLayout, title: str, keys: Sequence[tuple[str, str]]) -> None:
+    below = Qt.AlignmentFlag.AlignBottom
+    grid.addWidget(TextLabel(title, "title"), _next_row(grid), 0, 1, 2, below)
+    for name, words in keys:
+        number = _next_row(grid)
+        chip = Chip(words)
+        chip.setAccessibleName(f"{name}: {words}")
+        grid.addWidget(ElidedLabel(name), number, 0)
+        grid.addWidget(chip, number, 1, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+
+
+def _next_row(grid: QGridLayout) -> int:
+    return grid.rowCount() if grid.count() else 0
+
+
+def _named(actions: Sequence[QAction], more: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    found: dict[str, str] = {}
+    for action in actions:
+        name = action_name(action)
+        keys = [*key_names(action), *([more[name]] if name in more else [])]
+        if keys and name:
+            found.setdefault(name, ", ".join(keys))
+    return tuple(found.items())

@@ -1,0 +1,148 @@
+"""What stands beside the conversation: the tasks and, below them, the subagents."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QFrame, QSizePolicy, QVBoxLayout, QWidget
+
+from desktop_agent.core.events import Event, ListChanged, SessionOpened
+from desktop_agent.gui.agents.panel import AgentPanel
+from desktop_agent.gui.kit.lists.columns import NO_LIMIT
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import Separator, has_focus_in
+from desktop_agent.gui.tasks.tabs import SidePanel
+
+# Of the height, for the tasks.
+_SHARE, _SHARE_ASKED = 0.5, 0.36
+_LAID_OUT_MS = 50
+
+
+class RightPanel(QFrame):
+    """Each part is there only while it has something to show, or was asked for.
+
+    Parts that were made before are taken over.
+    `filled` tells whether there is anything to show, `left` that what had the focus is gone.
+    """
+
+    filled = Signal(bool)
+    left = Signal()
+
+    def __init__(
+        self,
+        theme: Theme,
+        parent: QWidget | None = None,
+        tasks: SidePanel | None = None,
+        agents: AgentPanel | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("rightPanel")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setAccessibleName(self.tr("Tasks and subagents"))
+        self.tasks = SidePanel(theme, self) if tasks is None else tasks
+        self.agents = AgentPanel(theme, self) if agents is None else agents
+        self._line = Separator(self)
+        self._column = column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.tasks, 1)
+        column.addWidget(self._line)
+        column.addWidget(self.agents, 1)
+        for part in (self.tasks, self.agents):
+            part.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
+        self.tasks.filled.connect(lambda _: self._show_parts())
+        self.tasks.turned.connect(self._share)
+        self.agents.tree.filled.connect(lambda _: self._show_parts())
+        self.agents.asks.left.connect(self.left)
+        self.agents.asks_changed.connect(lambda _: self._soon.start())
+        self.agents.tree.shown.connect(self._on_rows)
+        self.agents.tree.selected.connect(lambda _: self._soon.start())
+        self.tasks.tasks.list.verticalScrollBar().rangeChanged.connect(lambda *_: self._follow())
+        self.agents.installEventFilter(self)
+        self._rows = 0
+        # The rows are laid out a little after they came.
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(_LAID_OUT_MS)
+        self._soon.timeout.connect(self._follow)
+        self._show_parts()
+
+    @property
+    def has_content(self) -> bool:
+        """Whether there is anything to show."""
+        return not self.tasks.is_empty or self._has_agents
+
+    @property
+    def _has_agents(self) -> bool:
+        # What the main agent alone asks stands in its transcript; it opens no panel.
+        return bool(self.agents.tree.rows)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Share the height anew."""
+        super().resizeEvent(event)
+        self._share()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Do what was put off while the mouse aimed at something."""
+        if event.type() == QEvent.Type.Leave:
+            self._soon.start()
+        return super().eventFilter(watched, event)
+
+    def _on_rows(self) -> None:
+        count = len(self.agents.tree.rows)
+        if count != self._rows:
+            self._rows = count
+            self._soon.start()
+
+    def _follow(self) -> None:
+        """Share anew, unless the mouse is where everything would move."""
+        if not self.agents.underMouse():
+            self._share()
+
+    def _share(self) -> None:
+        """Give the tasks what they need: up to half, or what the subagents leave over.
+
+        Where the person is waited for, their part is smaller; the selected one's card, which
+        has its buttons at its foot, comes before them.
+        """
+        if not self._has_agents:
+            self.tasks.setMaximumHeight(NO_LIMIT)
+            return
+        part = _SHARE_ASKED if self.agents.asks.count else _SHARE
+        least = self.tasks.minimumSizeHint().height()
+        left = self.height() - self._line.height() - self.agents.wanted_height()
+        most = self.height() - self._line.height() - self.agents.least_height()
+        high = max(least, min(round(self.height() * part), most), left)
+        high = max(least, min(high, self._tasks_need()))
+        self.tasks.setMaximumHeight(high)
+        # Both want all there is: told in shares, no part sets how low the window may be.
+        self._column.setStretchFactor(self.tasks, high + 2)  # the rest of a division is theirs
+        self._column.setStretchFactor(self.agents, max(1, self.height() - high))
+
+    def _tasks_need(self) -> int:
+        shown = self.tasks.tasks.list
+        if not shown.isVisible():
+            return NO_LIMIT  # the graph takes what it gets
+        around = self.tasks.height() - shown.height() + 2 * shown.frameWidth()
+        return around + shown.contentsSize().height()
+
+    def apply(self, event: Event) -> None:
+        """Follow the session that is shown."""
+        self.tasks.apply(event)
+        self.agents.apply(event)
+        if isinstance(event, SessionOpened | ListChanged):
+            self._soon.start()
+
+    def _show_parts(self) -> None:
+        # Without subagents the tasks' part stays, with its field for a first task.
+        has_tasks = not self.tasks.is_empty or not self._has_agents
+        if (has_focus_in(self.tasks) and not has_tasks) or (
+            has_focus_in(self.agents) and not self._has_agents
+        ):
+            self.left.emit()
+        self.tasks.setVisible(has_tasks)
+        self.agents.setVisible(self._has_agents)
+        self._line.setVisible(has_tasks and self._has_agents)
+        self.agents.set_alone(not has_tasks)
+        self._share()
+        self.filled.emit(self.has_content)

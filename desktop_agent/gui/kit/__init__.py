@@ -1,0 +1,1 @@
+"""Widgets, text and drawing that know nothing of agents."""

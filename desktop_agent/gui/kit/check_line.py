@@ -1,0 +1,80 @@
+"""One line that tells how a test went: under way, good, or the provider's own words."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from desktop_agent.core.faults import Fault
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.tooltips import plain_tip
+from desktop_agent.gui.kit.widgets import GhostButton, IconLabel, Spinner, TextLabel
+
+
+class CheckLine(QWidget):
+    """`forced` when the person saves what could not be tested."""
+
+    forced = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("checkLine")
+        self.is_busy = False
+        self._spinner = Spinner(theme, 14)
+        self._icon = IconLabel(theme, "circle-check", "ok", 14)
+        self._words = TextLabel("", "")
+        self._words.setObjectName("checkWords")
+        self._words.setWordWrap(True)
+        self._force = GhostButton(theme, self.tr("Save anyway"))
+        self._force.setObjectName("saveAnyway")
+        self._force.clicked.connect(self.forced)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(8)
+        layout.addWidget(self._spinner)
+        layout.addWidget(self._icon)
+        layout.addWidget(self._words, 1)
+        layout.addWidget(self._force)
+        self.clear()
+
+    def text(self) -> str:
+        """Return what is said."""
+        return self._words.text()
+
+    def clear(self) -> None:
+        """Say nothing."""
+        self.is_busy = False
+        self.hide()
+
+    def show_busy(self, words: str) -> None:
+        """Say what is being done."""
+        self._show(words, "muted", "")
+        self.is_busy = True
+        self._spinner.show()
+
+    def show_ok(self, words: str) -> None:
+        """Say that it went well."""
+        self._show(words, "ok", "circle-check")
+
+    def show_words(self, words: str) -> None:
+        """Say what is missing."""
+        self._show(words, "warn", "circle-alert")
+
+    def show_fault(self, fault: Fault, *, can_force: bool = False) -> None:
+        """Say what went wrong, in the provider's words."""
+        self._show(fault.message, "error", "circle-x")
+        self._words.setToolTip(plain_tip(fault.details))
+        self._force.setVisible(can_force)
+
+    def _show(self, words: str, role: str, icon: str) -> None:
+        self.is_busy = False
+        self._spinner.hide()
+        self._force.hide()
+        self._words.setToolTip("")
+        self._icon.setVisible(bool(icon))
+        if icon:
+            self._icon.set_icon(icon, {"error": "err"}.get(role, role))
+        self._words.setText(words)
+        self._words.setAccessibleName(words)
+        self._words.set_role(role)
+        self.show()

@@ -1,0 +1,1 @@
+"""Item models, delegates and filtered lists."""

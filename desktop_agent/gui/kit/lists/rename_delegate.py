@@ -1,0 +1,64 @@
+"""Renaming a row of a list in place: a field over the row, and a wish when it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QPersistentModelIndex, QRect, Signal
+from PySide6.QtWidgets import QLineEdit, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+
+from desktop_agent.gui.kit.lists.list_model import ROW_ROLE
+
+_Index = QModelIndex | QPersistentModelIndex
+
+
+class RenamingDelegate(QStyledItemDelegate):
+    """Never writes into the model: the new name comes back with the next snapshot.
+
+    `said_name` is what a screen reader says of the field, `title_of` returns a row's name, or
+    nothing when it has none to change. `field_name` is the field's object name, `longest` how
+    much it takes, `room` the distances of the field from the row's ends.
+
+    Signals:
+        titled: a row and its new name.
+    """
+
+    titled = Signal(object, str)
+    field_name = ""
+    longest = 200
+    room = (4, 4)
+
+    def __init__(self, said_name: str, title_of: Callable[[Any], str], parent: QWidget) -> None:
+        super().__init__(parent)
+        self._said_name = said_name
+        self._title_of = title_of
+
+    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: _Index) -> QWidget:
+        """Return a field over the row."""
+        field = QLineEdit(parent)
+        field.setObjectName(self.field_name)
+        field.setAccessibleName(self._said_name)
+        field.setMaxLength(self.longest)
+        return field
+
+    def updateEditorGeometry(
+        self, editor: QWidget, option: QStyleOptionViewItem, index: _Index
+    ) -> None:
+        """Fill the row."""
+        rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
+        editor.setGeometry(rect.adjusted(self.room[0], 0, -self.room[1], 0))
+
+    def setEditorData(self, editor: QWidget, index: _Index) -> None:
+        """Start with the present name, all of it selected."""
+        title = self._title_of(index.data(ROW_ROLE))
+        if isinstance(editor, QLineEdit) and title and not editor.text():
+            editor.setText(title)
+            editor.selectAll()
+
+    def setModelData(self, editor: QWidget, model: QAbstractItemModel, index: _Index) -> None:
+        """Tell of the new name, if it is one."""
+        row = index.data(ROW_ROLE)
+        title = editor.text().strip() if isinstance(editor, QLineEdit) else ""
+        if title and title != self._title_of(row) != "":
+            self.titled.emit(row, title)

@@ -1,0 +1,109 @@
+"""Painting in one row of a list: grounds, icons and lines of text, mirrored when the row is."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from PySide6.QtCore import QRect, QRectF, Qt
+from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPen
+from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
+
+from desktop_agent.gui.kit.rtl import placed
+from desktop_agent.gui.kit.theme import Theme
+
+_Align = Qt.AlignmentFlag
+
+
+class RowPainter:
+    """Boxes are given as in a window that reads from left to right.
+
+    Used in a `with`: the painter is afterwards as it was before.
+    """
+
+    def __init__(self, theme: Theme, painter: QPainter, option: QStyleOptionViewItem) -> None:
+        self._theme = theme
+        self.painter = painter
+        self.rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
+        self._direction: Qt.LayoutDirection = option.direction  # pyright: ignore[reportAttributeAccessIssue]
+        state: QStyle.StateFlag = option.state  # pyright: ignore[reportAttributeAccessIssue]
+        self.is_selected = bool(state & QStyle.StateFlag.State_Selected)
+        self._has_cursor = bool(state & QStyle.StateFlag.State_HasFocus)
+        self._is_hovered = bool(state & QStyle.StateFlag.State_MouseOver)
+        # `subtle` has too little contrast on a selected row.
+        self.faint = "muted" if self.is_selected else "subtle"
+
+    def __enter__(self) -> Self:
+        self.painter.save()
+        self.painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: object, trace: TracebackType | None
+    ) -> None:
+        self.painter.restore()
+
+    def mirrored(self, box: QRect) -> QRect:
+        """Return where a box is on the screen."""
+        return placed(self._direction, self.rect, box)
+
+    def ground(self, inset: int = 2) -> None:
+        """Mark the selected row, and the one under the mouse."""
+        if self.is_selected or self._is_hovered:
+            token = "active" if self.is_selected else "hover"
+            self._round(QRectF(self.rect).adjusted(inset, 1, -inset, -1), 6, token)
+
+    def cursor(self, inset: int = 2) -> None:
+        """Mark the row that keys are for, where that may be another than the selected one."""
+        if self._has_cursor:
+            box = QRectF(self.rect).adjusted(inset + 1, 2, -inset - 1, -2)
+            self.painter.setPen(QPen(self._theme.color("accent"), 1.5))
+            self.painter.setBrush(Qt.BrushStyle.NoBrush)
+            self.painter.drawRoundedRect(box, 6, 6)
+
+    def icon(self, box: QRect, name: str, token: str) -> None:
+        """Draw an icon that fills a square box."""
+        ratio = self.painter.device().devicePixelRatioF()
+        pixmap = self._theme.pixmap(name, token, box.width(), ratio)
+        self.painter.drawPixmap(self.mirrored(box).topLeft(), pixmap)
+
+    def text(
+        self,
+        box: QRect,
+        text: str,
+        token: str,
+        font: QFont,
+        *,
+        side: _Align = _Align.AlignLeft,
+        elide: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
+        is_path: bool = False,
+    ) -> None:
+        """Draw one line, shortened to the box."""
+        painter = self.painter
+        painter.setFont(font)
+        painter.setPen(self._theme.color(token))
+        if self._direction == Qt.LayoutDirection.RightToLeft:
+            side ^= _Align.AlignLeft | _Align.AlignRight
+        flags = side | _Align.AlignVCenter | _Align.AlignAbsolute
+        shown = painter.fontMetrics().elidedText(text, elide, box.width())
+        # Isolated, and a path is always left to right: else a mirrored window scrambles it.
+        start = "\u2066" if is_path else "\u2068"
+        painter.drawText(self.mirrored(box), int(flags), f"{start}{shown}\u2069")
+
+    def chip(self, line: QRect, text: str, most: int) -> int:
+        """Draw a word on a round ground at the far end of a line; return the room it took."""
+        font = self._theme.font("caption", "medium")
+        metrics = QFontMetrics(font)
+        text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, most)
+        width, height = metrics.horizontalAdvance(text) + 18, metrics.height() + 3
+        top = line.center().y() - height // 2 + 1
+        box = QRect(line.right() - width + 1, top, width, height)
+        token = "raised" if self.is_selected else "line"
+        self._round(QRectF(self.mirrored(box)), height / 2, token)
+        self.text(box.adjusted(8, 0, -8, 0), text, "muted", font)
+        return width
+
+    def _round(self, box: QRectF, radius: float, token: str) -> None:
+        self.painter.setPen(Qt.PenStyle.NoPen)
+        self.painter.setBrush(self._theme.color(token))
+        self.painter.drawRoundedRect(box, radius, radius)

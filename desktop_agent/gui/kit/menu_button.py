@@ -1,0 +1,42 @@
+"""A flat button that opens a list: its chevron says so."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QWidget
+
+from desktop_agent.gui.kit.rtl import at_far_end
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import TextButton
+
+_CHEVRON = 12
+# An em space: the style sheet has no property for room on one side of the words.
+_ROOM = "\u2003"
+
+
+class MenuButton(TextButton):
+    """Draws the chevron itself: a button menu's own arrow can't be placed by a style sheet."""
+
+    def __init__(
+        self, theme: Theme, icon: str, parent: QWidget | None = None, *, token: str = ""
+    ) -> None:
+        super().__init__(theme, "", icon, parent, kind="ghost", token=token)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+
+    def set_text(self, text: str) -> None:
+        """Show other words, with room for the chevron behind them."""
+        super().set_text(text)
+        self.setText(self.text() + _ROOM)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the button, then the chevron at its far end."""
+        super().paintEvent(event)
+        painter = QPainter(self)
+        ratio = self.devicePixelRatioF()
+        size = self._theme.icon_px(_CHEVRON)
+        pixmap = self._theme.pixmap("chevron-down", "subtle", size, ratio)
+        box = self.rect().adjusted(0, 0, -6, 0)
+        place = at_far_end(self.layoutDirection(), QSize(size, size), box)
+        painter.drawPixmap(place.topLeft(), pixmap)
+        painter.end()

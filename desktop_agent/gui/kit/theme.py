@@ -1,0 +1,284 @@
+"""Colours, type, icons and motion of the window; follows the system or the person's choice."""
+
+from __future__ import annotations
+
+import atexit
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from PySide6.QtCore import QByteArray, QObject, QRectF, Qt, QTemporaryDir, Signal
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QIcon, QPainter, QPalette, QPixmap
+from PySide6.QtSvg import QSvgRenderer
+from PySide6.QtWidgets import QApplication
+
+from desktop_agent import paths
+from desktop_agent.gui.kit.spinner import SpinnerClock
+from desktop_agent.gui.kit.stylesheet import build_stylesheet
+
+_WEIGHTS = {"regular": 400, "medium": 500, "semibold": 600, "bold": 700}
+_FIRST_FONTS = ("Inter-Regular.otf", "Inter-Medium.otf", "Inter-SemiBold.otf")
+_LATER_FONTS = ("Inter-Italic.otf", "JetBrainsMono-Regular.ttf", "JetBrainsMono-Bold.ttf")
+# Set on an application that was made with this style: to be told takes Qt a moment.
+HAS_STYLE = "hasFusionStyle"
+# Heights that hold a line of text grow with the person's text size.
+_GROWING = {"row", "row2", "session_row", "section_row", "control", "diff_line", "header", "send"}
+# These take a part of what the words in them take.
+_WIDENING = {"sidebar", "right", "center_min", "page_min"}
+_SCHEMES = {"light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark}
+_MAX_PIXMAPS = 600
+
+
+class Theme(QObject):
+    """The one source of look. Given to each widget; emits `changed` after a new look is set.
+
+    `is_hurried` leaves out the fonts that no empty window needs, until `load_fonts`.
+    """
+
+    changed = Signal()
+
+    def __init__(self, app: QApplication, *, is_hurried: bool = False) -> None:
+        super().__init__(app)
+        self._app = app
+        self._tokens: dict[str, Any] = json.loads(paths.resource("theme.json").read_text("utf-8"))
+        self._scheme = "system"
+        self._text_scale = 100
+        self._reduced_motion = False
+        self._icons = str(paths.resource("icons"))
+        self._colors: dict[str, QColor] = {}
+        self._fonts: dict[tuple[str, str, bool], QFont] = {}
+        self._pixmaps: dict[tuple[str, str, int, float], QPixmap] = {}
+        self._blanks: dict[int, QIcon] = {}
+        self._images = QTemporaryDir()
+        # Python ends without the destructors of what is still in use.
+        atexit.register(self._images.remove)
+        self.pulse = SpinnerClock(self, self._tokens["motion"])
+        self._later_fonts = _LATER_FONTS
+        _load(_FIRST_FONTS)
+        if not is_hurried:
+            self.load_fonts()
+        if not app.property(HAS_STYLE):
+            app.setStyle("Fusion")
+        # Both wrappers are kept: the inner one dies with the outer one's Python object.
+        self._hints = app.styleHints()
+        self._contrast = self._hints.accessibility()
+        self._hints.colorSchemeChanged.connect(self._on_system_changed)
+        self._contrast.contrastPreferenceChanged.connect(self._apply)
+        self._apply()
+
+    def configure(
+        self, scheme: str = "system", text_scale: int = 100, reduce_motion: bool = False
+    ) -> None:
+        """Follow the person's settings: `system`, `light` or `dark`, and a percentage."""
+        wanted = (scheme, text_scale, reduce_motion)
+        if wanted == (self._scheme, self._text_scale, self._reduced_motion):
+            return
+        self._scheme, self._text_scale, self._reduced_motion = wanted
+        self._hints.setColorScheme(_SCHEMES.get(scheme, Qt.ColorScheme.Unknown))
+        self._apply()
+
+    def load_fonts(self) -> None:
+        """Load the fonts that were left out; harmless when repeated."""
+        names, self._later_fonts = self._later_fonts, ()
+        _load(names)
+
+    @property
+    def is_dark(self) -> bool:
+        """Whether light text stands on dark ground."""
+        if self._scheme != "system":
+            return self._scheme == "dark"
+        return self._hints.colorScheme() == Qt.ColorScheme.Dark
+
+    @property
+    def is_high_contrast(self) -> bool:
+        """Whether the system asks for more contrast."""
+        return self._contrast.contrastPreference() == Qt.ContrastPreference.HighContrast
+
+    def color(self, token: str) -> QColor:
+        """Return a colour by its token, such as `muted`; unknown tokens raise KeyError."""
+        return self._colors[token]
+
+    def font(self, size: str = "ui", weight: str = "regular", mono: bool = False) -> QFont:
+        """Return a font by the names of the type scale (`caption` … `h1`), the caller's own."""
+        found = self._fonts.get((size, weight, mono))
+        if found is None:
+            found = self._fonts[size, weight, mono] = self._make_font(size, weight, mono=mono)
+        return QFont(found)
+
+    def _make_font(self, size: str, weight: str, *, mono: bool) -> QFont:
+        if mono:
+            self.load_fonts()
+        font = QFont()
+        font.setFamilies(self._tokens["type"]["family"]["mono" if mono else "ui"])
+        font.setPixelSize(self.text_px(size))
+        font.setWeight(QFont.Weight(_WEIGHTS[weight]))
+        font.setHintingPreference(QFont.HintingPreference.PreferNoHinting)
+        return font
+
+    def text_px(self, size: str) -> int:
+        """Return a size of the type scale in pixels, at the person's text size."""
+        return max(8, round(self._tokens["type"]["px"][size] * self._text_scale / 100))
+
+    def line_height(self, name: str) -> float:
+        """Return the line height of `body`, `table`, `code` or `heading` as a factor."""
+        return float(self._tokens["type"]["line"][name])
+
+    def space(self, name: str) -> int:
+        """Return a distance by its name, `xxs` to `xxl`."""
+        return int(self._tokens["space"][name])
+
+    def radius(self, name: str) -> int:
+        """Return a corner radius: `chip`, `ctl`, `card` or `composer`."""
+        return int(self._tokens["radius"][name])
+
+    def size(self, name: str) -> int:
+        """Return a measure by its name; heights of rows and controls follow the text size."""
+        pixels = int(self._tokens["size"][name])
+        if name in _WIDENING and self._text_scale > 100:
+            return round(pixels * (1 + (self._text_scale - 100) / 250))
+        if name in _GROWING and self._text_scale > 100:
+            return round(pixels * self._text_scale / 100)
+        return pixels
+
+    def window_default(self) -> tuple[int, int]:
+        """Return the size of a window that was never resized."""
+        width, height = self._tokens["size"]["window_default"]
+        return int(width), int(height)
+
+    def icon_px(self, size: int) -> int:
+        """Return an icon's size beside text of the person's size."""
+        return round(size * max(100, self._text_scale) / 100)
+
+    def duration(self, name: str) -> int:
+        """Return a duration in milliseconds (`fast_ms`, `expand_ms`); 0 when motion is off."""
+        return 0 if self._reduced_motion else int(self._tokens["motion"][name])
+
+    def icon(self, name: str, token: str = "muted", size: int = 0) -> QIcon:
+        """Return a tinted icon, sharp on this screen; of the size in menus if none is given."""
+        icon = QIcon()
+        for ratio in {1.0, self._app.devicePixelRatio()}:
+            icon.addPixmap(self.pixmap(name, token, size or self.icon_px(16), ratio))
+        return icon
+
+    def blank(self, size: int = 16) -> QIcon:
+        """Return an icon that keeps the room of one that is not drawn yet."""
+        found = self._blanks.get(size)
+        if found is None:
+            pixmap = QPixmap(size, size)
+            pixmap.fill(Qt.GlobalColor.transparent)
+            found = self._blanks[size] = QIcon(pixmap)
+        return found
+
+    def pixmap(self, name: str, token: str = "muted", size: int = 16, dpr: float = 1.0) -> QPixmap:
+        """Return the icon `resources/icons/<name>.svg` in the colour of the token."""
+        key = (name, self.color(token).name(), size, dpr)
+        found = self._pixmaps.get(key)
+        if found is None:
+            if len(self._pixmaps) >= _MAX_PIXMAPS:
+                self._pixmaps.clear()
+            found = self._pixmaps[key] = _render(self._svg(name, key[1]), size, dpr)
+        return found
+
+    def _svg(self, name: str, color: str) -> bytes:
+        # Plain strings: some fifty icons are read before the first paint.
+        with open(f"{self._icons}/{name}.svg", "rb") as file:  # noqa: PTH123
+            return file.read().replace(b"currentColor", color.encode())
+
+    def _on_system_changed(self) -> None:
+        if self._scheme == "system":
+            self._apply()
+
+    def _apply(self) -> None:
+        named = self._tokens["color"]["dark" if self.is_dark else "light"]
+        if self.is_high_contrast:
+            named = _contrasting(named, self._app.style().standardPalette())
+        self._colors = {token: QColor(value) for token, value in named.items()}
+        self._fonts.clear()
+        self.pulse.is_still = self._reduced_motion
+        self._app.setFont(self.font())
+        self._app.setPalette(_palette(self._colors))
+        self._app.setStyleSheet(build_stylesheet(self, self._indicator_images()))
+        self.changed.emit()
+
+    def _indicator_images(self) -> dict[str, str]:
+        """Write the marks that only a style sheet can place: they need a file each."""
+        wanted = {
+            "check": ("check", "onAccent"),
+            "arrow": ("chevron-down", "muted"),
+            "arrow_up": ("chevron-up", "muted"),
+            "arrow_right": ("chevron-right", "muted"),
+        }
+        found: dict[str, str] = {}
+        for mark, (name, token) in wanted.items():
+            color = self.color(token).name()
+            path = self._images.filePath(f"{name}-{color[1:]}.svg")
+            with open(path, "wb") as file:  # noqa: PTH123 - Qt gives a string
+                file.write(self._svg(name, color))
+            found[mark] = path
+        return found
+
+
+def _load(names: Iterable[str]) -> None:
+    fonts = paths.resource("fonts")
+    for name in names:
+        QFontDatabase.addApplicationFont(str(fonts / name))
+
+
+def _render(source: bytes, size: int, dpr: float) -> QPixmap:
+    pixels = max(1, round(size * dpr))
+    pixmap = QPixmap(pixels, pixels)
+    pixmap.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(pixmap)
+    QSvgRenderer(QByteArray(source)).render(painter, QRectF(0, 0, pixels, pixels))
+    painter.end()
+    pixmap.setDevicePixelRatio(dpr)
+    return pixmap
+
+
+def _palette(colors: dict[str, QColor]) -> QPalette:
+    role = QPalette.ColorRole
+    palette = QPalette()
+    for one, token in (
+        (role.Window, "window"),
+        (role.Base, "canvas"),
+        (role.AlternateBase, "sunken"),
+        (role.Button, "raised"),
+        (role.WindowText, "fg"),
+        (role.Text, "fg"),
+        (role.ButtonText, "fg"),
+        (role.BrightText, "onAccent"),
+        (role.Highlight, "sel"),
+        (role.HighlightedText, "fg"),
+        (role.Link, "accent"),
+        (role.LinkVisited, "accent"),
+        (role.PlaceholderText, "subtle"),
+        (role.ToolTipBase, "raised"),
+        (role.ToolTipText, "fg"),
+        (role.Light, "raised"),
+        (role.Midlight, "hover"),
+        (role.Mid, "line"),
+        (role.Dark, "line2"),
+        (role.Shadow, "line3"),
+        (role.Accent, "accentFill"),
+    ):
+        palette.setColor(one, colors[token])
+    for one in (role.WindowText, role.Text, role.ButtonText):
+        palette.setColor(QPalette.ColorGroup.Disabled, one, colors["line3"])
+    return palette
+
+
+def _contrasting(named: dict[str, str], system: QPalette) -> dict[str, str]:
+    """Return the tokens in the system's own colours: no soft grounds, full-strength edges."""
+    role = QPalette.ColorRole
+    ground = system.color(role.Base).name()
+    ink = system.color(role.Text).name()
+    picked = dict(named)
+    for token in ("window", "canvas", "raised", "sunken", "accentSoft"):
+        picked[token] = ground
+    for token in ("okSoft", "warnSoft", "errSoft", "addBg", "delBg"):
+        picked[token] = ground
+    for token in ("fg", "muted", "subtle", "line", "line2", "line3", "warnLine"):
+        picked[token] = ink
+    picked["sel"] = picked["active"] = system.color(role.Highlight).name()
+    picked["accent"] = system.color(role.Link).name()
+    return picked

@@ -1,0 +1,1 @@
+"""Choosing a language model, its server and its key."""

@@ -1,1 +1,0 @@
-"""Item models fed by snapshots."""

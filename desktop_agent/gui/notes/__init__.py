@@ -1,0 +1,1 @@
+"""Notes and their delivery states."""

@@ -1,0 +1,1 @@
+"""The list of sessions and the page of an empty one."""

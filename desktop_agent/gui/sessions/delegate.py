@@ -1,0 +1,120 @@
+"""Draws a row of the session list, in either reading direction, and renames in place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import (
+    QCoreApplication,
+    QLocale,
+    QModelIndex,
+    QPersistentModelIndex,
+    QRect,
+    QRectF,
+    QSize,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QFontMetrics, QPainter
+from PySide6.QtWidgets import QStyleOptionViewItem, QWidget
+
+from desktop_agent.gui.kit.lists.list_model import ROW_ROLE
+from desktop_agent.gui.kit.lists.rename_delegate import RenamingDelegate
+from desktop_agent.gui.kit.spinner import paint_spinner
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.sessions.rows import SessionRow
+
+_Index = QModelIndex | QPersistentModelIndex
+_ICONS = {
+    "needs_you": ("circle-alert", "warn"),
+    "paused": ("circle-pause", "muted"),
+    "failed": ("circle-x", "err"),
+    "interrupted": ("circle-pause", "warn"),
+    "idle": ("message-square", "subtle"),
+}
+_ICON_PX = 14
+
+
+class SessionDelegate(RenamingDelegate):
+    """Tells of a new title by `renamed`; it never writes into the model."""
+
+    renamed = Signal(str, str)
+    field_name = "renameSession"
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        said_name = QCoreApplication.translate("SessionDelegate", "Session name")
+        super().__init__(said_name, _title_of, parent)
+        self._theme = theme
+        self.titled.connect(self._tell)
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+        """Return the row's height by its kind."""
+        row: SessionRow = index.data(ROW_ROLE)
+        return QSize(80, self._theme.size("section_row" if row.is_heading else "session_row"))
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+        """Draw icon, title and age; a heading is only its words."""
+        from desktop_agent.gui.kit.lists.row_painter import (
+            RowPainter,  # brings QStyle: not before there is a row
+        )
+
+        row: SessionRow = index.data(ROW_ROLE)
+        with RowPainter(self._theme, painter, option) as pen:
+            inner = pen.rect.adjusted(14, 0, -12, 0)
+            if row.is_heading:
+                font = self._theme.font("caption", "semibold")
+                pen.text(inner.adjusted(-2, 6, 0, 0), row.title, "subtle", font)
+            else:
+                pen.ground()
+                pen.cursor()
+                self._paint_session(pen, inner, row)
+
+    def _paint_session(self, pen: Any, inner: QRect, row: SessionRow) -> None:
+        theme, size = self._theme, self._theme.icon_px(_ICON_PX)
+        icon = QRect(inner.left(), inner.center().y() - size // 2 + 1, size, size)
+        self._paint_state(pen, icon, row)
+        small = theme.font("caption")
+        age_width = QFontMetrics(small).horizontalAdvance(row.age) + 2
+        title = inner.adjusted(size + 8, 0, -age_width - 8, 0)
+        if row.is_ambiguous:
+            title = self._paint_folder(pen, title, row.folder)
+        is_strong = pen.is_selected or row.is_bold
+        token = "fg" if is_strong or row.state == "running" else "muted"
+        pen.text(title, row.title, token, theme.font("ui", "medium" if is_strong else "regular"))
+        age = QRect(inner.right() - age_width, inner.top(), age_width + 1, inner.height())
+        pen.text(age, row.age, pen.faint, small, side=Qt.AlignmentFlag.AlignRight)
+
+    def _paint_folder(self, pen: Any, room: QRect, folder: str) -> QRect:
+        """Draw the folder at the far end; return what is left for the title."""
+        small = self._theme.font("caption")
+        wide = min(QFontMetrics(small).horizontalAdvance(folder) + 2, room.width() // 2)
+        far = QRect(room.right() - wide, room.top(), wide + 1, room.height())
+        pen.text(far, folder, pen.faint, small, side=Qt.AlignmentFlag.AlignRight)
+        return room.adjusted(0, 0, -wide - 8, 0)
+
+    def _paint_state(self, pen: Any, icon: QRect, row: SessionRow) -> None:
+        theme = self._theme
+        box = QRectF(pen.mirrored(icon))
+        if row.state == "running":
+            ring = box.adjusted(-1, -1, 1, 1)
+            colors = theme.color("accent"), theme.color("line2")
+            paint_spinner(pen.painter, ring, theme.pulse, *colors)
+        elif row.state == "unread":
+            radius = theme.icon_px(7) / 2
+            pen.painter.setPen(Qt.PenStyle.NoPen)
+            pen.painter.setBrush(theme.color("accent"))
+            pen.painter.drawEllipse(box.center(), radius, radius)
+        else:
+            pen.icon(icon, *_ICONS[row.state])
+
+    def _tell(self, row: SessionRow, title: str) -> None:
+        self.renamed.emit(row.session_id, title)
+
+    def displayText(self, value: object, locale: QLocale | QLocale.Language) -> str:
+        """Return the title as it is."""
+        return str(value)
+
+
+def _title_of(row: SessionRow) -> str:
+    """Return a session's title; a heading can't be changed."""
+    return row.title if row.session_id else ""

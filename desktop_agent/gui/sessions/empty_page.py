@@ -1,0 +1,137 @@
+"""What a session shows before its first message: three things to ask for in this folder."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import PurePath
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+
+from desktop_agent.core.models import DEMO_MODEL
+from desktop_agent.gui.kit.example_prompts import demo_prompts, example_prompts, folder_names
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import IconLabel, TextLabel
+
+_COLUMN = 520
+
+
+class PromptButton(QPushButton):
+    """One example; its text wraps."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("examplePrompt")
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+        self.words = TextLabel("", "")
+        self.words.setWordWrap(True)
+        self.words.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        icon = IconLabel(theme, "arrow-right", "subtle", 14)
+        icon.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._inner = layout = QHBoxLayout(self)
+        layout.setContentsMargins(14, 11, 12, 11)
+        layout.setSpacing(12)
+        layout.addWidget(self.words, 1)
+        layout.addWidget(icon)
+
+    def sizeHint(self) -> QSize:
+        """Take the room of the words, not of a button's text."""
+        return self._inner.sizeHint()
+
+    def hasHeightForWidth(self) -> bool:
+        """The words wrap."""
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        """Return the height of the wrapped words."""
+        return self._inner.heightForWidth(width)
+
+    def set_prompt(self, prompt: str) -> None:
+        """Show this prompt."""
+        self.words.setText(prompt)
+        self.setAccessibleName(prompt)
+
+
+class EmptySession(QWidget):
+    """`prompt_chosen(text)`: put it into the composer; it is not sent by itself."""
+
+    prompt_chosen = Signal(str)
+    _listed = Signal(str, object)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None, model: str = "") -> None:
+        super().__init__(parent)
+        self._folder, self._model = "", model
+        self._names: tuple[str, ...] = ()
+        self.setObjectName("emptySession")
+        self._title = TextLabel("", "h1")
+        self._title.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._title.setWordWrap(True)
+        self._about = about = TextLabel("", "muted")
+        about.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        about.setWordWrap(True)
+        self._buttons = tuple(PromptButton(theme, self) for _ in range(3))
+        column = QWidget()
+        column.setMaximumWidth(_COLUMN)
+        stack = QVBoxLayout(column)
+        stack.setContentsMargins(0, 0, 0, 0)
+        stack.setSpacing(8)
+        stack.addWidget(self._title)
+        stack.addWidget(about)
+        stack.addSpacing(12)
+        for button in self._buttons:
+            button.clicked.connect(
+                lambda _=False, one=button: self.prompt_chosen.emit(one.words.text())
+            )
+            stack.addWidget(button)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(24, 24, 24, 24)
+        layout.addStretch(1)
+        layout.addWidget(column, 1000, Qt.AlignmentFlag.AlignVCenter)
+        layout.addStretch(1)
+        # In line with the message box, which leaves room for the transcript's scroll bar.
+        layout.addSpacing(theme.size("scrollbar"))
+        self._listed.connect(self._on_listed, Qt.ConnectionType.QueuedConnection)
+        # Nothing is offered before the folder and its files are known.
+        self._column = column
+        column.hide()
+
+    def set_model(self, model: str) -> None:
+        """Offer the demo model, which is a script, only what it understands."""
+        if model != self._model:
+            self._model = model
+            if not self._column.isHidden():
+                self._show(self._names)
+
+    def set_folder(self, folder: str) -> None:
+        """Offer prompts for this folder's files; the folder is listed beside the window."""
+        self._folder = folder
+        words = self.tr("What should be done in {folder}?")
+        self._title.setText(words.format(folder=PurePath(folder).name or folder))
+        # A daemon: a network disk that hangs must not keep the app from ending.
+        threading.Thread(target=self._list, args=(folder,), daemon=True).start()
+
+    def _list(self, folder: str) -> None:
+        names = folder_names(folder)
+        try:
+            self._listed.emit(folder, names)
+        except RuntimeError:
+            return  # the window was closed meanwhile
+
+    def _on_listed(self, folder: str, names: tuple[str, ...]) -> None:
+        if folder == self._folder:
+            self._show(names)
+
+    def _show(self, names: tuple[str, ...]) -> None:
+        self._names = names
+        if self._model == DEMO_MODEL:
+            self._about.setText(self.tr("The demo model is a script. This is what it understands."))
+            offers = demo_prompts()
+        else:
+            self._about.setText(self.tr("Ask for anything, or begin with one of these."))
+            offers = example_prompts(names)
+        for button, prompt in zip(self._buttons, offers, strict=True):
+            button.set_prompt(prompt)
+        self._column.show()

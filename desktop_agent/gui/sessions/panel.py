@@ -1,0 +1,321 @@
+"""The list of sessions: find one, open, rename or delete it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QPoint, Qt, QTimer, Signal
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import QFrame, QListView, QMenu, QStackedWidget, QVBoxLayout, QWidget
+
+from desktop_agent.core.events import Event, SessionsChanged
+from desktop_agent.core.ids import SessionId
+from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.gui.kit.lists.choice_list import ChoiceList
+from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel
+from desktop_agent.gui.kit.search_field import SearchField
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.tooltips import plain_tip
+from desktop_agent.gui.kit.widgets import (
+    ElidedLabel,
+    GhostButton,
+    TextLabel,
+    has_focus_in,
+    row,
+    undo_by_key,
+)
+from desktop_agent.gui.sessions.delegate import SessionDelegate
+from desktop_agent.gui.sessions.rows import SessionRow, in_shown_order, make_rows, spoken
+
+UNDO_MS = 8000
+_AGE_MS = 30_000
+_SEARCH_MS = 200
+
+
+class SessionPanel(QWidget):
+    """`deleted` comes only after the time for *Undo* has passed; `leaving` and `returned` tell
+    that a session went off the list, and came back.
+    """
+
+    session_chosen = Signal(str)
+    renamed = Signal(str, str)
+    leaving = Signal(str)
+    returned = Signal(str)
+    deleted = Signal(str)
+    searched = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._sessions: tuple[SessionInfo, ...] = ()
+        self._leaving: dict[SessionId, QTimer] = {}
+        self._current: SessionId | None = None
+        self._matches: frozenset[SessionId] = frozenset()
+        self.setObjectName("sessionPanel")
+        self._build()
+        self._ages = self._timer(_AGE_MS, self._show_rows)
+        self._search_delay = self._timer(_SEARCH_MS, self._ask_search, is_single=True)
+        theme.pulse.ticked.connect(self._turn_spinners)
+        theme.changed.connect(self.list.doItemsLayout)
+
+    def apply(self, event: Event) -> None:
+        """Follow the list of sessions."""
+        if isinstance(event, SessionsChanged):
+            self._sessions = event.sessions
+            self._show_rows()
+
+    def set_current(self, session_id: str | None) -> None:
+        """Mark the session that is shown."""
+        self._current = SessionId(session_id) if session_id else None
+        self._select_current()
+
+    def set_matches(self, text: str, found: tuple[SessionId, ...]) -> None:
+        """Show what a search of all messages found, if it is still what is searched for."""
+        if text == self.search.text().strip():
+            self._matches = frozenset(found)
+            self._show_rows()
+
+    def rename_current(self) -> None:
+        """Begin to rename the session that the cursor is on."""
+        index = self.list.currentIndex()
+        if index.isValid():
+            self.list.edit(index)
+
+    def delete(self, session_id: str | None) -> None:
+        """Take the session off the list; it is deleted when the time for *Undo* is over."""
+        known = SessionId(session_id or "")
+        if known in self._leaving or all(info.id != known for info in self._sessions):
+            return
+        timer = self._timer(UNDO_MS, lambda: self._finish(known), is_single=True)
+        timer.start()
+        self._leaving[known] = timer
+        self._show_rows()
+        self._show_undo()
+        self.leaving.emit(known)
+
+    def undo_delete(self) -> None:
+        """Bring the session deleted last back."""
+        if self._leaving:
+            session_id, timer = self._leaving.popitem()
+            timer.deleteLater()
+            if has_focus_in(self._undo):
+                self.list.setFocus(Qt.FocusReason.OtherFocusReason)
+            self._show_rows()
+            self._show_undo()
+            self.returned.emit(session_id)
+
+    def finish_deletes(self) -> None:
+        """Delete now what waits; the app is closing."""
+        for session_id in list(self._leaving):
+            self._finish(session_id)
+
+    def _build(self) -> None:
+        theme = self._theme
+        self.search = SearchField(theme, self.tr("Search sessions"), self)
+        self.search.setObjectName("searchSessions")
+        self.search.textChanged.connect(self._on_search_changed)
+        self.search.left.connect(self._focus_list)
+        self._model: SnapshotListModel[SessionRow] = SnapshotListModel(
+            lambda one: one.key,
+            {
+                int(Qt.ItemDataRole.DisplayRole): lambda one: one.title,
+                int(Qt.ItemDataRole.AccessibleTextRole): spoken,
+                int(Qt.ItemDataRole.ToolTipRole): _tip,
+            },
+            self,
+            _flags,
+        )
+        self.list = ChoiceList("sessionList", self)
+        self.list.setEditTriggers(QListView.EditTrigger.EditKeyPressed)
+        # What is selected is what is shown; keys and clicks only move the cursor.
+        self.list.setSelectionMode(QListView.SelectionMode.NoSelection)
+        self.list.setModel(self._model)
+        delegate = SessionDelegate(theme, self.list)
+        delegate.renamed.connect(self.renamed)
+        # What came in while a name was typed is shown after it.
+        delegate.closeEditor.connect(self._show_rows, Qt.ConnectionType.QueuedConnection)
+        self.list.setItemDelegate(delegate)
+        self.list.setAccessibleName(self.tr("Sessions"))
+        self.list.chosen.connect(self._choose)
+        self.list.delete_pressed.connect(self._delete_index)
+        self.list.left.connect(self._show_rows)
+        self.list.customContextMenuRequested.connect(self._show_menu)
+        self._pages = QStackedWidget(self)
+        self._pages.addWidget(self.list)
+        self._pages.addWidget(self._empty_page())
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(theme.space("xs"))
+        layout.addLayout(row(theme.space("m"), self.search, theme.space("m"), spacing=0))
+        layout.addWidget(self._pages, 1)
+        layout.addWidget(self._undo_bar())
+
+    def _empty_page(self) -> QWidget:
+        page = QWidget(self)
+        self._empty = TextLabel(self.tr("No sessions yet"), "muted", page)
+        self._empty.setWordWrap(True)
+        self._empty.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self._clear = GhostButton(self._theme, self.tr("Clear search"), "", page)
+        self._clear.setObjectName("clearSearch")
+        self._clear.clicked.connect(self.search.clear)
+        layout = QVBoxLayout(page)
+        layout.setContentsMargins(*(self._theme.space("l"),) * 4)
+        layout.addWidget(self._empty)
+        layout.addLayout(row(None, self._clear, None))
+        layout.addStretch(1)
+        return page
+
+    def _undo_bar(self) -> QWidget:
+        self._undo = QFrame(self)
+        self._undo.setProperty("frame", "card")
+        self._undo.setObjectName("undoDelete")
+        self._undo_text = ElidedLabel("", role="muted", parent=self._undo)
+        button = GhostButton(self._theme, self.tr("Undo"), "undo-2", self._undo)
+        button.setObjectName("undoDeleteButton")
+        button.clicked.connect(self.undo_delete)
+        undo_by_key(self, self.undo_delete)
+        layout = QVBoxLayout(self._undo)
+        layout.setContentsMargins(10, 2, 2, 2)
+        line = row(self._undo_text, button)
+        line.setStretch(0, 1)
+        layout.addLayout(line)
+        self._undo.hide()
+        holder = QWidget(self)
+        outer = QVBoxLayout(holder)
+        outer.setContentsMargins(self._theme.space("s"), 0, self._theme.space("s"), 0)
+        outer.addWidget(self._undo)
+        return holder
+
+    def _timer(self, interval: int, slot: Callable[[], None], *, is_single: bool = False) -> QTimer:
+        timer = QTimer(self)
+        timer.setInterval(interval)
+        timer.setSingleShot(is_single)
+        timer.timeout.connect(slot)
+        return timer
+
+    def _show_rows(self) -> None:
+        wanted = self.search.text().strip().casefold()
+        shown = [
+            info
+            for info in self._sessions
+            if info.id not in self._leaving
+            and (not wanted or wanted in info.title.casefold() or info.id in self._matches)
+        ]
+        if self.list.underMouse() and self.isActiveWindow():
+            ids = [one.session_id for one in self._model.rows() if one.session_id]
+            shown = in_shown_order(shown, ids)
+        elif not self.isActiveWindow():
+            shown.sort(key=lambda info: info.status != "needs_you")
+        if self.list.state() != QListView.State.EditingState:
+            self._model.set_rows(make_rows(shown, time.time()))
+        self._show_page(wanted)
+        self._select_current()
+        self._hold_pulse()
+
+    def _show_page(self, wanted: str) -> None:
+        has_rows = self._model.rowCount() > 0
+        self._pages.setCurrentIndex(0 if has_rows else 1)
+        self._clear.setVisible(bool(wanted))
+        text = self.tr("No session matches “{text}”") if wanted else self.tr("No sessions yet")
+        self._empty.setText(text.format(text=self.search.text().strip()))
+
+    def _select_current(self) -> None:
+        index = self._model.index_of(self._current) if self._current else QModelIndex()
+        flag = QItemSelectionModel.SelectionFlag
+        self.list.selectionModel().select(index, flag.ClearAndSelect)
+        # Else the person is walking through the list.
+        if not self.list.hasFocus() or not self.list.currentIndex().isValid():
+            self.list.selectionModel().setCurrentIndex(index, flag.NoUpdate)
+
+    def _on_search_changed(self) -> None:
+        self._matches = frozenset()
+        self._search_delay.start()
+        self._show_rows()
+
+    def _ask_search(self) -> None:
+        text = self.search.text().strip()
+        if len(text) >= 2:
+            self.searched.emit(text)
+
+    def _focus_list(self) -> None:
+        self.list.setFocus()
+
+    def _choose(self, index: QModelIndex) -> None:
+        one = index.data(ROW_ROLE)
+        if one is not None and one.session_id:
+            self.session_chosen.emit(one.session_id)
+
+    def _delete_index(self, index: QModelIndex) -> None:
+        one = index.data(ROW_ROLE)
+        if one is not None and one.session_id:
+            self.delete(one.session_id)
+
+    def _finish(self, session_id: SessionId) -> None:
+        timer = self._leaving.pop(session_id, None)
+        if timer is not None:
+            timer.stop()
+            timer.deleteLater()
+            self._sessions = tuple(info for info in self._sessions if info.id != session_id)
+            self.deleted.emit(session_id)
+            self._show_undo()
+
+    def _show_undo(self) -> None:
+        self._undo.setVisible(bool(self._leaving))
+        if self._leaving:
+            last = list(self._leaving)[-1]
+            title = next((one.title for one in self._sessions if one.id == last), "")
+            self._undo_text.set_text(self.tr("Deleted “{title}”").format(title=title))
+
+    def _show_menu(self, where: QPoint) -> None:
+        index = self.list.indexAt(where)
+        one = index.data(ROW_ROLE) if index.isValid() else None
+        if one is None or one.is_heading:
+            return
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addAction(self.tr("Open"), lambda: self._choose(index))
+        # No keys here: they are the list's, and after a click the message box has the focus.
+        menu.addAction(self._theme.icon("pencil"), self.tr("Rename"), lambda: self.list.edit(index))
+        menu.addAction(
+            self._theme.icon("trash-2", "err"), self.tr("Delete"), lambda: self._delete_index(index)
+        )
+        menu.popup(self.list.viewport().mapToGlobal(where))
+
+    def _turn_spinners(self) -> None:
+        for number, one in enumerate(self._model.rows()):
+            if one.state == "running":
+                self.list.update(self._model.index(number))
+
+    def _hold_pulse(self) -> None:
+        is_turning = self.isVisible() and any(o.state == "running" for o in self._model.rows())
+        (self._theme.pulse.hold if is_turning else self._theme.pulse.release)(self)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Keep ages and spinners going while they can be seen."""
+        super().showEvent(event)
+        self._ages.start()
+        self._show_rows()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Rest while hidden."""
+        super().hideEvent(event)
+        self._ages.stop()
+        self._theme.pulse.release(self)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Sort again when the window loses or gains the focus."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange:
+            self._show_rows()
+
+
+def _tip(one: SessionRow) -> str:
+    return plain_tip(f"{one.title}\n{one.folder}") if one.folder else ""
+
+
+def _flags(one: SessionRow) -> Qt.ItemFlag:
+    if one.is_heading:
+        return Qt.ItemFlag.NoItemFlags
+    flag = Qt.ItemFlag
+    return flag.ItemIsEnabled | flag.ItemIsSelectable | flag.ItemIsEditable

@@ -1,0 +1,145 @@
+"""Settings: the version, where things are kept, and whose work is in the app."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from pathlib import Path
+
+from PySide6.QtCore import QUrl, Signal
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QGridLayout, QPlainTextEdit, QVBoxLayout, QWidget
+
+from desktop_agent import __version__, paths
+from desktop_agent.core.settings import Settings
+from desktop_agent.core.updates import UpdateAnswer
+from desktop_agent.gui.kit.folders import short_path
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import ElidedLabel, GhostButton, TextButton, TextLabel
+from desktop_agent.gui.settings.pages import SettingsPage
+from desktop_agent.gui.settings.rows import SettingGroup, Switch
+from desktop_agent.gui.settings.updates import UpdateGroup
+
+_PARTS = (
+    ("PySide6_Essentials", "Qt and PySide6", "LGPL-3.0"),
+    ("qasync", "qasync", "BSD-2-Clause"),
+    ("litellm", "LiteLLM", "MIT"),
+    ("mcp", "MCP SDK", "MIT"),
+    ("msgspec", "msgspec", "BSD-3-Clause"),
+    ("pydantic", "Pydantic", "MIT"),
+    ("httpx", "HTTPX", "BSD-3-Clause"),
+    ("markdown-it-py", "markdown-it-py", "MIT"),
+    ("linkify-it-py", "linkify-it-py", "MIT"),
+    ("Pygments", "Pygments", "BSD-2-Clause"),
+    ("platformdirs", "platformdirs", "MIT"),
+    ("keyring", "keyring", "MIT"),
+    ("pathspec", "pathspec", "MPL-2.0"),
+    ("pypdf", "pypdf", "BSD-3-Clause"),
+    ("python-docx", "python-docx", "MIT"),
+    ("openpyxl", "openpyxl", "MIT"),
+    ("python-pptx", "python-pptx", "MIT"),
+    ("", "Inter", "OFL-1.1"),
+    ("", "JetBrains Mono", "OFL-1.1"),
+    ("", "Lucide icons", "ISC"),
+)
+# Installers have the licences of all that is in them; a checkout has those of its own folder.
+_ALL = "licenses.txt"
+_BUNDLED = ("fonts/Inter-LICENSE.txt", "fonts/JetBrainsMono-LICENSE.txt", "icons/LICENSE")
+
+
+class AboutPage(SettingsPage):
+    """Opens folders with the system's own file browser. `update_check_requested` is answered by
+    `set_update_answer`, once `set_can_update` has told that this copy knows where to ask.
+    """
+
+    update_check_requested = Signal()
+
+    def __init__(self, theme: Theme, settings: Settings, parent: QWidget | None = None) -> None:
+        super().__init__(settings, parent)
+        self._theme = theme
+        weekly = Switch("weeklyUpdates")
+        self.bind("check_updates_weekly", weekly)
+        self._updates = UpdateGroup(theme, weekly)
+        self._updates.check_requested.connect(self.update_check_requested)
+        self._updates.hide()
+        title = TextLabel(self.tr("Desktop Agent"), "h2")
+        version = TextLabel(self.tr("Version {version}").format(version=__version__), "muted")
+        places = SettingGroup(theme, self.tr("Where things are"))
+        for name, words, folder in (
+            ("openData", self.tr("Sessions and logs"), paths.data_dir()),
+            ("openConfig", self.tr("Settings"), paths.config_dir()),
+        ):
+            button = TextButton(theme, self.tr("Open"))
+            button.setObjectName(name)
+            button.clicked.connect(lambda _=False, one=folder: _open_folder(one))
+            places.add_row(words, short_path(str(folder)), button)
+            button.setAccessibleName(self.tr("Open the folder: {what}").format(what=words))
+        head = QWidget()
+        lines = QVBoxLayout(head)
+        lines.setContentsMargins(0, 0, 0, 0)
+        lines.setSpacing(2)
+        lines.addWidget(title)
+        lines.addWidget(version)
+        self.fill(head, self._updates, places, self._parts())
+
+    def set_can_update(self, can_update: bool) -> None:
+        """Offer the check, or not: a copy that was not installed does not know where to ask."""
+        self._updates.setVisible(can_update)
+
+    def set_update_answer(self, answer: UpdateAnswer) -> None:
+        """Tell whether there is a newer version."""
+        self._updates.set_answer(answer)
+
+    def _parts(self) -> SettingGroup:
+        group = SettingGroup(self._theme, self.tr("Made with"))
+        table = QWidget()
+        grid = QGridLayout(table)
+        grid.setContentsMargins(0, 10, 0, 6)
+        grid.setHorizontalSpacing(16)
+        grid.setVerticalSpacing(5)
+        grid.setColumnStretch(0, 1)
+        for number, (package, title, licence) in enumerate(_PARTS):
+            grid.addWidget(ElidedLabel(title), number, 0)
+            grid.addWidget(TextLabel(_version(package), "subtle"), number, 1)
+            grid.addWidget(TextLabel(licence, "subtle"), number, 2)
+        group.add_widget(table)
+        self._texts = QPlainTextEdit()
+        self._texts.setObjectName("licenceTexts")
+        self._texts.setAccessibleName(self.tr("Licences of all parts"))
+        self._texts.setReadOnly(True)
+        self._texts.setMinimumHeight(220)
+        self._texts.hide()
+        show = GhostButton(self._theme, self.tr("Licences of all parts"), "file-text")
+        show.setObjectName("showLicences")
+        show.clicked.connect(self._show_texts)
+        holder = QWidget()
+        layout = QVBoxLayout(holder)
+        layout.setContentsMargins(0, 6, 0, 8)
+        layout.addWidget(show)
+        layout.addWidget(self._texts)
+        group.add_widget(holder)
+        return group
+
+    def _show_texts(self) -> None:
+        if not self._texts.toPlainText():
+            names = (_ALL,) if paths.resource(_ALL).is_file() else _BUNDLED
+            texts = [_licence(name) for name in names]
+            self._texts.setPlainText("\n\n".join(filter(None, texts)))
+        self._texts.setVisible(not self._texts.isVisible())
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package) if package else ""
+    except metadata.PackageNotFoundError:
+        return ""  # no package of its own
+
+
+def _licence(name: str) -> str:
+    try:
+        return f"{name}\n\n{paths.resource(name).read_text('utf-8')}"
+    except OSError:
+        return ""
+
+
+def _open_folder(folder: Path) -> None:
+    QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))

@@ -1,0 +1,214 @@
+"""Settings: keys, servers, and the model that new sessions begin with."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from desktop_agent.core.faults import Fault
+from desktop_agent.core.models import KeyInfo, ModelInfo
+from desktop_agent.core.providers import provider_title
+from desktop_agent.core.settings import CustomServer, Settings
+from desktop_agent.gui.kit.menu_button import MenuButton
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import ElidedLabel, IconButton, IconLabel, TextLabel
+from desktop_agent.gui.language_models.key_form import KeyForm
+from desktop_agent.gui.language_models.picker import ModelPicker
+from desktop_agent.gui.language_models.server_form import ServerForm
+from desktop_agent.gui.language_models.text import model_group, model_title
+from desktop_agent.gui.settings.pages import SettingsPage
+from desktop_agent.gui.settings.rows import SettingGroup, Switch
+
+
+class ModelsPage(SettingsPage):
+    """Signals: `changed(Settings)`, `check_requested(provider, api_base, key)`,
+    `key_entered(provider, key, where)`, `key_deleted(provider)`, `models_requested`.
+    """
+
+    check_requested = Signal(str, str, str)
+    key_entered = Signal(str, str, str)
+    key_deleted = Signal(str)
+    models_requested = Signal()
+
+    def __init__(self, theme: Theme, settings: Settings, parent: QWidget | None = None) -> None:
+        super().__init__(settings, parent)
+        self._theme = theme
+        self._models: tuple[ModelInfo, ...] = ()
+        self._has_keyring = True
+        self._picker: ModelPicker | None = None
+        self._default = MenuButton(theme, "sparkles")
+        self._default.setObjectName("defaultModel")
+        self._default.clicked.connect(self._open_picker)
+        model = SettingGroup(theme)
+        model.add_row(
+            self.tr("Model of new sessions"),
+            self.tr("Each session can change it at the message box"),
+            self._default,
+        )
+        self._keys = SettingGroup(theme, self.tr("Keys"))
+        self._servers = SettingGroup(theme, self.tr("Servers by their address"))
+        self._make_forms()
+        self._in_file = Switch("keepKeysInFile")
+        self._places = SettingGroup(theme)
+        self._places.add_row(
+            self.tr("Keep keys in a file that only I can read"),
+            self.tr("This computer has no keyring; without this, keys are kept until you quit."),
+            self.bind("keep_keys_in_file", self._in_file),
+        )
+        self._places.hide()
+        self.set_keys(())
+        self.fill(model, self._keys, self._places, self._servers)
+
+    def _make_forms(self) -> None:
+        self.key_form = KeyForm(self._theme, asks_place=False)
+        self.key_form.check_requested.connect(
+            lambda provider, key: self.check_requested.emit(provider, "", key)
+        )
+        self.key_form.accepted.connect(self.key_entered)
+        self.server_form = ServerForm(self._theme)
+        self.server_form.check_requested.connect(
+            lambda base, key: self.check_requested.emit("openai", base, key)
+        )
+        self.server_form.accepted.connect(self._on_server_accepted)
+
+    def show_settings(self, settings: Settings) -> None:
+        """Show the chosen model and the servers."""
+        is_new = settings.servers != self._settings.servers or not self._servers.row_count()
+        super().show_settings(settings)
+        if is_new:
+            self._show_servers()
+        self._show_default()
+        self._show_places()
+
+    def set_keys(self, keys: tuple[KeyInfo, ...]) -> None:
+        """Show whose keys are there and where each is kept."""
+        self.key_form.setParent(None)
+        self._keys.clear()
+        for key in keys:
+            self._keys.add_widget(self._key_row(key))
+        self._keys.add_widget(_padded(self.key_form))
+        self.key_form.show()
+
+    def set_models(self, models: tuple[ModelInfo, ...]) -> None:
+        """Know the models that can be chosen."""
+        self._models = tuple(models)
+        if self._picker is not None:
+            self._picker.set_models(self._models)
+        self._show_default()
+
+    def set_check_result(self, fault: Fault | None) -> None:
+        """Answer the check that is under way."""
+        self.key_form.set_result(fault)
+        self.server_form.set_result(fault)
+
+    def set_has_keyring(self, has_keyring: bool) -> None:
+        """Know whether this computer has a keyring."""
+        self._has_keyring = has_keyring
+        self._show_places()
+
+    # -- rows -----------------------------------------------------------------------------
+
+    def _key_row(self, key: KeyInfo) -> QWidget:
+        origin = {
+            "environment": self.tr("From the environment: {variable}"),
+            "keyring": self.tr("In this computer's keyring"),
+            "session": self.tr("Kept until you quit"),
+            "file": self.tr("In a file that only you can read"),
+        }[key.origin].format(variable=key.variable)
+        delete = None
+        if key.origin != "environment":
+            name = self.tr("Delete the key of {provider}")
+            name = name.format(provider=provider_title(key.provider))
+            delete = IconButton(self._theme, "trash-2", name, size=14)
+            delete.setObjectName("deleteKey")
+            delete.clicked.connect(lambda: self.key_deleted.emit(key.provider))
+        return _row(self._theme, "key", provider_title(key.provider), origin, delete)
+
+    def _show_servers(self) -> None:
+        self.server_form.setParent(None)
+        self._servers.clear()
+        for server in self._settings.servers:
+            name = self.tr("Remove {server}").format(server=server.title)
+            remove = IconButton(self._theme, "trash-2", name, size=14)
+            remove.setObjectName("removeServer")
+            remove.clicked.connect(lambda _=False, one=server: self._remove_server(one))
+            line = _row(self._theme, "server", server.title, server.api_base, remove)
+            self._servers.add_widget(line)
+        self._servers.add_widget(_padded(self.server_form))
+        self.server_form.show()
+
+    def _show_default(self) -> None:
+        settings = self._settings
+        name = settings.model.rpartition("/")[2]
+        for model in self._models:
+            if (model.name, model.api_base) == (settings.model, settings.api_base):
+                name = f"{model_title(model)} · {model_group(model)}"
+        self._default.set_text(name or self.tr("Choose a model"))
+        words = self.tr("Model of new sessions: {name}")
+        self._default.setAccessibleName(words.format(name=name or self.tr("none")))
+
+    def _show_places(self) -> None:
+        self._places.setVisible(not self._has_keyring)
+        keeps = self._settings.keep_keys_in_file
+        self.key_form.set_places(has_keyring=self._has_keyring, keeps_in_file=keeps)
+
+    # -- wishes ---------------------------------------------------------------------------
+
+    def _open_picker(self) -> None:
+        if self._picker is None:
+            self._picker = ModelPicker(self._theme, self.window())
+            self._picker.chosen.connect(self._on_model_chosen)
+            self._picker.favourites_changed.connect(
+                lambda names: self._on_chosen("favourite_models", tuple(names))
+            )
+            self._picker.key_requested.connect(self.key_form.select_provider)
+            self._picker.settings_requested.connect(self.key_form.setFocus)
+        self._picker.set_favourites(self._settings.favourite_models)
+        self._picker.set_current(self._settings.model, self._settings.api_base)
+        self._picker.set_models(self._models)
+        self._picker.set_loading()
+        self.models_requested.emit()
+        self._picker.open_at(self._default)
+
+    def _on_model_chosen(self, name: str, api_base: str) -> None:
+        self._change(replace(self._settings, model=name, api_base=api_base))
+
+    def _on_server_accepted(self, server: CustomServer, key: str) -> None:
+        if key:
+            self.key_entered.emit(server.api_base, key, self.key_form.place)
+        others = tuple(one for one in self._settings.servers if one.api_base != server.api_base)
+        self._change(replace(self._settings, servers=(*others, server)))
+
+    def _remove_server(self, server: CustomServer) -> None:
+        kept = tuple(one for one in self._settings.servers if one != server)
+        self._change(replace(self._settings, servers=kept))
+
+    def _change(self, settings: Settings) -> None:
+        self.show_settings(settings)
+        self.changed.emit(settings)
+
+
+def _row(theme: Theme, icon: str, title: str, detail: str, button: IconButton | None) -> QWidget:
+    line = QWidget()
+    words = QVBoxLayout()
+    words.setSpacing(1)
+    words.addWidget(TextLabel(title, "strong"))
+    words.addWidget(ElidedLabel(detail, role="subtle"))
+    layout = QHBoxLayout(line)
+    layout.setContentsMargins(0, 8, 0, 8)
+    layout.setSpacing(12)
+    layout.addWidget(IconLabel(theme, icon, "muted", 16))
+    layout.addLayout(words, 1)
+    if button is not None:
+        layout.addWidget(button)
+    line.setAccessibleName(f"{title}, {detail}")
+    return line
+
+
+def _padded(widget: QWidget) -> QWidget:
+    holder = QWidget()
+    layout = QVBoxLayout(holder)
+    layout.setContentsMargins(0, 12, 0, 12)
+    layout.addWidget(widget)
+    return holder

@@ -1,0 +1,226 @@
+"""Settings: how the app looks, and how it behaves. Each control changes one field."""
+
+from __future__ import annotations
+
+from functools import partial
+from operator import attrgetter
+from typing import Protocol
+
+from msgspec.structs import replace
+from PySide6.QtCore import Signal, SignalInstance
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from desktop_agent.core.settings import Settings
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.settings.rows import (
+    ChoiceBox,
+    NumberBox,
+    SettingGroup,
+    Switch,
+    scrolled,
+)
+
+TEXT_SCALES = (80, 90, 100, 110, 125, 150, 175, 200)
+_MOST = 100_000  # that a budget can be set to
+
+
+class _Control(Protocol):
+    """ChoiceBox, NumberBox and Switch."""
+
+    @property
+    def chosen(self) -> SignalInstance: ...
+
+    def set_value(self, value: object) -> None: ...
+
+
+class SettingsPage(QWidget):
+    """A page whose controls are bound to fields. `changed(Settings)` holds one new value."""
+
+    changed = Signal(object)
+
+    def __init__(self, settings: Settings, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._settings = settings
+        self._bound: list[tuple[str, _Control]] = []
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        self._layout = layout
+
+    def show_settings(self, settings: Settings) -> None:
+        """Show these; nothing is emitted."""
+        self._settings = settings
+        for field, control in self._bound:
+            control.set_value(_read(settings, field))
+
+    def bind(self, field: str, control: QWidget) -> QWidget:
+        """Tie a control to a field, such as `theme` or `limits.idle_s`."""
+        self._bound.append((field, control))  # pyright: ignore[reportArgumentType]
+        control.chosen.connect(partial(self._on_chosen, field))  # pyright: ignore[reportAttributeAccessIssue]
+        return control
+
+    def fill(self, *groups: QWidget) -> None:
+        """Show the groups, and the present values."""
+        self._layout.addWidget(scrolled(*groups))
+        self.show_settings(self._settings)
+
+    def _on_chosen(self, field: str, value: object) -> None:
+        group, _, name = field.rpartition(".")
+        if group:
+            value = replace(getattr(self._settings, group), **{name: value})
+        self._settings = replace(self._settings, **{group or name: value})
+        self.changed.emit(self._settings)
+
+
+def _read(settings: Settings, field: str) -> object:
+    return attrgetter(field)(settings)
+
+
+class AppearancePage(SettingsPage):
+    """Theme, text size, motion."""
+
+    def __init__(self, theme: Theme, settings: Settings, parent: QWidget | None = None) -> None:
+        super().__init__(settings, parent)
+        looks = (
+            ("system", self.tr("As the system")),
+            ("light", self.tr("Light")),
+            ("dark", self.tr("Dark")),
+        )
+        scales = tuple((scale, f"{scale}%") for scale in TEXT_SCALES)
+        group = SettingGroup(theme)
+        group.add_row(self.tr("Theme"), "", self.bind("theme", ChoiceBox("theme", looks)))
+        group.add_row(
+            self.tr("Text size"),
+            self.tr("Ctrl+= and Ctrl+- change it as well"),
+            self.bind("text_scale", ChoiceBox("textScale", scales)),
+        )
+        group.add_row(
+            self.tr("Reduce motion"),
+            self.tr("Nothing turns, slides or fades"),
+            self.bind("reduce_motion", Switch("reduceMotion")),
+        )
+        self.fill(group)
+
+
+class BehaviourPage(SettingsPage):
+    """The first mode, the keys that send, subagents, limits."""
+
+    def __init__(self, theme: Theme, settings: Settings, parent: QWidget | None = None) -> None:
+        super().__init__(settings, parent)
+        self._theme = theme
+        self.fill(self._agent(), self._keys(), self._subagents(), self._budgets(), self._limits())
+
+    def _agent(self) -> SettingGroup:
+        modes = (
+            ("look", self.tr("Look only")),
+            ("ask", self.tr("Ask before changes")),
+            ("free", self.tr("Work without asking")),
+        )
+        group = SettingGroup(self._theme, self.tr("The agent"))
+        group.add_row(
+            self.tr("Mode of new sessions"),
+            self.tr("Each session can change it at the message box"),
+            self.bind("mode", ChoiceBox("defaultMode", modes)),
+        )
+        group.add_row(
+            self.tr("Steps in one turn"),
+            self.tr("After so many requests to the model it stops and asks to go on"),
+            self.bind("max_steps", NumberBox("maxSteps", 1, 10_000)),
+        )
+        group.add_row(
+            self.tr("Time for a command"),
+            self.tr("A command that takes longer is ended, unless the agent asks for more"),
+            self.bind("shell_timeout_s", NumberBox("shellTimeout", 1, 600, self.tr(" s"))),
+        )
+        return group
+
+    def _keys(self) -> SettingGroup:
+        group = SettingGroup(self._theme, self.tr("Sending"))
+        sends = ((False, self.tr("Enter")), (True, self.tr("Ctrl+Enter")))
+        group.add_row(
+            self.tr("Send a message with"),
+            self.tr("The other one begins a new line; Shift+Enter always does"),
+            self.bind("send_with_ctrl_enter", ChoiceBox("sendKey", sends)),
+        )
+        while_busy = (
+            (False, self.tr("Queue: after this turn")),
+            (True, self.tr("Steer: at the next step")),
+        )
+        group.add_row(
+            self.tr("While the agent works, send means"),
+            self.tr("The other way is one key further"),
+            self.bind("steer_on_enter", ChoiceBox("steerOnEnter", while_busy)),
+        )
+        return group
+
+    def _subagents(self) -> SettingGroup:
+        group = SettingGroup(self._theme, self.tr("Subagents"))
+        group.add_row(
+            self.tr("May start subagents"),
+            self.tr("Agents that work on a part of the job; those that run go on"),
+            self.bind("has_subagents", Switch("hasSubagents")),
+        )
+        for field, name, title, detail, high in (
+            (
+                "max_agents",
+                "maxAgents",
+                self.tr("At the same time"),
+                self.tr("In one session, all together"),
+                100,
+            ),
+            ("max_children", "maxChildren", self.tr("Of one agent"), "", 100),
+            (
+                "max_depth",
+                "maxDepth",
+                self.tr("Levels"),
+                self.tr("At 1, subagents start none of their own"),
+                10,
+            ),
+        ):
+            group.add_row(title, detail, self.bind(field, NumberBox(name, 1, high)))
+        group.add_row(
+            self.tr("Time for an answer"),
+            self.tr("A subagent that asked goes on without one after that"),
+            self.bind(
+                "question_timeout_s", NumberBox("questionTimeout", 10, 86_400, self.tr(" s"))
+            ),
+        )
+        return group
+
+    def _budgets(self) -> SettingGroup:
+        none = self.tr("No limit")
+        steps = NumberBox("subagentSteps", 0, _MOST, no_limit=none)
+        cost = NumberBox("subagentCost", 0, _MOST, prefix=self.tr("$ "), decimals=2, no_limit=none)
+        group = SettingGroup(self._theme, self.tr("Budget of a new subagent"))
+        detail = self.tr("With those it starts; when it is used up, you are asked")
+        group.add_row(self.tr("Steps"), detail, self.bind("subagent_budget.steps", steps))
+        group.add_row(self.tr("Cost"), "", self.bind("subagent_budget.cost", cost))
+        return group
+
+    def _limits(self) -> SettingGroup:
+        group = SettingGroup(self._theme, self.tr("Waiting for a model"))
+        for field, name, title, detail, low, high in (
+            ("connect_s", "connectTime", self.tr("To connect"), "", 1, 300),
+            ("first_byte_s", "firstByteTime", self.tr("For the first word"), "", 5, 3600),
+            (
+                "idle_s",
+                "idleTime",
+                self.tr("In silence"),
+                self.tr("Between two pieces of an answer"),
+                5,
+                3600,
+            ),
+            (
+                "retry_total_s",
+                "retryTime",
+                self.tr("Trying again, in all"),
+                self.tr("When a provider is busy or can't be reached"),
+                0,
+                3600,
+            ),
+        ):
+            control = NumberBox(name, low, high, self.tr(" s"))
+            group.add_row(title, detail, self.bind(f"limits.{field}", control))
+        group.add_row(
+            self.tr("Tries"), "", self.bind("limits.max_retries", NumberBox("maxRetries", 0, 20))
+        )
+        return group

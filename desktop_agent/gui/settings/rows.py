@@ -1,0 +1,230 @@
+"""Rows of the settings: a name, a sentence, and the control at the far end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QResizeEvent, QWheelEvent
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QCheckBox,
+    QComboBox,
+    QDoubleSpinBox,
+    QFrame,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop_agent.gui.kit.fitted_area import plain_area
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import Separator, TextLabel
+
+_CHOICE_LETTERS = 20
+_NUMBER_LETTERS = 13
+
+
+class ChoiceBox(QComboBox):
+    """A list of choices; `chosen` with the value when the person picks another."""
+
+    chosen = Signal(object)
+
+    def __init__(self, name: str, choices: Sequence[tuple[Any, str]]) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self._values = [value for value, _ in choices]
+        self.addItems([title for _, title in choices])
+        # As wide as so many letters in any text size, so that the boxes stand in line.
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.setMinimumContentsLength(_CHOICE_LETTERS)
+        self.activated.connect(lambda number: self.chosen.emit(self._values[number]))
+
+    def minimumSizeHint(self) -> QSize:
+        """Half of it will do where the page is narrow."""
+        hint = super().minimumSizeHint()
+        return QSize(hint.width() // 2, hint.height())
+
+    def set_value(self, value: Any) -> None:
+        """Show a value; one that is no choice takes the nearest number, or stays."""
+        if value not in self._values and isinstance(value, int):
+            value = min(self._values, key=lambda known: abs(known - value))
+        if value in self._values:
+            self.setCurrentIndex(self._values.index(value))
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Scrolling the page must not change a setting under the mouse."""
+        event.ignore()
+
+
+class NumberBox(QDoubleSpinBox):
+    """A number; `chosen` when the person has finished it.
+
+    With words for `no_limit`, 0 shows them, and is chosen as None.
+    """
+
+    chosen = Signal(object)
+
+    def __init__(
+        self,
+        name: str,
+        low: int,
+        high: int,
+        suffix: str = "",
+        *,
+        prefix: str = "",
+        decimals: int = 0,
+        no_limit: str = "",
+    ) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self.setDecimals(decimals)
+        self.setRange(low, high)
+        self.setPrefix(prefix)
+        self.setSuffix(suffix)
+        self.setSpecialValueText(no_limit)
+        self.setKeyboardTracking(False)
+        self.setAlignment(Qt.AlignmentFlag.AlignRight)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self._is_set = False
+        self.valueChanged.connect(self._on_changed)
+
+    def sizeHint(self) -> QSize:
+        """All numbers are as wide, whatever their range."""
+        letters = self.fontMetrics().horizontalAdvance("0") * _NUMBER_LETTERS
+        return QSize(letters, super().sizeHint().height())
+
+    def minimumSizeHint(self) -> QSize:
+        """See sizeHint."""
+        return self.sizeHint()
+
+    def set_value(self, value: float | None) -> None:
+        """Show a number or none; nothing is emitted."""
+        self._is_set = True
+        self.setValue(value or 0)
+        self._is_set = False
+
+    def _on_changed(self, value: float) -> None:
+        if not self._is_set:
+            number = value if self.decimals() else round(value)
+            self.chosen.emit(None if self.specialValueText() and not number else number)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """See ChoiceBox."""
+        event.ignore()
+
+
+class Switch(QCheckBox):
+    """A yes or no; `chosen` when the person changes it."""
+
+    chosen = Signal(object)
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self.setProperty("kind", "bare")
+        self.clicked.connect(lambda checked: self.chosen.emit(checked))
+
+    def set_value(self, value: bool) -> None:
+        """Show a yes or no."""
+        self.setChecked(value)
+
+
+class _SettingRow(QWidget):
+    """Words and a control side by side, or one under the other where that is too narrow."""
+
+    def __init__(self, words: QVBoxLayout, control: QWidget) -> None:
+        super().__init__()
+        self._control = control
+        self._line = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        self._line.setContentsMargins(0, 9, 0, 9)
+        self._line.setSpacing(12)
+        self._line.addLayout(words, 1)
+        self._line.addWidget(control, 0, Qt.AlignmentFlag.AlignVCenter)
+
+    def minimumSizeHint(self) -> QSize:
+        """Ask for the control alone: the words wrap, or move above it."""
+        width = self._control.minimumSizeHint().width()
+        return QSize(width, super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Stand one under the other when less than half is left for the words."""
+        super().resizeEvent(event)
+        way = QBoxLayout.Direction
+        is_narrow = self.width() < 2 * self._control.sizeHint().width()
+        direction = way.TopToBottom if is_narrow else way.LeftToRight
+        if direction != self._line.direction():
+            self._line.setDirection(direction)
+            side = Qt.AlignmentFlag.AlignVCenter
+            if is_narrow:
+                # A list of choices takes the whole line; what is of one width begins it.
+                fills = isinstance(self._control, QComboBox)
+                side = Qt.AlignmentFlag(0) if fills else Qt.AlignmentFlag.AlignLeft
+            self._line.setAlignment(self._control, side)
+
+
+class SettingGroup(QFrame):
+    """Rows that belong together, on one card."""
+
+    def __init__(self, theme: Theme, title: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.setObjectName("settingGroup")
+        self._stack = QVBoxLayout(self)
+        self._stack.setContentsMargins(0, 0, 0, 0)
+        self._stack.setSpacing(6)
+        if title:
+            self._stack.addWidget(TextLabel(title, "section"))
+        self._card = QFrame()
+        self._card.setProperty("frame", "card")
+        self._rows = QVBoxLayout(self._card)
+        self._rows.setContentsMargins(16, 4, 16, 4)
+        self._rows.setSpacing(0)
+        self._stack.addWidget(self._card)
+
+    def add_row(self, title: str, detail: str, control: QWidget) -> None:
+        """Add a control; its accessible name is the title."""
+        words = QVBoxLayout()
+        words.setSpacing(1)
+        name = TextLabel(title, "")
+        name.setWordWrap(True)
+        words.addWidget(name)
+        if detail:
+            line = TextLabel(detail, "subtle")
+            line.setWordWrap(True)
+            words.addWidget(line)
+        control.setAccessibleName(title)
+        control.setAccessibleDescription(detail)
+        self.add_widget(_SettingRow(words, control))
+
+    def add_widget(self, widget: QWidget) -> None:
+        """Add any widget as a row, with a line above it when it is not the first."""
+        if self._rows.count():
+            self._rows.addWidget(Separator())
+        self._rows.addWidget(widget)
+
+    def row_count(self) -> int:
+        """Return how many rows and lines there are."""
+        return self._rows.count()
+
+    def clear(self) -> None:
+        """Remove all rows."""
+        while (item := self._rows.takeAt(0)) is not None:
+            widget = item.widget()
+            if widget is not None:
+                widget.setParent(None)
+                widget.deleteLater()
+
+
+def scrolled(*widgets: QWidget) -> QScrollArea:
+    """Return the widgets in a column that scrolls."""
+    holder = QWidget()
+    layout = QVBoxLayout(holder)
+    layout.setContentsMargins(24, 20, 24, 24)
+    layout.setSpacing(18)
+    for widget in widgets:
+        layout.addWidget(widget)
+    layout.addStretch(1)
+    return plain_area(holder)

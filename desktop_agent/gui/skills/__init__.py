@@ -1,0 +1,1 @@
+"""The skills page, its dialogs, and trust in what a folder brings."""

@@ -1,0 +1,347 @@
+"""Adding skills: an address or a file, then what was found, then *Install*."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from PySide6.QtCore import QElapsedTimer, Qt, QTimer, Signal
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QDialog,
+    QFileDialog,
+    QLineEdit,
+    QRadioButton,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop_agent.core.skill_install import Fetched
+from desktop_agent.gui.kit.fitted_area import FittedArea
+from desktop_agent.gui.kit.safe_text import elapsed_text, with_marks
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import (
+    GhostButton,
+    PrimaryButton,
+    Spinner,
+    TextButton,
+    TextLabel,
+    row,
+)
+from desktop_agent.gui.skills.drop_zone import DropZone, dropped_source
+from desktop_agent.gui.skills.install_list import SkillChecklist
+
+_WIDE, _HIGH = 70, 46  # in widths of the text size
+_COMMIT_LETTERS = 7
+
+
+class AddSkillSheet(QDialog):
+    """Signals: `fetch_requested(address)` and `cancelled`, answered by `show_fetched` or
+    `show_error`; `preview_requested(folder, path)`, answered by `checklist.show_preview`;
+    `target_chosen(target)`, answered by `show_clashes`;
+    `install_requested(folders, target, replaces)`, answered by `show_error` or by closing it.
+    """
+
+    fetch_requested = Signal(str)
+    cancelled = Signal()
+    preview_requested = Signal(str, str)
+    target_chosen = Signal(str)
+    install_requested = Signal(object, str, bool)
+
+    def __init__(
+        self, theme: Theme, parent: QWidget | None = None, *, folder_name: str = ""
+    ) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._folder_name = folder_name
+        self._clock = QElapsedTimer()
+        self._ticks = QTimer(self)
+        self._ticks.setInterval(1000)
+        self._ticks.timeout.connect(self._show_elapsed)
+        self.setObjectName("addSkillSheet")
+        self.setWindowTitle(self.tr("Add skill"))
+        self.setAcceptDrops(True)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.checklist = SkillChecklist(theme)
+        self._pages = QStackedWidget(self)
+        for page in (self._make_ask(), self._make_wait(), self._make_choose()):
+            self._pages.addWidget(page)
+        self._error = TextLabel("", "error", self)
+        self._error.setObjectName("addSkillError")
+        self._error.setWordWrap(True)
+        self._error.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._error.hide()
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(*(theme.space("l"),) * 4)
+        layout.setSpacing(theme.space("m"))
+        layout.addWidget(self._pages, 1)
+        layout.addWidget(self._error)
+        layout.addLayout(self._make_buttons())
+        self._fit()
+        self._go(0)
+
+    # -- down --------------------------------------------------------------------------------
+
+    def begin(self, address: str) -> None:
+        """Look at something at once, as what was dropped on the window.
+
+        An installation is let come to its end first: what is fetched is still needed.
+        """
+        if self.is_installing:
+            return
+        self._address.setText(address)
+        self._fetch()
+
+    def show_fetched(self, fetched: Fetched) -> None:
+        """Show what was found."""
+        self._ticks.stop()
+        self.checklist.show_found(fetched.skills)
+        source = fetched.source
+        if fetched.commit:
+            source = f"{source} @ {fetched.commit[:_COMMIT_LETTERS]}"
+        self._source.setText(with_marks(source))
+        self._skipped.setText(with_marks("\n".join(fetched.skipped)))
+        self._skipped_area.setVisible(bool(fetched.skipped))
+        self._clash.setVisible(self.checklist.has_clash())
+        self._skip.setChecked(True)
+        self._go(2)
+        self.checklist.list.setFocus(Qt.FocusReason.OtherFocusReason)
+        if self._here.isChecked():
+            self.target_chosen.emit("folder")
+
+    def show_clashes(self, clashes: Mapping[str, str]) -> None:
+        """Show what is there already where it shall go, by folder."""
+        self.checklist.set_clashes(clashes)
+        self._clash.setVisible(self.checklist.has_clash())
+
+    def show_error(self, words: str) -> None:
+        """Say what went wrong, where it can be tried again."""
+        self._ticks.stop()
+        page = self._pages.currentIndex()
+        if page == 1:
+            page = 2 if self.is_installing else 0
+        self._go(page)
+        self._error.setText(with_marks(words))
+        self._error.show()
+        if self._pages.currentIndex() == 0:
+            self._address.setFocus(Qt.FocusReason.OtherFocusReason)
+            self._address.selectAll()
+
+    # -- construction ------------------------------------------------------------------------
+
+    def _make_ask(self) -> QWidget:
+        theme = self._theme
+        page = QWidget()
+        title = TextLabel(self.tr("Where is the skill?"), "h3", page)
+        about = TextLabel(
+            self.tr(
+                "The address of a git repository, of a folder in it, of a SKILL.md or of a zip; "
+                "or a path on this computer. You see what is in it before anything is installed."
+            ),
+            "muted",
+            page,
+        )
+        about.setWordWrap(True)
+        self._address = QLineEdit(page)
+        self._address.setObjectName("skillAddress")
+        self._address.setAccessibleName(self.tr("Address or path"))
+        self._address.setPlaceholderText("https://github.com/owner/skills/tree/main/pdf")
+        self._address.setClearButtonEnabled(False)
+        self._address.returnPressed.connect(self._fetch)
+        self._address.textChanged.connect(self._on_address)
+        zone = DropZone(theme, page)
+        zone.dropped.connect(self.begin)
+        zone.file_wanted.connect(lambda: self._choose(is_folder=False))
+        zone.folder_wanted.connect(lambda: self._choose(is_folder=True))
+        layout = QVBoxLayout(page)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(theme.space("m"))
+        for widget in (title, about, self._address):
+            layout.addWidget(widget)
+        layout.addWidget(zone, 1)
+        return page
+
+    def _make_wait(self) -> QWidget:
+        theme = self._theme
+        page = QWidget()
+        self._doing = TextLabel("", "title", page)
+        self._doing.setObjectName("addSkillDoing")
+        self._doing.setWordWrap(True)
+        self._doing.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self._elapsed = TextLabel("", "subtle", page)
+        self._elapsed.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        layout = QVBoxLayout(page)
+        layout.setSpacing(theme.space("m"))
+        layout.addStretch(1)
+        layout.addLayout(row(None, Spinner(theme, 24, page), None))
+        layout.addWidget(self._doing)
+        layout.addWidget(self._elapsed)
+        layout.addStretch(1)
+        return page
+
+    def _make_choose(self) -> QWidget:
+        theme = self._theme
+        page = QWidget()
+        title = TextLabel(self.tr("What to install"), "h3", page)
+        self._source = TextLabel("", "mono", page)
+        self._source.setObjectName("fetchedSource")
+        self._source.setWordWrap(True)
+        self._skipped = TextLabel("", "warn")
+        self._skipped.setObjectName("fetchedSkipped")
+        self._skipped.setWordWrap(True)
+        self._skipped_area = FittedArea(self._skipped, 72, page)
+        self.checklist.ticked.connect(self._count)
+        self.checklist.preview_requested.connect(self.preview_requested)
+        self._mine = QRadioButton(self.tr("For me, in every folder"), page)
+        self._mine.setObjectName("installMine")
+        self._mine.setChecked(True)
+        here = self.tr("Only in {folder}, for everyone who works in it")
+        self._here = QRadioButton(here.format(folder=self._folder_name), page)
+        self._here.setObjectName("installHere")
+        self._here.setVisible(bool(self._folder_name))
+        self._here.toggled.connect(lambda on: self.target_chosen.emit("folder" if on else "mine"))
+        self._skip = QRadioButton(self.tr("Skip what is there already"), page)
+        self._skip.setObjectName("skipThere")
+        self._replace = QRadioButton(self.tr("Replace it"), page)
+        self._replace.setObjectName("replaceThere")
+        self._replace.toggled.connect(self.checklist.set_replacing)
+        for pair in ((self._mine, self._here), (self._skip, self._replace)):
+            group = QButtonGroup(page)
+            group.addButton(pair[0])
+            group.addButton(pair[1])
+        self._clash = QWidget(page)
+        self._clash.setLayout(row(self._skip, self._replace, None, spacing=theme.space("l")))
+        layout = QVBoxLayout(page)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(theme.space("s"))
+        for widget in (title, self._source, self._skipped_area, self.checklist, self._clash):
+            layout.addWidget(widget, int(widget is self.checklist))
+        layout.addLayout(row(self._mine, self._here, None, spacing=theme.space("l")))
+        return page
+
+    def _make_buttons(self) -> QVBoxLayout:
+        theme = self._theme
+        self._look = PrimaryButton(theme, self.tr("Look"), "", self)
+        self._look.setObjectName("fetchSkill")
+        self._look.setToolTip(self.tr("Fetch it and show what is in it; nothing is installed"))
+        self._look.clicked.connect(self._fetch)
+        self._install = PrimaryButton(theme, "", "", self)
+        self._install.setObjectName("installSkills")
+        self._install.clicked.connect(self._on_install)
+        self._back = TextButton(theme, self.tr("Back"), "", self)
+        self._back.setObjectName("addSkillBack")
+        self._back.clicked.connect(lambda: self._go(0))
+        self._leave = GhostButton(theme, self.tr("Cancel"), "", self)
+        self._leave.setObjectName("addSkillCancel")
+        self._leave.clicked.connect(self._on_cancel)
+        for button in (self._look, self._install, self._back, self._leave):
+            button.setAutoDefault(False)
+        holder = QVBoxLayout()
+        holder.addLayout(row(self._back, None, self._leave, self._look, self._install))
+        return holder
+
+    # -- steps -------------------------------------------------------------------------------
+
+    @property
+    def target(self) -> str:
+        """Where it shall go: `mine`, or the `folder`."""
+        return "folder" if self._here.isChecked() else "mine"
+
+    @property
+    def is_installing(self) -> bool:
+        """Whether the person waits for an installation."""
+        return self._pages.currentIndex() == 1 and bool(self._doing.property("installs"))
+
+    def _go(self, page: int) -> None:
+        self._pages.setCurrentIndex(page)
+        self._error.hide()
+        self._look.setVisible(page == 0)
+        self._back.setVisible(page == 2)
+        self._install.setVisible(page == 2)
+        self._leave.setEnabled(True)
+        self._on_address()
+        if page == 0:
+            self._address.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _on_address(self) -> None:
+        self._look.setEnabled(bool(self._address.text().strip()))
+
+    def _fetch(self) -> None:
+        address = self._address.text().strip()
+        if address:
+            self._wait(self.tr("Fetching {what}…").format(what=address), installs=False)
+            self.fetch_requested.emit(address)
+
+    def _wait(self, words: str, *, installs: bool) -> None:
+        self._doing.setText(with_marks(words))
+        self._doing.setProperty("installs", installs)
+        self._elapsed.setText("")
+        self._clock.start()
+        self._ticks.start()
+        self._go(1)
+        # Half an installation would be nobody's wish; it is a matter of a moment.
+        self._leave.setEnabled(not installs)
+        self._leave.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _show_elapsed(self) -> None:
+        self._elapsed.setText(elapsed_text(self._clock.elapsed() / 1000))
+
+    def _count(self) -> None:
+        count = len(self.checklist.chosen())
+        words = self.tr("Install {n} skills").format(n=count)
+        self._install.set_text(self.tr("Install 1 skill") if count == 1 else words)
+        self._install.setEnabled(count > 0)
+
+    def _on_install(self) -> None:
+        chosen = self.checklist.chosen()
+        if chosen:
+            self._wait(self.tr("Installing…"), installs=True)
+            self.install_requested.emit(chosen, self.target, self._replace.isChecked())
+
+    def _on_cancel(self) -> None:
+        if self._pages.currentIndex() == 1:
+            self._ticks.stop()
+            self._go(0)
+            self.cancelled.emit()
+        else:
+            self.reject()
+
+    def _choose(self, *, is_folder: bool) -> None:
+        dialog = QFileDialog(self, self.tr("Add skill"))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        if is_folder:
+            dialog.setFileMode(QFileDialog.FileMode.Directory)
+            dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+        else:
+            dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+            dialog.setNameFilter(self.tr("Skills (*.zip *.skill *.md)"))
+        dialog.fileSelected.connect(self.begin)
+        dialog.open()
+
+    def _fit(self) -> None:
+        letter = self._theme.text_px("ui")
+        wide, high = _WIDE * letter, _HIGH * letter
+        window = self.parentWidget()
+        if window is not None:
+            room = window.window().size()
+            wide, high = min(wide, room.width() - 40), min(high, room.height() - 60)
+        self.resize(wide, high)
+
+    # -- events ------------------------------------------------------------------------------
+
+    def reject(self) -> None:
+        """Closing it in mid-fetch gives up what is fetched; an installation is let finish."""
+        if not self.is_installing:
+            self.cancelled.emit()
+            super().reject()
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Take what may hold skills, anywhere on the sheet."""
+        if self._pages.currentIndex() == 0 and dropped_source(event.mimeData()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Look at it."""
+        event.acceptProposedAction()
+        self.begin(dropped_source(event.mimeData()))

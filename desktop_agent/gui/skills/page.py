@@ -1,0 +1,302 @@
+"""The page of all skills: find one, look at it, switch it, use it, add another."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from desktop_agent.core.skills import Skill
+from desktop_agent.gui.kit.search_field import SearchField
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import (
+    GhostButton,
+    IconButton,
+    IconLabel,
+    PrimaryButton,
+    TextButton,
+    TextLabel,
+    row,
+)
+from desktop_agent.gui.skills.detail import SkillDetailPane
+from desktop_agent.gui.skills.drop_zone import dropped_source
+from desktop_agent.gui.skills.list import SkillList
+from desktop_agent.gui.skills.list_model import SkillRow, Tab, counts, rows_of, shown_rows
+from desktop_agent.gui.skills.tabs import SkillTabs
+
+_BOTH_FROM = 820
+_EMPTY_WIDTH = 520
+
+
+class SkillsPage(QWidget):
+    """The list at the near side, the chosen skill at the far one; one of them where it is narrow.
+
+    `pointed(Skill)` asks for a skill's text. `dropped(path)` is something to add. `left` goes
+    back to the conversation.
+    """
+
+    pointed = Signal(object)
+    add_requested = Signal()
+    dropped = Signal(str)
+    folder_requested = Signal()
+    left = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._rows: tuple[SkillRow, ...] = ()
+        self._skills: tuple[Skill, ...] | None = None
+        self._shows_detail = False
+        self._asked: Skill | None = None
+        self.setObjectName("skillsPage")
+        self.setAccessibleName(self.tr("Skills"))
+        self.setAcceptDrops(True)
+        self.list = SkillList(theme, self)
+        self.detail = SkillDetailPane(theme, self)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        self._near = self._make_near()
+        layout.addWidget(self._near, 1)
+        layout.addWidget(self.detail, 1)
+        self._connect()
+
+    # -- down --------------------------------------------------------------------------------
+
+    def set_skills(self, skills: tuple[Skill, ...], *, has_folder: bool) -> None:
+        """Show these skills; what is chosen, searched for and scrolled to stays."""
+        self.detail.set_has_folder(has_folder)
+        if skills == self._skills:
+            return
+        self._skills = skills
+        self._rows = rows_of(skills, self._rows)
+        numbers = counts(self._rows)
+        if not numbers[self._tabs.current]:
+            self._tabs.choose("all")
+        self._tabs.set_counts(numbers)
+        many = self.tr("Filter {n} skills").format(n=numbers["all"])
+        self.search.setPlaceholderText(self.tr("Filter skills") if numbers["all"] < 2 else many)
+        self._show_rows()
+
+    def choose(self, directory: str) -> None:
+        """Show one skill in detail."""
+        self.search.clear()
+        self._tabs.choose("all")
+        self._show_rows()
+        if self.list.choose(directory):
+            self._shows_detail = True
+            self._place()
+            if self.is_narrow:
+                self.detail.focus_first()
+
+    def enter(self) -> None:
+        """Take the focus; what is shown in detail is read anew."""
+        self._shows_detail = False
+        self._asked = None
+        self._place()
+        target = self.search if self._rows else self._add
+        target.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether there is no room for list and detail side by side."""
+        return self.width() < _BOTH_FROM * self._theme.text_px("ui") / 13
+
+    # -- construction ------------------------------------------------------------------------
+
+    def _make_near(self) -> QWidget:
+        theme = self._theme
+        near = QWidget(self)
+        title = TextLabel(self.tr("Skills"), "h1", near)
+        self._folder = GhostButton(theme, self.tr("Open folder"), "folder-open", near)
+        self._folder.setObjectName("openSkillsFolder")
+        self._folder.setToolTip(self.tr("Open the folder of your own skills"))
+        self._add = TextButton(theme, self.tr("Add skill…"), "plus", near)
+        self._add.setObjectName("addSkill")
+        self._close = IconButton(theme, "x", self.tr("Back to the conversation"), near, keys="Esc")
+        self._close.setObjectName("leaveSkills")
+        about = TextLabel(
+            self.tr("Instructions and scripts that the agent loads when they fit the task."),
+            "muted",
+            near,
+        )
+        about.setWordWrap(True)
+        self.search = _Search(theme, self.tr("Filter skills"), near)
+        self.search.setObjectName("filterSkills")
+        self._tabs = SkillTabs(theme, near)
+        self._pages = QStackedWidget(near)
+        self._pages.addWidget(self.list)
+        self._pages.addWidget(self._make_empty())
+        self._pages.addWidget(self._make_no_match())
+        layout = QVBoxLayout(near)
+        edge = theme.space("xl")
+        layout.setContentsMargins(edge, theme.space("l"), theme.space("l"), theme.space("s"))
+        layout.setSpacing(theme.space("s"))
+        layout.addLayout(row(title, None, self._folder, self._add, self._close, spacing=6))
+        layout.addWidget(about)
+        layout.addSpacing(theme.space("xs"))
+        layout.addWidget(self.search)
+        layout.addWidget(self._tabs)
+        layout.addWidget(self._pages, 1)
+        return near
+
+    def _make_empty(self) -> QWidget:
+        theme = self._theme
+        page = QWidget()
+        page.setObjectName("noSkills")
+        what = TextLabel(self.tr("A skill teaches the agent how you do something"), "h2", page)
+        why = TextLabel(
+            self.tr(
+                "It is a folder with a SKILL.md: when it is used, what to do, and perhaps "
+                "scripts. Add one from an address, a folder or a file, or drop it here."
+            ),
+            "muted",
+            page,
+        )
+        for words in (what, why):
+            words.setWordWrap(True)
+            words.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        add = PrimaryButton(theme, self.tr("Add skill…"), "plus", page)
+        add.setObjectName("addFirstSkill")
+        add.clicked.connect(self.add_requested)
+        icon = IconLabel(theme, "book-open", "subtle", 32, page)
+        layout = QVBoxLayout(page)
+        layout.setContentsMargins(*(theme.space("xl"),) * 4)
+        layout.setSpacing(theme.space("m"))
+        layout.addStretch(2)
+        layout.addLayout(row(None, icon, None))
+        layout.addWidget(what)
+        why.setMinimumWidth(240)
+        why.setMaximumWidth(_EMPTY_WIDTH)
+        column = row(None, why, None)
+        column.setStretch(1, 1000)
+        layout.addLayout(column)
+        layout.addLayout(row(None, add, None))
+        layout.addStretch(3)
+        return page
+
+    def _make_no_match(self) -> QWidget:
+        page = QWidget()
+        self._no_match = TextLabel("", "muted", page)
+        self._no_match.setWordWrap(True)
+        self._no_match.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        clear = GhostButton(self._theme, self.tr("Clear filter"), "", page)
+        clear.setObjectName("clearSkillFilter")
+        clear.clicked.connect(self.search.clear)
+        layout = QVBoxLayout(page)
+        layout.setContentsMargins(*(self._theme.space("xl"),) * 4)
+        layout.addWidget(self._no_match)
+        layout.addLayout(row(None, clear, None))
+        layout.addStretch(1)
+        return page
+
+    def _connect(self) -> None:
+        self.search.textChanged.connect(self._show_rows)
+        self.search.left.connect(self.left)
+        self.search.stepped.connect(self._step_into_list)
+        self._tabs.chosen.connect(self._on_tab)
+        self._add.clicked.connect(self.add_requested)
+        self._folder.clicked.connect(self.folder_requested)
+        self._close.clicked.connect(self.left)
+        self.list.pointed.connect(self._on_pointed)
+        self.list.opened.connect(self._on_opened)
+        self.list.typed.connect(self._on_typed)
+        self.detail.left.connect(self._leave_detail)
+        self._theme.changed.connect(self._place)
+
+    # -- what is shown -----------------------------------------------------------------------
+
+    def _show_rows(self) -> None:
+        text = self.search.text()
+        found = shown_rows(self._rows, self._tabs.current, text)
+        self.list.show_rows(found)
+        page = 0 if found else (2 if self._rows else 1)
+        self._pages.setCurrentIndex(page)
+        for widget in (self.search, self._tabs):
+            widget.setVisible(bool(self._rows))
+        if page == 2:
+            self._no_match.setText(self.tr("No skill matches “{text}”.").format(text=text.strip()))
+
+    def _on_tab(self, tab: Tab) -> None:
+        self._show_rows()
+
+    def _on_pointed(self, skill: Skill | None) -> None:
+        self.detail.show_skill(skill)
+        if skill is None:
+            self._shows_detail = False
+        self._place()
+
+    def _on_opened(self, skill: Skill) -> None:
+        self._shows_detail = True
+        self._place()
+        if self.is_narrow:
+            self.detail.focus_first()
+
+    def _on_typed(self, letters: str) -> None:
+        """What is typed in the list is looked for: a Space after it is no switch."""
+        self.search.setFocus(Qt.FocusReason.OtherFocusReason)
+        self.search.insert(letters)
+
+    def _leave_detail(self) -> None:
+        self._shows_detail = False
+        self._place()
+        self.list.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _step_into_list(self, event: QKeyEvent) -> None:
+        self.list.setFocus(Qt.FocusReason.TabFocusReason)
+        if event.key() == Qt.Key.Key_Up:
+            self.list.keyPressEvent(event)
+
+    def _place(self) -> None:
+        is_narrow = self.is_narrow
+        has_skill = self.detail.skill is not None
+        self.detail.set_narrow(is_narrow)
+        self._near.setVisible(not (is_narrow and self._shows_detail))
+        is_shown = has_skill and (not is_narrow or self._shows_detail)
+        self.detail.setVisible(is_shown)
+        if is_shown and self.isVisible() and self.detail.skill is not self._asked:
+            self._asked = self.detail.skill
+            self.pointed.emit(self._asked)
+
+    # -- events ------------------------------------------------------------------------------
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Show both where there is room."""
+        super().resizeEvent(event)
+        self._place()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Esc goes back: to the list, then to the conversation."""
+        if event.key() != Qt.Key.Key_Escape:
+            super().keyPressEvent(event)
+        elif self.is_narrow and self._shows_detail:
+            self._leave_detail()
+        else:
+            self.left.emit()
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Take a folder, or a file that may hold skills."""
+        if dropped_source(event.mimeData()):
+            event.acceptProposedAction()
+        else:
+            event.ignore()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Look at what was dropped."""
+        path = dropped_source(event.mimeData())
+        if path:
+            event.acceptProposedAction()
+            self.dropped.emit(path)
+
+
+class _Search(SearchField):
+    """Down goes into the list."""
+
+    stepped = Signal(object)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Leave the arrows to the list."""
+        if event.key() == Qt.Key.Key_Down:
+            self.stepped.emit(event)
+        else:
+            super().keyPressEvent(event)

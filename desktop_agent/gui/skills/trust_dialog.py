@@ -1,0 +1,253 @@
+"""What a folder would have agents read, each text as it is, before the person trusts it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
+
+from desktop_agent.core.skills import FolderTrust, Skill, SkillFile
+from desktop_agent.gui.kit.lists.filter_delegate import PickRow
+from desktop_agent.gui.kit.lists.filter_list import FilterList
+from desktop_agent.gui.kit.safe_text import terminal_text, with_marks
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import (
+    ElidedLabel,
+    GhostButton,
+    IconLabel,
+    PrimaryButton,
+    TextButton,
+    TextLabel,
+    row,
+)
+from desktop_agent.gui.skills.file_list import SkillFileList, framed
+from desktop_agent.gui.skills.text import content_words
+from desktop_agent.gui.skills.trust_text import banner_words, folder_name, meanwhile_words
+from desktop_agent.gui.transcript.cards.output_view import OutputView
+
+_WIDE, _HIGH = 70, 46  # in widths of the text size
+
+
+@dataclass(frozen=True, slots=True)
+class BroughtItem:
+    """One thing a folder brings: a skill, or a file by its path below the folder."""
+
+    key: str
+    title: str
+    about: str
+    icon: str
+    is_changed: bool = False
+    skill: Skill | None = None
+
+
+class TrustSheet(QDialog):
+    """`decided("trust" | "ignore", digest)`; `file_wanted(directory, path)` and
+    `files_wanted(Skill)` are answered by `show_text` and `show_files`. The directory is empty
+    for the folder itself.
+
+    `digest` is what the person looks at. When the folder changes meanwhile, it can be trusted
+    only after the person began to look anew.
+    """
+
+    decided = Signal(str, str)
+    file_wanted = Signal(str, str)
+    files_wanted = Signal(object)
+
+    def __init__(self, theme: Theme, trust: FolderTrust, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._wanted = ("", "")
+        self.root = trust.root
+        self.digest = self._newest = trust.digest
+        self._seen: set[str] = set()
+        self.setObjectName("trustSheet")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(self.tr("Trust this folder?"))
+        title = self.tr("Trust {folder}?").format(folder=with_marks(folder_name(trust.root)))
+        about = TextLabel(
+            self.tr(
+                "If you trust it, agents that work here read these texts as instructions. "
+                "Scripts still run only after the usual questions. What changes later is not "
+                "used before you have seen it."
+            ),
+            "muted",
+            self,
+        )
+        about.setWordWrap(True)
+        self._summary = TextLabel("", "strong", self)
+        self._summary.setWordWrap(True)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(*(theme.space("l"),) * 4)
+        layout.setSpacing(theme.space("s"))
+        layout.addWidget(TextLabel(title, "h3", self))
+        layout.addWidget(self._summary)
+        layout.addWidget(about)
+        layout.addWidget(self._make_warning())
+        layout.addLayout(self._make_middle(), 1)
+        layout.addLayout(self._make_buttons())
+        self.show_trust(trust)
+        self._fit()
+
+    def show_trust(self, trust: FolderTrust) -> None:
+        """Follow what the folder brings."""
+        self._summary.setText(with_marks(banner_words(trust)))
+        self._newest = trust.digest
+        is_outdated = self.is_outdated
+        self._warning.setVisible(is_outdated)
+        self._trust.setVisible(not is_outdated)
+        self._again.setVisible(is_outdated)
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether the folder is not any more what the person began to look at."""
+        return self.digest != self._newest
+
+    def show_items(self, items: Sequence[BroughtItem]) -> None:
+        """List what would be read; the one that is looked at stays.
+
+        What was looked at before the folder changed is marked.
+        """
+        current = self._list.current
+        self._items = {item.key: item for item in items}
+        again = self._seen if self.is_outdated else ()
+        rows = tuple(
+            PickRow(
+                item.key,
+                with_marks(item.title),
+                detail=with_marks(" ".join(item.about.split())),
+                icon=item.icon,
+                tag=self._tag(item, item.key in again),
+                tone="warn",
+            )
+            for item in items
+        )
+        self._list.show_rows(rows, current.key if current is not None else "")
+        now = self._list.current
+        if current is not None and now is not None and now.key == current.key:
+            # The text may be another one by now: what is trusted is what is seen.
+            self._on_item()
+
+    def _tag(self, item: BroughtItem, is_read_before: bool) -> str:
+        if is_read_before:
+            return self.tr("look again")
+        return self.tr("changed") if item.is_changed else ""
+
+    def show_files(self, skill: Skill, files: Sequence[SkillFile]) -> None:
+        """Show a skill's files, if it is still the one that is looked at."""
+        if self._list.current is not None and self._list.current.key == skill.directory:
+            self._files.show_files(files)
+            self._files.setVisible(len(files) > 1)
+
+    def show_text(self, directory: str, path: str, text: str) -> None:
+        """Show a file, if it is still the one that is looked at."""
+        if (directory, path) == self._wanted:
+            self._path.set_text(path)
+            self._text.set_whole(terminal_text(text))
+
+    def _make_warning(self) -> QWidget:
+        words = TextLabel(meanwhile_words(), "", self)
+        words.setObjectName("trustMeanwhile")
+        words.setWordWrap(True)
+        self._warning = QWidget(self)
+        line = QHBoxLayout(self._warning)
+        line.setContentsMargins(0, 0, 0, 0)
+        line.addWidget(IconLabel(self._theme, "triangle-alert", "warn", 16, self._warning))
+        line.addWidget(words, 1)
+        return self._warning
+
+    def _make_middle(self) -> QHBoxLayout:
+        theme = self._theme
+        self._items: dict[str, BroughtItem] = {}
+        self._list = FilterList(theme, self.tr("What would be read"), self)
+        self._list.setObjectName("broughtList")
+        self._list.selectionModel().currentChanged.connect(lambda *_: self._on_item())
+        self._about = TextLabel("", "muted", self)
+        self._about.setWordWrap(True)
+        self._files = SkillFileList(theme, self)
+        self._files.chosen.connect(self._on_file)
+        self._files.hide()
+        self._path = ElidedLabel("", Qt.TextElideMode.ElideMiddle, "section", self)
+        self._text = OutputView(theme, self.tr("The file's text"), self)
+        far = QVBoxLayout()
+        far.setSpacing(theme.space("s"))
+        for widget in (self._about, self._files, self._path):
+            far.addWidget(widget)
+        far.addWidget(framed(self._text), 1)
+        middle = QHBoxLayout()
+        middle.setSpacing(theme.space("m"))
+        middle.addWidget(self._list, 4)
+        middle.addLayout(far, 6)
+        return middle
+
+    def _make_buttons(self) -> QHBoxLayout:
+        theme = self._theme
+        self._trust = trust = PrimaryButton(theme, self.tr("Trust"), "shield-check", self)
+        trust.setObjectName("trustSheetTrust")
+        trust.clicked.connect(lambda: self._decide("trust"))
+        self._again = again = PrimaryButton(theme, self.tr("Look again"), "eye", self)
+        again.setObjectName("trustSheetAgain")
+        again.clicked.connect(self._look_again)
+        ignore = TextButton(theme, self.tr("Ignore"), "", self)
+        ignore.setObjectName("trustSheetIgnore")
+        ignore.clicked.connect(lambda: self._decide("ignore"))
+        later = GhostButton(theme, self.tr("Decide later"), "", self)
+        later.setObjectName("trustSheetLater")
+        later.clicked.connect(self.reject)
+        # Enter must not trust by accident: Trust is pressed, never the answer to a stray key.
+        for button in (trust, again, ignore, later):
+            button.setAutoDefault(False)
+        return row(None, later, ignore, again, trust)
+
+    def _look_again(self) -> None:
+        """Begin anew, with the first text: what was read before counts no more."""
+        self.digest = self._newest
+        self._seen.clear()
+        self._warning.hide()
+        self._again.hide()
+        self._trust.show()
+        items = tuple(self._items.values())
+        self._list.show_rows((), "")
+        self.show_items(items)
+        self._list.setFocus()
+
+    def _on_item(self) -> None:
+        row_ = self._list.current
+        item = self._items.get(row_.key) if row_ is not None else None
+        if item is None:
+            return
+        self._files.hide()
+        self._text.set_whole("")
+        self._seen.add(item.key)
+        skill = item.skill
+        if skill is None:
+            self._about.setText("")
+            self._ask("", item.key)
+            return
+        words = "\n".join((skill.description, content_words(skill.scripts, skill.allowed_tools)))
+        self._about.setText(with_marks(words))
+        self.files_wanted.emit(skill)
+        self._ask(skill.directory, "SKILL.md")
+
+    def _on_file(self, path: str) -> None:
+        if self._list.current is not None:
+            self._ask(self._list.current.key, path)
+
+    def _ask(self, directory: str, path: str) -> None:
+        self._wanted = (directory, path)
+        self._files.mark(path)
+        self.file_wanted.emit(directory, path)
+
+    def _decide(self, decision: str) -> None:
+        self.decided.emit(decision, self.digest)
+        self.accept()
+
+    def _fit(self) -> None:
+        letter = self._theme.text_px("ui")
+        wide, high = _WIDE * letter, _HIGH * letter
+        window = self.parentWidget()
+        if window is not None:
+            room = window.window().size()
+            wide, high = min(wide, room.width() - 40), min(high, room.height() - 60)
+        self.resize(wide, high)

@@ -1,0 +1,179 @@
+"""A newer version of a skill: what it changes, file by file, before it is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QDialog, QMessageBox, QScrollArea, QVBoxLayout, QWidget
+
+from desktop_agent.core.messages import DiffDisplay
+from desktop_agent.core.skill_install import SkillUpdate
+from desktop_agent.core.skills import Skill
+from desktop_agent.gui.kit.safe_text import with_marks
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import GhostButton, IconLabel, PrimaryButton, TextLabel, row
+from desktop_agent.gui.transcript.cards.diff_view import DiffView
+
+_WIDE, _HIGH = 66, 48  # in widths of the text size
+_COMMIT_LETTERS = 7
+_HIGHEST_DIFF = 460
+_NOWHERE = "/dev/null"
+
+
+class UpdateSheet(QDialog):
+    """`accepted` takes the update; closing it in any other way leaves the skill as it is."""
+
+    agreed = Signal(object)
+
+    def __init__(
+        self, theme: Theme, skill: Skill, update: SkillUpdate, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._update = update
+        self.setObjectName("updateSkillSheet")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(self.tr("Update {name}").format(name=skill.name))
+        title = TextLabel(self.tr("A newer version of {name}").format(name=skill.name), "h3", self)
+        about = TextLabel(self._about(skill, update), "muted", self)
+        about.setObjectName("updateAbout")
+        about.setWordWrap(True)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(*(theme.space("l"),) * 4)
+        layout.setSpacing(theme.space("s"))
+        layout.addWidget(title)
+        layout.addWidget(about)
+        for words in update.warnings:
+            layout.addLayout(self._warning(words))
+        layout.addWidget(self._make_diffs(update.diff), 1)
+        self._take = PrimaryButton(theme, self.tr("Update"), "refresh-cw", self)
+        self._take.setObjectName("takeUpdate")
+        self._take.setAutoDefault(False)
+        self._take.clicked.connect(self._on_agreed)
+        leave = GhostButton(theme, self.tr("Not now"), "", self)
+        leave.setObjectName("leaveUpdate")
+        leave.setAutoDefault(False)
+        leave.clicked.connect(self.reject)
+        layout.addLayout(row(None, leave, self._take))
+        self._fit()
+
+    def _about(self, skill: Skill, update: SkillUpdate) -> str:
+        many = self.tr("{n} files change.").format(n=update.files_changed)
+        words = self.tr("1 file changes.") if update.files_changed == 1 else many
+        if update.commit:
+            new = update.commit[:_COMMIT_LETTERS]
+            old = skill.commit[:_COMMIT_LETTERS] or "?"
+            words += " " + self.tr("From {old} to {new}.").format(old=old, new=new)
+        return words + " " + self.tr("Nothing of it is run by updating.")
+
+    def _warning(self, words: str) -> QVBoxLayout:
+        label = TextLabel(with_marks(words), "warn", self)
+        label.setWordWrap(True)
+        line = row(IconLabel(self._theme, "triangle-alert", "warn", 16, self), label)
+        line.setStretch(1, 1)
+        holder = QVBoxLayout()
+        holder.addLayout(line)
+        return holder
+
+    def _make_diffs(self, diff: str) -> QWidget:
+        content = QWidget()
+        content.setAutoFillBackground(False)
+        layout = QVBoxLayout(content)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(self._theme.space("s"))
+        for path, patch in split_diff(diff):
+            name = TextLabel(with_marks(path), "mono", content)
+            name.setWordWrap(True)
+            layout.addWidget(name)
+            view = DiffView(self._theme, DiffDisplay(path, patch, 0, 0), content)
+            view.setObjectName("updateDiff")
+            view.setFixedHeight(min(_HIGHEST_DIFF, view.content_height(_WIDE * 10)))
+            layout.addWidget(view)
+        layout.addStretch(1)
+        area = QScrollArea(self)
+        area.setAccessibleName(self.tr("What changes"))
+        area.setWidgetResizable(True)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area.setWidget(content)
+        area.viewport().setAutoFillBackground(False)
+        return area
+
+    def _fit(self) -> None:
+        letter = self._theme.text_px("ui")
+        wide, high = _WIDE * letter, _HIGH * letter
+        window = self.parentWidget()
+        if window is not None:
+            room = window.window().size()
+            wide, high = min(wide, room.width() - 40), min(high, room.height() - 60)
+        self.resize(wide, high)
+
+    def _on_agreed(self) -> None:
+        self.agreed.emit(self._update)
+        self.accept()
+
+
+def split_diff(diff: str) -> Iterator[tuple[str, str]]:
+    """Yield the path and the patch of each file in a unified diff."""
+    lines: list[str] = []
+    path = ""
+    for line in diff.splitlines():
+        is_head = line.startswith("--- ") and not _is_in_hunk(lines)
+        if is_head or line.startswith("diff --git "):
+            if path:
+                yield path, "\n".join(lines)
+            path, lines = "", []
+        if line.startswith(("--- ", "+++ ")) and not _is_in_hunk(lines):
+            named = _path_in(line)
+            path = named if named != _NOWHERE else path
+        lines.append(line)
+    if path:
+        yield path, "\n".join(lines)
+
+
+def _is_in_hunk(lines: list[str]) -> bool:
+    """Whether a line that begins with `---` would be a removed one."""
+    counts = [0, 0]
+    for line in lines:
+        if line.startswith("@@"):
+            counts = _hunk_counts(line)
+        elif line.startswith("+"):
+            counts[1] -= 1
+        elif line.startswith("-"):
+            counts[0] -= 1
+        elif line.startswith(" ") or not line:
+            counts = [counts[0] - 1, counts[1] - 1]
+    return max(counts) > 0
+
+
+def _hunk_counts(line: str) -> list[int]:
+    """Return how many old and new lines a hunk's head announces."""
+    counts: list[int] = []
+    for part in line.split(" ")[1:3]:
+        _, _, number = part.partition(",")
+        counts.append(int(number) if number.isdecimal() else 1)
+    return counts if len(counts) == 2 else [0, 0]
+
+
+def _path_in(line: str) -> str:
+    path = line[4:].partition("\t")[0].strip()
+    return path[2:] if path.startswith(("a/", "b/")) else path
+
+
+def ask_before_removing(skill: Skill, parent: QWidget) -> QMessageBox:
+    """Return the question; its `accepted` means *Remove*."""
+    box = QMessageBox(parent)
+    box.setObjectName("removeSkillQuestion")
+    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    box.setIcon(QMessageBox.Icon.NoIcon)
+    box.setWindowTitle(box.tr("Remove skill?"))
+    box.setText(box.tr("Remove {name}?").format(name=with_marks(skill.name)))
+    words = box.tr("Its folder goes to the app's removed files; agents no longer see it.")
+    if skill.origin == "folder":
+        words += " " + box.tr("It is part of this folder: others who work in it lose it too.")
+    box.setInformativeText(words)
+    box.addButton(box.tr("Remove"), QMessageBox.ButtonRole.AcceptRole)
+    cancel = box.addButton(box.tr("Cancel"), QMessageBox.ButtonRole.RejectRole)
+    box.setDefaultButton(cancel)
+    box.setEscapeButton(cancel)
+    return box

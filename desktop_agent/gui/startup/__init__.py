@@ -1,0 +1,1 @@
+"""What happens between the start of the process and the first paint."""

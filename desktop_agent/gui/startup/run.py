@@ -1,0 +1,213 @@
+"""Brings the window up, then the engine behind it, and takes both down again."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import Any
+
+from PySide6.QtCore import (
+    QElapsedTimer,
+    QEventLoop,
+    QMessageLogContext,
+    QObject,
+    QSocketNotifier,
+    Qt,
+    QTimer,
+    QtMsgType,
+    Signal,
+    qInstallMessageHandler,
+)
+from PySide6.QtGui import QIcon
+from PySide6.QtWidgets import QApplication
+
+from desktop_agent import paths
+from desktop_agent.core.settings import Settings
+from desktop_agent.gui.bridge.backend import Compose
+from desktop_agent.gui.bridge.bridge import Bridge
+from desktop_agent.gui.frame.notice_bar import Notice
+from desktop_agent.gui.kit.theme import HAS_STYLE, Theme
+from desktop_agent.gui.startup.gc_timer import GcTimer
+from desktop_agent.gui.startup.single_instance import SecondStarts, hand_over
+from desktop_agent.gui.startup.update_notice import UpdateNotice
+from desktop_agent.gui.window.main_window import MainWindow
+
+_log = logging.getLogger(__name__)
+_PAINT_MS = 500
+_ICON_SIZES = (16, 24, 32, 48, 64, 128)
+_LEVELS = {
+    QtMsgType.QtWarningMsg: logging.WARNING,
+    QtMsgType.QtCriticalMsg: logging.ERROR,
+    QtMsgType.QtFatalMsg: logging.CRITICAL,
+}
+
+
+def make_application() -> QApplication:
+    """Return the application object, named for desktops and session files."""
+    app = QApplication([*sys.argv[:1], "-style", "fusion"])
+    app.setProperty(HAS_STYLE, True)
+    app.setApplicationName("desktop-agent")
+    # No display name: Qt would put it behind the title of every dialog, which is then cut.
+    app.setDesktopFileName("desktop-agent")
+    app.setQuitOnLastWindowClosed(False)
+    # What comes before the log begins goes nowhere: a window prints nothing.
+    logging.getLogger().addHandler(logging.NullHandler())
+    qInstallMessageHandler(_log_qt)
+    return app
+
+
+def run_window(
+    compose: Compose, settings: Settings, folder: str, start_logging: Callable[[], object]
+) -> int:
+    """Show the window and run until it is closed; the log begins behind the first paint.
+
+    When a window is open already, the folder goes there.
+    """
+    place = paths.config_dir() / "window.socket"
+    if hand_over(place, folder):
+        return 0
+    app = make_application()
+    theme = Theme(app, is_hurried=True)
+    theme.configure(settings.theme, settings.text_scale, settings.reduce_motion)
+    bridge = Bridge(app)
+    window = MainWindow(theme, bridge, settings, folder or None)
+    show_defects(window)
+    window.show()
+    wait_for_paint(window)
+    theme.load_fonts()
+    gc.collect()  # what loading left behind would be frozen with the rest
+    app.setWindowIcon(app_icon())
+    start_logging()
+    others = SecondStarts(place, app)
+    others.asked.connect(window.come_back)
+    try:
+        return run_loop(app, window, bridge, compose)
+    finally:
+        others.close()
+
+
+def app_icon() -> QIcon:
+    """Return the icon of the window: the drawings that suit title bars and task lists."""
+    icon, place = QIcon(), paths.resource("app-icon")
+    for size in _ICON_SIZES:
+        icon.addFile(str(place / f"{size}.png"))
+    return icon
+
+
+def wait_for_paint(window: MainWindow) -> None:
+    """Let the window appear before anything else is loaded."""
+    loop = QEventLoop()
+    clock = QElapsedTimer()
+    clock.start()
+    is_painted: list[bool] = []
+    window.painted.connect(lambda: is_painted.append(True))
+    while not is_painted and clock.elapsed() < _PAINT_MS:
+        loop.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 20)
+
+
+def run_loop(app: QApplication, window: MainWindow, bridge: Bridge, compose: Compose) -> int:
+    """Start the engine and run the window's loop; returns when the app quits."""
+    _import_asyncio()
+    # Loaded behind the first paint: they are a fifth of what the start would take.
+    import asyncio
+
+    import qasync
+
+    loop = qasync.QEventLoop(app)
+    asyncio.set_event_loop(loop)
+    clock = GcTimer(app)
+    bridge.received.connect(clock.check)
+    bridge.started.connect(gc.freeze)
+    ender = SignalEnder(app)
+    ender.ended.connect(window.quit_now)
+    # Queued: a window that is closed before the loop turns ends it as soon as it does.
+    window.closed.connect(app.quit, Qt.ConnectionType.QueuedConnection)
+    if not window.isVisible():
+        QTimer.singleShot(0, app.quit)
+    UpdateNotice(window, bridge)
+    bridge.start(compose)
+    try:
+        with loop:
+            loop.run_forever()
+            loop.run_until_complete(window.queries.drain())
+    finally:
+        window.hide()
+        bridge.close()
+        ender.close()
+    return 0
+
+
+def _import_asyncio() -> None:
+    """Import asyncio without OpenSSL, 5 MB that it takes along wherever it finds it.
+
+    The loops of this process speak plain pipes. HTTPS clients bring their own TLS with ssl,
+    which they import as ever.
+    """
+    if "ssl" in sys.modules or "asyncio" in sys.modules:
+        return
+    absent: Any = None  # what makes an import fail, as on a Python built without OpenSSL
+    sys.modules["ssl"] = absent
+    try:
+        import asyncio  # noqa: F401
+    finally:
+        del sys.modules["ssl"]
+
+
+def show_defects(window: MainWindow) -> None:
+    """Write what nobody caught into the log, and say so in the window; never die of it."""
+
+    def tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if issubclass(kind, KeyboardInterrupt):
+            window.quit_now()
+            return
+        _log.error("a defect in the window", exc_info=(kind, error, trace))
+        text = window.tr("Something went wrong in the window. The log has the details.")
+        window.frame.notices.put("defect", Notice(text))
+
+    sys.excepthook = tell
+    threading.excepthook = lambda given: _log.error(
+        "a defect in a thread", exc_info=given.exc_value
+    )
+
+
+class SignalEnder(QObject):
+    """Turns SIGTERM and Ctrl-C into `ended`, also while Qt waits and Python sleeps."""
+
+    ended = Signal()
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self._wake, self._woken = socket.socketpair()
+        for end in (self._wake, self._woken):
+            end.setblocking(False)
+        self._notifier = QSocketNotifier(self._woken.fileno(), QSocketNotifier.Type.Read, self)
+        self._notifier.activated.connect(self._on_woken)
+        self._before = signal.set_wakeup_fd(self._wake.fileno(), warn_on_full_buffer=False)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._on_signal)
+
+    def close(self) -> None:
+        """Give the signals back."""
+        self._notifier.setEnabled(False)
+        signal.set_wakeup_fd(self._before)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
+        self._wake.close()
+        self._woken.close()
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        self.ended.emit()
+
+    def _on_woken(self) -> None:
+        # Only to let Python run; its own handler does the rest.
+        self._woken.recv(64)
+
+
+def _log_qt(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
+    _log.log(_LEVELS.get(kind, logging.DEBUG), "Qt: %s", text)

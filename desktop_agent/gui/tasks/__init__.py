@@ -1,0 +1,1 @@
+"""The task list and its dependency graph."""

@@ -1,0 +1,319 @@
+"""The dependencies as a graph: tasks in layers, arrows from a blocker to what it blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from PySide6.QtCore import QPoint, QRect, QRectF, QSizeF, Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QResizeEvent, QWheelEvent
+from PySide6.QtWidgets import QApplication, QGraphicsScene, QGraphicsView, QMenu, QWidget
+
+from desktop_agent.core.tasks import Task
+from desktop_agent.gui.kit.plurals import with_plural
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.tasks.delegate import owner_name
+from desktop_agent.gui.tasks.graph_items import ArrowItem, NodeItem, node_size
+from desktop_agent.gui.tasks.graph_layout import Edge, Layout, lay_out
+from desktop_agent.gui.tasks.graph_plan import GraphPlan, best_plan, scale_for
+from desktop_agent.gui.tasks.menu import fill_task_menu
+from desktop_agent.gui.tasks.rows import state_of
+
+_SMALLEST, _LARGEST = 0.15, 2.0
+# Below this scale words are hard to read: a part of the graph is shown at the other scale.
+_READABLE, _COMFORTABLE = 0.55, 0.85
+_ROUND = 12.0
+_MANY, _WAIT_MS = 100, 200
+
+
+class TaskGraph(QGraphicsView):
+    """Pan by drag, zoom by Ctrl+wheel or + and -, walk by the arrow keys.
+
+    Signals:
+        selected: a task's id, by click or key.
+        owner_chosen: the name of the agent that works on a task, by click or menu.
+        edited: a TaskEdit from the context menu.
+    """
+
+    selected = Signal(int)
+    owner_chosen = Signal(str)
+    edited = Signal(object)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._tasks: tuple[Task, ...] = ()
+        self._is_live = False
+        self._plan = GraphPlan(Layout({}, {}, 0, 0.0), node_size(theme), is_down=False)
+        self._edges: frozenset[Edge] = frozenset()
+        self._nodes: dict[int, NodeItem] = {}
+        self._arrows: dict[Edge, ArrowItem] = {}
+        self._current = 0
+        # What is shown: a readable part, all of it, or what the person went to.
+        self._shown: Literal["part", "all", "own"] = "part"
+        self._pressed_at = QPoint()
+        # Laying out a large graph takes a while: many changes in a row are laid out once.
+        self._later = QTimer(self)
+        self._later.setSingleShot(True)
+        self._later.setInterval(_WAIT_MS)
+        self._later.timeout.connect(self._rebuild)
+        self.setObjectName("taskGraph")
+        self.setAccessibleName(self.tr("Dependencies of the tasks"))
+        self.setScene(QGraphicsScene(self))
+        self.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self.setDragMode(QGraphicsView.DragMode.ScrollHandDrag)
+        self.setTransformationAnchor(QGraphicsView.ViewportAnchor.AnchorUnderMouse)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.customContextMenuRequested.connect(self._show_menu)
+        theme.changed.connect(self._restyle)
+        theme.pulse.ticked.connect(self._turn_spinners)
+        self._restyle()
+
+    def set_tasks(self, tasks: Sequence[Task], *, is_live: bool) -> None:
+        """Show these tasks; places change only when tasks or edges do."""
+        self._tasks = tuple(tasks)
+        self._is_live = is_live
+        edges = frozenset((b, task.id) for task in tasks for b in task.blocked_by)
+        if edges != self._edges or self._nodes.keys() != {task.id for task in tasks}:
+            if self._nodes and len(tasks) > _MANY:
+                self._later.start()
+            else:
+                self._rebuild()
+        self._show_states()
+
+    def _show_states(self) -> None:
+        for task in self._tasks:
+            node = self._nodes.get(task.id)
+            if node is not None:
+                node.show_task(task, state_of(task, is_live=self._is_live))
+        self.setAccessibleDescription(self._described())
+
+    def select(self, task_id: int) -> None:
+        """Mark a task and bring it into view."""
+        if task_id in self._nodes and task_id != self._current:
+            self._mark(task_id)
+
+    def fit(self) -> None:
+        """Show all of it, but never larger than life."""
+        self._shown = "all"
+        self._look()
+
+    # -- building --------------------------------------------------------------------------
+
+    def _rebuild(self) -> None:
+        self._later.stop()
+        self._edges = frozenset((b, task.id) for task in self._tasks for b in task.blocked_by)
+        layout, card = lay_out(self._tasks), node_size(self._theme)
+        for number in self._nodes.keys() - layout.places.keys():
+            self.scene().removeItem(self._nodes.pop(number))
+        for number in layout.places.keys() - self._nodes.keys():
+            node = self._nodes[number] = NodeItem(self._theme, card)
+            self.scene().addItem(node)
+        for edge in self._arrows.keys() - self._edges:
+            self.scene().removeItem(self._arrows.pop(edge))
+        for edge in self._edges - self._arrows.keys():
+            arrow = self._arrows[edge] = ArrowItem(self._theme, *edge)
+            self.scene().addItem(arrow)
+        if self._current not in self._nodes:
+            self._current = 0
+        self._place(layout)
+        self._show_states()
+        self._look()
+
+    def _place(self, layout: Layout) -> None:
+        self._plan = plan = best_plan(layout, node_size(self._theme), self._room())
+        way = plan.way
+        for number, node in self._nodes.items():
+            node.setPos(plan.corner(number))
+        for edge, arrow in self._arrows.items():
+            arrow.run(plan.path(edge), way)
+        self.scene().setSceneRect(plan.box)
+
+    def _room(self) -> QSizeF:
+        return QSizeF(max(10, self.viewport().width()), max(10, self.viewport().height()))
+
+    def _look(self) -> None:
+        """Show what is to be shown: all of it, or where the work goes on."""
+        if self._shown == "own" or not self._nodes:
+            return
+        box = self.scene().sceneRect()
+        scale = min(1.0, scale_for(box, self._room()))
+        if self._shown == "part" and scale < _READABLE:
+            part = self._part()
+            self._scale_to(max(_READABLE, min(_COMFORTABLE, scale_for(part, self._room()))))
+            self.centerOn(part.center())
+        else:
+            self._scale_to(scale)
+            self.centerOn(box.center())
+
+    def _part(self) -> QRectF:
+        """Return where the work goes on: whole cards, as many neighbours as can be read."""
+        around = (-_ROUND, -_ROUND, _ROUND, _ROUND)
+        number = self._middle()
+        part = self._nodes[number].sceneBoundingRect().adjusted(*around)
+        near = {a if b == number else b for a, b in self._edges if number in (a, b)}
+        for other in sorted(near & self._nodes.keys()):
+            wider = part.united(self._nodes[other].sceneBoundingRect().adjusted(*around))
+            if scale_for(wider, self._room()) >= _READABLE:
+                part = wider
+        return part
+
+    def _middle(self) -> int:
+        """Return the task that matters most: the selected one, else one that is worked on."""
+        if self._current:
+            return self._current
+        order = {"in_progress": 0, "pending": 1, "completed": 2}
+        return min(self._tasks, key=lambda one: (order[one.status], bool(one.open_blockers))).id
+
+    # -- the person ------------------------------------------------------------------------
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Begin to pan, or to click."""
+        self._pressed_at = event.position().toPoint()
+        super().mousePressEvent(event)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Select the task, or the agent that works on it, on a click that did not pan."""
+        super().mouseReleaseEvent(event)
+        where = event.position().toPoint()
+        if (where - self._pressed_at).manhattanLength() >= QApplication.startDragDistance():
+            self._shown = "own"
+            return
+        node = self._node_at(where)
+        if event.button() != Qt.MouseButton.LeftButton or node is None or node.task is None:
+            return
+        self._choose(node.task.id)
+        if node.is_owner_at(self.mapToScene(where)):
+            self.owner_chosen.emit(node.task.owner)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Zoom with Ctrl; scroll without."""
+        if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            self._zoom(1.15 if event.angleDelta().y() > 0 else 1 / 1.15)
+            event.accept()
+        else:
+            self._shown = "own"
+            super().wheelEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Walk with the arrows, zoom with + and -, 0 shows all."""
+        key = Qt.Key(event.key())
+        if key in _DIRECTIONS:
+            self._walk(*_DIRECTIONS[key])
+        elif key in (Qt.Key.Key_Plus, Qt.Key.Key_Equal):
+            self._zoom(1.15)
+        elif key == Qt.Key.Key_Minus:
+            self._zoom(1 / 1.15)
+        elif key == Qt.Key.Key_0:
+            self.fit()
+        else:
+            super().keyPressEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep in view what is shown until the person goes elsewhere."""
+        super().resizeEvent(event)
+        if self._shown != "own":
+            self._place(self._plan.layout)
+            self._look()
+
+    def _walk(self, across: int, down: int) -> None:
+        if not self._nodes:
+            return
+        if self._current not in self._nodes:
+            self._choose(self._tasks[0].id)
+            return
+        here = self._nodes[self._current].pos()
+        best, best_cost = 0, float("inf")
+        for number, node in self._nodes.items():
+            step = node.pos() - here
+            along = step.x() * across + step.y() * down
+            aside = abs(step.x() * down) + abs(step.y() * across)
+            if along > 1 and along + 2 * aside < best_cost:
+                best, best_cost = number, along + 2 * aside
+        if best:
+            self._choose(best)
+
+    def _choose(self, number: int) -> None:
+        self._mark(number)
+        self.selected.emit(number)
+
+    def _mark(self, number: int) -> None:
+        self._current = number
+        for one, node in self._nodes.items():
+            node.set_current(one == number)
+        for edge, arrow in self._arrows.items():
+            arrow.set_near(number in edge)
+        self.ensureVisible(self._nodes[number], 32, 32)
+        self.setAccessibleDescription(self._described())
+
+    def _show_menu(self, where: QPoint) -> None:
+        node = self._node_at(where)
+        if node is None or node.task is None:
+            return
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        fill_task_menu(menu, self._theme, node.task, self._tasks, self.edited.emit)
+        owner = node.task.owner
+        if owner:
+            menu.addSeparator()
+            shown = self.tr("Show {name}").format(name=owner_name(owner))
+            menu.addAction(self._theme.icon("bot"), shown, lambda: self.owner_chosen.emit(owner))
+        menu.popup(self.viewport().mapToGlobal(where))
+
+    def inputMethodQuery(self, query: Qt.InputMethodQuery) -> Any:
+        """Tell where the selected task is: a menu by key opens there."""
+        node = self._nodes.get(self._current)
+        if query != Qt.InputMethodQuery.ImCursorRectangle or node is None:
+            return super().inputMethodQuery(query)
+        return QRect(self.mapFromScene(node.sceneBoundingRect()).boundingRect())
+
+    def _node_at(self, where: QPoint) -> NodeItem | None:
+        item = self.itemAt(where)
+        return item if isinstance(item, NodeItem) else None
+
+    def _zoom(self, factor: float) -> None:
+        self._shown = "own"
+        self._scale_to(max(_SMALLEST, min(_LARGEST, self.transform().m11() * factor)))
+
+    def _scale_to(self, factor: float) -> None:
+        now = self.transform().m11()
+        self.scale(factor / now, factor / now)
+
+    # -- look ------------------------------------------------------------------------------
+
+    def _described(self) -> str:
+        task = next((task for task in self._tasks if task.id == self._current), None)
+        if task is None:
+            count = len(self._tasks)
+            return with_plural(self.tr("%n task(s)", "", count), count)
+        subjects = {one.id: one.subject for one in self._tasks}
+        waits = ", ".join(subjects[n] for n in task.blocked_by if n in subjects)
+        if not waits:
+            return f"{task.subject}, {task.status}"
+        waiting = self.tr("waits for {names}").format(names=waits)
+        return f"{task.subject}, {task.status}, {waiting}"
+
+    def _restyle(self) -> None:
+        self.setBackgroundBrush(self._theme.color("window"))
+        card = node_size(self._theme)
+        for node in self._nodes.values():
+            node.restyle(card)
+        for arrow in self._arrows.values():
+            arrow.restyle()
+        self._place(self._plan.layout)
+        self._look()
+
+    def _turn_spinners(self) -> None:
+        if self.isVisible():
+            for node in self._nodes.values():
+                if node.state == "running":
+                    node.update()
+
+
+_DIRECTIONS = {
+    Qt.Key.Key_Left: (-1, 0),
+    Qt.Key.Key_Right: (1, 0),
+    Qt.Key.Key_Up: (0, -1),
+    Qt.Key.Key_Down: (0, 1),
+}

@@ -1,0 +1,397 @@
+"""The task list of the selected agent: seen live, and edited by hand while the agent runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import attrgetter
+
+from PySide6.QtCore import QLocale, QModelIndex, QPoint, Qt, QTimer, Signal
+from PySide6.QtGui import QGuiApplication, QHideEvent, QShowEvent
+from PySide6.QtWidgets import QFrame, QLineEdit, QMenu, QProgressBar, QVBoxLayout, QWidget
+
+from desktop_agent.core.events import AgentsChanged, Event, ListChanged, SessionOpened
+from desktop_agent.core.ids import AgentId
+from desktop_agent.core.tasks import Task, TaskEdit
+from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.tooltips import plain_tip
+from desktop_agent.gui.kit.widgets import (
+    ElidedLabel,
+    GhostButton,
+    IconLabel,
+    TextLabel,
+    has_focus_in,
+    row,
+    undo_by_key,
+)
+from desktop_agent.gui.notes.edit_status import EditStatus
+from desktop_agent.gui.tasks.delegate import UNIFORM_ABOVE, owner_name
+from desktop_agent.gui.tasks.list_view import TaskListView, row_flags
+from desktop_agent.gui.tasks.menu import fill_task_menu
+from desktop_agent.gui.tasks.rows import RowBuilder, RowWords, TaskRow
+
+UNDO_MS = 8000
+
+
+class TaskPanel(QWidget):
+    """Signals:
+    edited: a TaskEdit the person made.
+    jump_requested: the id of the tool call that changed a task last, or an empty text.
+    filled: whether there is anything to show.
+    selected: a task's id, for the graph.
+    """
+
+    edited = Signal(object)
+    jump_requested = Signal(str)
+    filled = Signal(bool)
+    selected = Signal(int)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._agent: AgentId | None = None
+        self._tasks: tuple[Task, ...] = ()
+        self._is_live = False
+        self._is_unfolded = False
+        self._receipt = EditStatus()
+        self._deleted: tuple[Task, int] | None = None
+        self._undo_timer = QTimer(self)
+        self._undo_timer.setSingleShot(True)
+        self._undo_timer.setInterval(UNDO_MS)
+        self._undo_timer.timeout.connect(self._forget_deleted)
+        self._maker = RowBuilder(
+            RowWords(
+                blocked_by=self.tr("Blocked by {name}"),
+                stalled=self.tr("Stalled: the agent is not running"),
+                skipped=self.tr("Skipped by you"),
+            )
+        )
+        self.setObjectName("taskPanel")
+        self.setAccessibleName(self.tr("Tasks"))
+        self._build()
+        theme.pulse.ticked.connect(self._turn_spinners)
+        theme.changed.connect(self.list.doItemsLayout)
+
+    # -- what comes down -------------------------------------------------------------------
+
+    def apply(self, event: Event) -> None:
+        """Follow one session's main agent: its list, whether it runs, its notes of edits."""
+        if self._receipt.apply(event):
+            self._show_receipt()
+        match event:
+            case SessionOpened():
+                self._open(event)
+            case ListChanged(agent_id=agent_id, tasks=tasks) if agent_id == self._agent:
+                self._show(tasks)
+            case AgentsChanged():
+                self._set_live(
+                    any(a.id == self._agent and a.status != "idle" for a in event.agents)
+                )
+            case _:
+                pass
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """The list as it is shown."""
+        return self._tasks
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the agent runs."""
+        return self._is_live
+
+    def select(self, task_id: int) -> None:
+        """Mark a task and bring it into view."""
+        index = self._model.index_of(task_id)
+        if index.isValid():
+            self.list.setCurrentIndex(index)
+            self.list.scrollTo(index)
+
+    def focus_add(self) -> None:
+        """Begin to add a task."""
+        self._add.setFocus()
+
+    def _open(self, opened: SessionOpened) -> None:
+        self._agent = opened.info.main_agent
+        self._is_unfolded = False
+        self._forget_deleted()
+        self._is_live = any(
+            agent.id == self._agent and agent.status != "idle" for agent in opened.agents
+        )
+        lists = [one.tasks for one in opened.lists if one.agent_id == self._agent]
+        self._show(lists[0] if lists else ())
+        self._follow_active(is_new=True)
+
+    def _set_live(self, is_live: bool) -> None:
+        if is_live != self._is_live:
+            self._is_live = is_live
+            self._show(self._tasks)
+
+    def _show(self, tasks: Sequence[Task]) -> None:
+        was_empty = not self._tasks
+        self._tasks = tuple(tasks)
+        rows = self._maker.rows(self._tasks, is_live=self._is_live, is_unfolded=self._is_unfolded)
+        if self.list.state() != TaskListView.State.EditingState:
+            self._model.set_rows(rows)
+        # After the rows: they are laid out once then.
+        self.list.set_uniform(is_uniform=len(self._tasks) > UNIFORM_ABOVE)
+        self._follow_active()
+        self._show_progress(self._maker.done, len(self._tasks))
+        self._hold_pulse()
+        if was_empty != (not self._tasks):
+            self.filled.emit(bool(self._tasks))
+
+    def _follow_active(self, *, is_new: bool = False) -> None:
+        rows = self._model.rows()
+        active = (n for n, one in enumerate(rows) if one.state in ("running", "stalled"))
+        self.list.follow(next(active, -1), is_new=is_new)
+
+    def _show_progress(self, done: int, count: int) -> None:
+        numbers = QLocale()
+        self._count.setText(f"{numbers.toString(done)} / {numbers.toString(count)}")
+        self._bar.setMaximum(max(1, count))
+        self._bar.setValue(done)
+        said = self.tr("{done} of {all} tasks completed").format(done=done, all=count)
+        if said != self._bar.accessibleName():
+            self._bar.setAccessibleName(said)
+
+    def _show_rows(self) -> None:
+        rows = self._maker.rows(self._tasks, is_live=self._is_live, is_unfolded=self._is_unfolded)
+        self._model.set_rows(rows)
+
+    # -- what goes up ----------------------------------------------------------------------
+
+    def _edit(self, edit: TaskEdit) -> None:
+        if edit.kind == "delete":
+            self._remember_deleted(edit.task_id)
+        self.edited.emit(edit)
+
+    def _on_opened(self, task_id: int) -> None:
+        self.selected.emit(task_id)
+        task = self._maker.task(task_id)
+        if task is not None:
+            self.jump_requested.emit(task.changed_call)
+
+    def _on_ticked(self, task_id: int) -> None:
+        task = self._maker.task(task_id)
+        if task is not None:
+            status = "pending" if task.status == "completed" else "completed"
+            self._edit(TaskEdit("status", task_id, status=status))
+
+    def _on_added(self) -> None:
+        text = self._add.text().strip()
+        if text:
+            self._add.clear()
+            self._edit(TaskEdit("add", text=text))
+
+    def _toggle_fold(self) -> None:
+        self._is_unfolded = not self._is_unfolded
+        self._show_rows()
+
+    def _show_menu(self, where: QPoint) -> None:
+        index = self.list.indexAt(where)
+        task = self._maker.task(self.list.task_id(index))
+        if task is None:
+            return
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        rename = menu.addAction(
+            self._theme.icon("pencil"), self.tr("Rename"), lambda: self.list.edit(index)
+        )
+        rename.setShortcut("F2")
+        fill_task_menu(menu, self._theme, task, self._tasks, self._edit)
+        menu.addSeparator()
+        clipboard = QGuiApplication.clipboard()
+        menu.addAction(
+            self._theme.icon("copy"), self.tr("Copy"), lambda: clipboard.setText(task.subject)
+        )
+        menu.popup(self.list.viewport().mapToGlobal(where))
+
+    # -- undo ------------------------------------------------------------------------------
+
+    def _remember_deleted(self, task_id: int) -> None:
+        place = next((n for n, task in enumerate(self._tasks) if task.id == task_id), None)
+        if place is None:
+            return
+        after = self._tasks[place + 1].id if place + 1 < len(self._tasks) else 0
+        self._deleted = (self._tasks[place], after)
+        said = self.tr("Deleted “{subject}”").format(subject=self._tasks[place].subject)
+        self._undo_text.set_text(said)
+        self._undo.show()
+        self._undo_timer.start()
+
+    def _undo_delete(self) -> None:
+        if self._deleted is not None:
+            task, before = self._deleted
+            if has_focus_in(self._undo):
+                self.list.setFocus(Qt.FocusReason.OtherFocusReason)
+            self._forget_deleted()
+            self._edit(TaskEdit("restore", before=before, deleted=task))
+
+    def _forget_deleted(self) -> None:
+        self._deleted = None
+        self._undo_timer.stop()
+        self._undo.hide()
+
+    # -- building --------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        theme = self._theme
+        self._count = TextLabel("", "strong", self)
+        self._count.setObjectName("taskCount")
+        self._bar = QProgressBar(self)
+        self._bar.setObjectName("taskProgress")
+        self._bar.setTextVisible(False)
+        self._bar.setFixedHeight(theme.size("progress"))
+        self._model: SnapshotListModel[TaskRow] = SnapshotListModel(
+            attrgetter("key"),
+            {
+                int(Qt.ItemDataRole.DisplayRole): lambda one: one.task.subject if one.task else "",
+                int(Qt.ItemDataRole.AccessibleTextRole): self._spoken,
+                int(Qt.ItemDataRole.ToolTipRole): _tip,
+            },
+            self,
+            row_flags,
+        )
+        self.list = TaskListView(theme, self)
+        self.list.setAccessibleName(self.tr("Tasks"))
+        self.list.setModel(self._model)
+        self.list.opened.connect(self._on_opened)
+        self.list.ticked.connect(self._on_ticked)
+        self.list.deleted.connect(lambda n: self._edit(TaskEdit("delete", n)))
+        self.list.moved.connect(lambda n, before: self._edit(TaskEdit("move", n, before=before)))
+        self.list.fold_toggled.connect(self._toggle_fold)
+        self.list.customContextMenuRequested.connect(self._show_menu)
+        self.list.tasks.renamed.connect(
+            lambda n, text: self._edit(TaskEdit("rename", n, text=text))
+        )
+        # What came in while a name was typed is shown after it.
+        self.list.tasks.closeEditor.connect(self._show_rows, Qt.ConnectionType.QueuedConnection)
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        theme = self._theme
+        edge = theme.space("l")
+        self._add = QLineEdit(self)
+        self._add.setObjectName("addTask")
+        self._add.setAccessibleName(self.tr("Add a task"))
+        self._add.setPlaceholderText(self.tr("Add a task…"))
+        self._add.returnPressed.connect(self._on_added)
+        top = row(edge, self._bar, edge, spacing=0)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(theme.space("xs"))
+        column.addLayout(top)
+        column.addWidget(self.list, 1)
+        column.addLayout(row(theme.space("m"), self._undo_bar(), theme.space("m"), spacing=0))
+        column.addLayout(row(theme.space("m"), self._receipt_line(), theme.space("m"), spacing=0))
+        column.addLayout(row(theme.space("m"), self._add, theme.space("m"), spacing=0))
+
+    @property
+    def count_label(self) -> TextLabel:
+        """The label `3 / 7`, for the header of the panel."""
+        return self._count
+
+    def _undo_bar(self) -> QWidget:
+        self._undo = QFrame(self)
+        self._undo.setProperty("frame", "card")
+        self._undo.setObjectName("undoTask")
+        self._undo_text = ElidedLabel("", role="muted", parent=self._undo)
+        button = GhostButton(self._theme, self.tr("Undo"), "undo-2", self._undo)
+        button.setObjectName("undoTaskButton")
+        button.clicked.connect(self._undo_delete)
+        undo_by_key(self, self._undo_delete)
+        inner = row(self._undo_text, button)
+        inner.setStretch(0, 1)
+        inner.setContentsMargins(10, 2, 2, 2)
+        self._undo.setLayout(inner)
+        self._undo.hide()
+        return self._undo
+
+    def _receipt_line(self) -> QWidget:
+        self._receipt_row = QWidget(self)
+        self._receipt_row.setObjectName("taskReceipt")
+        self._receipt_icon = IconLabel(self._theme, "clock", "warn", 14, self._receipt_row)
+        self._receipt_text = ElidedLabel("", role="muted", parent=self._receipt_row)
+        inner = row(self._receipt_icon, self._receipt_text)
+        inner.setStretch(1, 1)
+        self._receipt_row.setLayout(inner)
+        self._receipt_row.hide()
+        return self._receipt_row
+
+    def _show_receipt(self) -> None:
+        receipt = self._receipt
+        self._receipt_row.setVisible(bool(receipt.state))
+        if not receipt.state:
+            return
+        is_read = receipt.state == "delivered"
+        self._receipt_icon.set_icon(
+            "check-check" if is_read else "clock", "ok" if is_read else "warn"
+        )
+        self._receipt_text.set_text(self._receipt_words())
+
+    def _receipt_words(self) -> str:
+        receipt = self._receipt
+        if receipt.state == "delivered":
+            return self.tr("Your edits were read at step {step}").format(step=receipt.step)
+        if receipt.state == "sending":
+            return self.tr("Your edits are being sent")
+        if not receipt.is_running:
+            return self.tr("Your edits are read with your next message")
+        if receipt.behind:
+            return self.tr("Your edits are read after {what}").format(what=receipt.behind)
+        return self.tr("Your edits are read at the next step")
+
+    # -- life ------------------------------------------------------------------------------
+
+    def _spoken(self, one: TaskRow) -> str:
+        if one.task is None:
+            return self.tr("%n completed", "", one.folded)
+        names = {
+            "done": self.tr("completed"),
+            "skipped": self.tr("skipped"),
+            "running": self.tr("in progress"),
+            "stalled": self.tr("stalled"),
+            "blocked": self.tr("blocked"),
+            "pending": self.tr("pending"),
+        }
+        parts = [one.task.subject, names[one.state]]
+        if one.task.owner:
+            parts.append(self.tr("owner {name}").format(name=owner_name(one.task.owner)))
+        if one.task.open_blockers:
+            blockers = map(self._maker.task, one.task.open_blockers)
+            names = ", ".join(task.subject for task in blockers if task is not None)
+            parts.append(self.tr("blocked by {names}").format(names=names))
+        elif one.detail:
+            parts.append(one.detail)
+        return ", ".join(parts)
+
+    def _turn_spinners(self) -> None:
+        """Repaint only the rows that turn and can be seen."""
+        first, last = self.list.visible_rows()
+        for number in range(first, last + 1):
+            index: QModelIndex = self._model.index(number)
+            if index.data(ROW_ROLE).state == "running":
+                self.list.update(index)
+
+    def _hold_pulse(self) -> None:
+        turns = self._is_live and self._maker.has_active
+        pulse = self._theme.pulse
+        (pulse.hold if turns and self.isVisible() else pulse.release)(self)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Turn again."""
+        super().showEvent(event)
+        self._hold_pulse()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Rest while hidden."""
+        super().hideEvent(event)
+        self._theme.pulse.release(self)
+
+
+def _tip(one: TaskRow) -> str:
+    if one.task is None:
+        return ""
+    words = "\n".join(text for text in (one.task.subject, one.task.description) if text)
+    return plain_tip(words)

@@ -1,0 +1,158 @@
+"""The rows of the task list, made from a snapshot. No Qt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import compress, filterfalse
+from operator import attrgetter, is_not
+from typing import Literal
+
+import msgspec
+
+from desktop_agent.core.ordering import same_ends
+from desktop_agent.core.tasks import Task
+
+RowState = Literal["done", "skipped", "running", "stalled", "blocked", "pending"]
+
+# With more than this many done, they fold into one line.
+FOLD_ABOVE = 8
+
+_ID = attrgetter("id")
+
+
+class TaskRow(msgspec.Struct, frozen=True):
+    """One line of the list: a task, or with `task` None the line that folds the done ones.
+
+    `key` is the task's id; 0 is the folding line.
+    """
+
+    task: Task | None
+    state: RowState = "pending"
+    detail: str = ""
+    folded: int = 0
+    is_open: bool = False
+    key: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RowWords:
+    """The words of the rows, translated by the panel."""
+
+    blocked_by: str
+    stalled: str
+    skipped: str
+
+
+class RowBuilder:
+    """Makes rows, keeping the very row of a task for which nothing changed: views compare.
+
+    What it knows of a long list it changes along with the few tasks that changed.
+    """
+
+    def __init__(self, words: RowWords) -> None:
+        self._words = words
+        self._tasks: dict[int, Task] = {}
+        self._order: Sequence[Task] = ()
+        self._rows: dict[int, TaskRow] = {}
+        self._done: set[int] = set()
+        self._active: set[int] = set()
+        self._is_live = False
+        self._fold = TaskRow(None)
+
+    @property
+    def done(self) -> int:
+        """How many tasks are completed."""
+        return len(self._done)
+
+    @property
+    def has_active(self) -> bool:
+        """Whether a task is in progress."""
+        return bool(self._active)
+
+    def task(self, number: int) -> Task | None:
+        """Return a task by its id."""
+        return self._tasks.get(number)
+
+    def rows(
+        self, tasks: Sequence[Task], *, is_live: bool, is_unfolded: bool
+    ) -> tuple[TaskRow, ...]:
+        """Return the rows; `is_live` tells that the agent runs, so that a spinner is true."""
+        changed = self._follow(tasks)
+        if is_live != self._is_live:
+            self._is_live = is_live
+            changed |= self._active
+        for number in changed:
+            row = self._row(self._tasks[number])
+            if self._rows.get(number) != row:
+                self._rows[number] = row
+        numbers = map(_ID, tasks)
+        is_folded = len(self._done) > FOLD_ABOVE and not is_unfolded
+        shown = filterfalse(self._done.__contains__, numbers) if is_folded else numbers
+        rows = map(self._rows.__getitem__, shown)
+        if len(self._done) <= FOLD_ABOVE:
+            return tuple(rows)
+        fold = TaskRow(None, "done", folded=len(self._done), is_open=is_unfolded)
+        if fold != self._fold:
+            self._fold = fold
+        return (self._fold, *rows)
+
+    def _follow(self, tasks: Sequence[Task]) -> set[int]:
+        """Take the new list; return the tasks whose rows may differ."""
+        old, self._order = self._order, tasks
+        same = same_ends(old, tasks, _ID)
+        gone: set[int] = set()
+        changed = {tasks[place].id: tasks[place] for place in same.places}
+        if not same.moved:
+            fresh = tasks[same.head : len(tasks) - same.tail]
+            gone.update(map(_ID, old[same.head : len(old) - same.tail]))
+            gone.difference_update(map(_ID, fresh))
+            # A task for which nothing changed is the same object as before.
+            known = map(self._tasks.get, map(_ID, fresh))
+            changed |= {task.id: task for task in compress(fresh, map(is_not, fresh, known))}
+        # A blocker's name is in the rows that it blocks.
+        old_names = {n: self._tasks[n].subject for n in changed if n in self._tasks}
+        renamed = [changed[n] for n, name in old_names.items() if changed[n].subject != name]
+        self._forget(gone)
+        self._keep(changed)
+        return changed.keys() | {n for t in renamed for n in t.blocks if n in self._tasks}
+
+    def _forget(self, gone: set[int]) -> None:
+        for number in gone:
+            del self._tasks[number], self._rows[number]
+        self._done -= gone
+        self._active -= gone
+
+    def _keep(self, changed: Mapping[int, Task]) -> None:
+        self._tasks |= changed
+        for status, among in (("completed", self._done), ("in_progress", self._active)):
+            among.difference_update(changed)
+            among.update(n for n, task in changed.items() if task.status == status)
+
+    def _row(self, task: Task) -> TaskRow:
+        blocker = self._tasks.get(task.open_blockers[0]) if task.open_blockers else None
+        state = state_of(task, is_live=self._is_live)
+        detail = self._detail(task, state, blocker.subject if blocker else "")
+        return TaskRow(task, state, detail, key=task.id)
+
+    def _detail(self, task: Task, state: RowState, blocker: str) -> str:
+        if state == "running":
+            return task.active_form
+        if state == "stalled":
+            return self._words.stalled
+        if state == "skipped":
+            return self._words.skipped
+        if state == "blocked":
+            more = len(task.open_blockers) - 1
+            text = self._words.blocked_by.format(name=blocker)
+            return f"{text} +{more}" if more else text
+        return ""
+
+
+def state_of(task: Task, *, is_live: bool) -> RowState:
+    """Return how a task is shown: a spinner turns only while its agent really runs."""
+    if task.status == "completed":
+        return "skipped" if task.metadata_json != "{}" and task.metadata.get("skipped") else "done"
+    if task.status == "in_progress":
+        return "running" if is_live else "stalled"
+    return "blocked" if task.open_blockers else "pending"

@@ -1,0 +1,1 @@
+"""Cards: what stands in the transcript as a widget."""

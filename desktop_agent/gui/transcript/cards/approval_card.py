@@ -1,0 +1,383 @@
+"""The card that asks the person before something is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import (
+    QAccessible,
+    QAccessibleAnnouncementEvent,
+    QFocusEvent,
+    QKeyEvent,
+    QShowEvent,
+)
+from PySide6.QtWidgets import QMenu, QSizePolicy, QVBoxLayout, QWidget
+
+from desktop_agent.core.approvals import AllowAlways, AllowOnce, Decision, Deny, Edited
+from desktop_agent.core.events import SessionOpened
+from desktop_agent.core.ids import AgentId
+from desktop_agent.core.messages import CommandDisplay, DiffDisplay
+from desktop_agent.gui.kit.flow_layout import FlowLayout
+from desktop_agent.gui.kit.safe_text import elapsed_text, with_marks
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import (
+    Chip,
+    GhostButton,
+    IconLabel,
+    TextButton,
+    TextLabel,
+    row,
+)
+from desktop_agent.gui.transcript.cards.allow_button import AllowButton
+from desktop_agent.gui.transcript.cards.approval_forms import EditForm, RefuseForm
+from desktop_agent.gui.transcript.cards.approval_text import (
+    SCOPES,
+    bound_rule,
+    editable_argument,
+    request_words,
+    rule_words,
+    scope_words,
+)
+from desktop_agent.gui.transcript.cards.card import Card
+from desktop_agent.gui.transcript.cards.diff_view import DiffView
+from desktop_agent.gui.transcript.cards.focus_card import AskCard
+from desktop_agent.gui.transcript.cards.output_view import OutputView
+from desktop_agent.gui.transcript.state.items import ApprovalItem
+
+# An Enter or a click that was meant for something else must not approve.
+ARMING_S = 0.4
+_EFFECT_LIMIT = 240
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who asks, and where: what the rules the card offers are bound to."""
+
+    name: str = ""
+    session_id: str = ""
+    folder: str = ""
+
+
+def asker_of(
+    item: ApprovalItem, names: Mapping[AgentId, str], opened: SessionOpened | None
+) -> Asker:
+    """Return who asks; of a single agent nothing has to be said."""
+    name = names.get(item.request.agent_id, "") if len(names) > 1 else ""
+    info = opened.info if opened is not None else None
+    return Asker(name, info.id if info else "", info.workspace.root if info else "")
+
+
+class ApprovalCard(AskCard):
+    """Asks; `decided` carries the decision, `all_allowed` is for all that wait of its kind.
+    It never takes the focus by itself.
+
+    Keys and clicks count from 400 ms after it appeared. Enter allows only while the card
+    itself has the focus; Esc asks for a refusal and its reason.
+    """
+
+    decided = Signal(object)
+    all_allowed = Signal()
+
+    def __init__(
+        self,
+        theme: Theme,
+        item: ApprovalItem,
+        asker: Asker,
+        clock: Callable[[], float],
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(theme, parent, ground="warnSoft", edge="warnLine")
+        self._request = item.request
+        self._asker = asker
+        self._clock = clock
+        self._appeared_at = clock()
+        self._is_decided = False
+        self._form: EditForm | RefuseForm | None = None
+        self._view: OutputView | None = None
+        self._diff: DiffView | None = None
+        self.setObjectName("approvalCard")
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self._build()
+        self.tick(0.0)
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the waiting time has to go on."""
+        return not self._is_decided
+
+    @property
+    def is_armed(self) -> bool:
+        """Whether it has been there long enough to be answered."""
+        return self._clock() - self._appeared_at >= ARMING_S
+
+    @property
+    def has_draft(self) -> bool:
+        """Whether the person has begun to write something into it."""
+        return self._form is not None
+
+    def set_alike(self, count: int) -> None:
+        """Offer to allow so many at once; for fewer than two there is nothing to offer."""
+        self._all.setVisible(count > 1 and bool(self._request.rules))
+        self._all.set_text(self.tr("Allow all %n", "", count))
+
+    def announce(self) -> None:
+        """Tell a screen reader at once; the focus stays where it is."""
+        event = QAccessibleAnnouncementEvent(self, self.accessibleName())
+        event.setPoliteness(QAccessible.AnnouncementPoliteness.Assertive)
+        QAccessible.updateAccessibility(event)
+
+    def tick(self, now: float) -> None:
+        """Show how long it has been waiting."""
+        waited = now - self._request.created_at
+        if now and self._request.created_at and waited >= 1:
+            words = self.tr("waiting {time}").format(time=elapsed_text(waited))
+        else:
+            words = ""
+        asked = self.tr("asked by {name}").format(name=self._asker.name)
+        parts = [asked if self._asker.name else "", words]
+        self._when.setText("  ·  ".join(part for part in parts if part))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Answer by keyboard, but only when the card itself was chosen."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.hasFocus():
+            event.accept()
+            if not event.isAutoRepeat():
+                self._decide(AllowOnce())
+        elif event.key() in (Qt.Key.Key_Escape, Qt.Key.Key_R) and self.hasFocus():
+            event.accept()
+            self._open_refusal()
+        else:
+            super().keyPressEvent(event)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Begin to count: it may have been made before anybody could see it."""
+        super().showEvent(event)
+        self._appeared_at = self._clock()
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Show the ring."""
+        super().focusInEvent(event)
+        self.set_ground("warnSoft", "accent")
+        self._allow.show_key(is_shown=True)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Hide the ring."""
+        super().focusOutEvent(event)
+        self.set_ground("warnSoft", "warnLine")
+        self._allow.show_key(is_shown=False)
+
+    # -- building ------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        request, theme = self._request, self._theme
+        self.body.setContentsMargins(16, 12, 16, 14)
+        self.body.setSpacing(theme.space("s"))
+        title = TextLabel(with_marks(request.title), "title")
+        title.setWordWrap(True)
+        title.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self._when = TextLabel("", "subtle")
+        top = row(IconLabel(theme, "shield-alert", "warn", 18), title, self._when)
+        top.setAlignment(self._when, Qt.AlignmentFlag.AlignTop)
+        self.body.addLayout(top)
+        self._effect = self._build_effect()
+        self.body.addWidget(self._effect)
+        if where := self._where():
+            self._add_line(where)
+        if request.stakes:
+            chips = [Chip(with_marks(stake)) for stake in request.stakes]
+            self.body.addLayout(row(*chips, None, spacing=6))
+        if request.reason:
+            self._add_line(with_marks(request.reason))
+        self._buttons = self._build_buttons()
+        self.body.addWidget(self._buttons)
+        spoken = f"{with_marks(request.title)} {request_words(request)}"
+        self.setAccessibleName(self.tr("Approval needed. {what}").format(what=spoken))
+        self.setAccessibleDescription(
+            self.tr("Press Enter to allow it once, Esc to refuse it. {reason}").format(
+                reason=with_marks(request.reason)
+            )
+        )
+
+    def _build_effect(self) -> QWidget:
+        frame = QWidget(self)
+        frame.setObjectName("approvalEffect")
+        frame.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        frame.setProperty("frame", "sunken")
+        layout = QVBoxLayout(frame)
+        layout.setContentsMargins(1, 1, 1, 1)
+        layout.setSpacing(0)
+        request = self._request
+        if isinstance(request.display, DiffDisplay):
+            diff = DiffView(self._theme, request.display, frame)
+            diff.setFixedHeight(min(_EFFECT_LIMIT, diff.content_height()))
+            self._diff = diff
+            path = TextLabel(with_marks(request.display.path), "mono")
+            path.setContentsMargins(10, 6, 10, 4)
+            layout.addWidget(path)
+            layout.addWidget(diff)
+            return _Ground(self._theme, frame, self)
+        view = OutputView(self._theme, self.tr("Exactly what will be done"), frame)
+        prefix = "$ " if isinstance(request.display, CommandDisplay) else ""
+        view.set_text(prefix + request_words(request))
+        self._view = view
+        layout.addWidget(view)
+        return _Ground(self._theme, frame, self)
+
+    def _where(self) -> str:
+        display = self._request.display
+        if isinstance(display, CommandDisplay) and display.directory:
+            return self.tr("Runs in {folder}").format(folder=with_marks(display.directory))
+        return ""
+
+    def _add_line(self, words: str) -> None:
+        label = TextLabel(words, "muted")
+        label.setWordWrap(True)
+        self.body.addWidget(label)
+
+    def _build_buttons(self) -> QWidget:
+        theme = self._theme
+        allow = self._allow = AllowButton(theme, self.tr("Allow once"))
+        _turn(allow)
+        allow.setObjectName("allowOnce")
+        allow.clicked.connect(lambda: self._decide(AllowOnce()))
+        shown: list[QWidget] = [allow]
+        if self._request.rules:
+            always = TextButton(theme, self.tr("Allow…"), "chevron-down")
+            _turn(always)
+            always.setObjectName("allowAlways")
+            always.clicked.connect(lambda: self._open_menu(always))
+            shown.append(always)
+        if editable_argument(self._request):
+            edit = GhostButton(theme, self.tr("Edit…"))
+            edit.setObjectName("editCall")
+            edit.clicked.connect(self._open_editor)
+            shown.append(edit)
+        refuse = GhostButton(theme, self.tr("Refuse…"))
+        refuse.setObjectName("refuse")
+        refuse.setToolTip(self.tr("Refuse, and say why if you like (Esc)"))
+        refuse.clicked.connect(self._open_refusal)
+        self._all = TextButton(theme, "", "check-check")
+        self._all.setObjectName("allowAll")
+        self._all.setToolTip(self.tr("Allows once each request of this kind that waits here"))
+        self._all.clicked.connect(self._allow_all)
+        self._all.hide()
+        strip = QWidget(self)
+        flow = FlowLayout(strip, 8, is_last_far=True)
+        for button in (*shown, self._all, refuse):
+            flow.addWidget(button)
+        for button in strip.findChildren(TextButton):
+            button.setAutoDefault(False)
+        return strip
+
+    # -- answering -----------------------------------------------------------------------
+
+    def rule_menu(self) -> QMenu:
+        """Return the menu of rules, each with exactly what it covers and where."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for number, rule in enumerate(self._request.rules):
+            if number:
+                menu.addSeparator()
+            covered = rule_words(rule, self._request.display)
+            for scope in SCOPES:
+                words = self.tr("Always allow {rule}, {scope}")
+                shown = words.format(rule=covered, scope=scope_words(scope))
+                action = menu.addAction(shown.replace("&", "&&"))
+                bound = bound_rule(rule, scope, self._asker.session_id, self._asker.folder)
+                action.triggered.connect(lambda _=False, r=bound: self._decide(AllowAlways(r)))
+        return menu
+
+    def _open_menu(self, button: QWidget) -> None:
+        if self.is_armed:
+            self.rule_menu().popup(button.mapToGlobal(button.rect().bottomLeft()))
+
+    @property
+    def _can_answer(self) -> bool:
+        return self.is_armed and not self._is_decided
+
+    def _allow_all(self) -> None:
+        if self._can_answer:
+            self.all_allowed.emit()
+
+    def _open_editor(self) -> None:
+        if not self._can_answer:
+            return
+        name = editable_argument(self._request)
+        value = str(self._request.call.arguments.get(name, ""))
+        form = EditForm(self._theme, value, self)
+        form.accepted.connect(lambda text: self._decide_edited(name, text))
+        self._open_form(form)
+
+    def _open_refusal(self) -> None:
+        if self._can_answer and not isinstance(self._form, RefuseForm):
+            form = RefuseForm(self._theme, self)
+            form.accepted.connect(lambda reason: self._decide(Deny(reason)))
+            self._open_form(form)
+
+    def _open_form(self, form: EditForm | RefuseForm) -> None:
+        self._close_form()
+        self._form = form
+        form.cancelled.connect(self._on_form_cancelled)
+        self.body.addWidget(form)
+        form.show()
+        # First: hiding what has the focus would give it to a link in the text.
+        form.take_focus()
+        self._buttons.hide()
+        self.resized.emit()
+
+    def _on_form_cancelled(self) -> None:
+        self.setFocus()
+        self._close_form()
+        self._buttons.show()
+        self.resized.emit()
+
+    def _close_form(self) -> None:
+        if self._form is not None:
+            self.body.removeWidget(self._form)
+            self._form.hide()
+            self._form.deleteLater()
+            self._form = None
+
+    def _decide_edited(self, name: str, text: str) -> None:
+        arguments = dict(self._request.call.arguments)
+        if arguments.get(name) == text:
+            self._decide(AllowOnce())
+            return
+        self._decide(Edited({**arguments, name: text}))
+
+    def _decide(self, decision: Decision) -> None:
+        if not self._can_answer:
+            return
+        self._is_decided = True
+        self.switch_off()
+        self.decided.emit(decision)
+
+    def height_for(self, width: int) -> int:
+        """Return the height; a command takes what its lines need, up to a limit."""
+        if self._view is not None:
+            self._view.setFixedHeight(self._view.content_height(width - 32, _EFFECT_LIMIT))
+        if self._diff is not None:
+            wanted = self._diff.content_height(width - 36)
+            self._diff.setFixedHeight(min(_EFFECT_LIMIT, wanted))
+        return super().height_for(width)
+
+
+def _turn(button: TextButton) -> None:
+    """Put the icon behind the words."""
+    words = button.accessibleName()
+    is_mirrored = button.layoutDirection() == Qt.LayoutDirection.RightToLeft
+    side = Qt.LayoutDirection.LeftToRight if is_mirrored else Qt.LayoutDirection.RightToLeft
+    button.setLayoutDirection(side)
+    # The mark keeps the thin spaces between the words and the icon.
+    button.setText(f"{words}\u2009\u2009\u200e")
+
+
+class _Ground(Card):
+    """The dark field that the exact effect stands in."""
+
+    def __init__(self, theme: Theme, content: QWidget, parent: QWidget) -> None:
+        super().__init__(theme, parent, ground="sunken", edge="line")
+        content.setParent(self)
+        self.body.addWidget(content)

@@ -1,0 +1,112 @@
+"""What was decided and what a rule covers, in plain words."""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+from PySide6.QtCore import QCoreApplication
+
+from desktop_agent.core.approvals import (
+    AllowAlways,
+    AllowOnce,
+    ApprovalRequest,
+    Decision,
+    Deny,
+    Edited,
+    Rule,
+    RuleScope,
+)
+from desktop_agent.core.messages import CommandDisplay, DiffDisplay, FilesDisplay, UrlDisplay
+from desktop_agent.gui.kit.safe_text import with_marks
+
+translate = QCoreApplication.translate
+
+SCOPES: tuple[RuleScope, ...] = ("session", "folder", "everywhere")
+# Where the words of a changed call may stand in its arguments.
+_EDITABLE = ("command", "content", "new_text", "new_string", "new", "text", "url")
+
+
+def decision_words(decision: Decision) -> str:
+    """Return what became of a request."""
+    match decision:
+        case AllowOnce():
+            return translate("Transcript", "Allowed once")
+        case AllowAlways(rule=rule):
+            words = translate("Transcript", "Allowed {scope}: {rule}")
+            return words.format(scope=scope_words(rule.scope), rule=rule_words(rule))
+        case Edited():
+            return translate("Transcript", "Changed by you, then allowed")
+        case Deny():
+            return _refusal_words(decision)
+
+
+def _refusal_words(denial: Deny) -> str:
+    if denial.by == "user" and denial.reason:
+        words = translate("Transcript", "Refused: “{reason}”")
+        return words.format(reason=with_marks(denial.reason))
+    return {
+        "user": translate("Transcript", "Refused"),
+        "withdrawn": translate("Transcript", "Not decided: it was stopped"),
+        "rule": translate("Transcript", "Refused by a rule"),
+        "mode": translate("Transcript", "Refused: this session only looks"),
+        "unattended": translate("Transcript", "Refused: nobody was there to ask"),
+    }[denial.by]
+
+
+def scope_words(scope: RuleScope) -> str:
+    """Return where a rule holds."""
+    return {
+        "session": translate("Transcript", "for this session"),
+        "folder": translate("Transcript", "in this folder"),
+        "everywhere": translate("Transcript", "everywhere"),
+    }[scope]
+
+
+def rule_words(rule: Rule, display: object = None) -> str:
+    """Return what a rule covers, such as commands that start with `pytest`."""
+    pattern = with_marks(rule.pattern)
+    if not pattern:
+        return translate("Transcript", "everything that “{tool}” does").format(tool=rule.tool)
+    if pattern == "*" and rule.tool in {"write", "edit"}:
+        return translate("Transcript", "every change that “{tool}” makes").format(tool=rule.tool)
+    if isinstance(display, CommandDisplay) or rule.tool == "shell":
+        words = translate("Transcript", "commands that start with “{pattern}”")
+    elif isinstance(display, UrlDisplay) or rule.tool == "web_fetch":
+        words = translate("Transcript", "requests to {pattern}")
+    elif isinstance(display, DiffDisplay) or rule.tool in {"write", "edit"}:
+        words = translate("Transcript", "changes to files that match “{pattern}”")
+    elif isinstance(display, FilesDisplay) or rule.tool in {"read", "glob", "grep"}:
+        words = translate("Transcript", "reading files that match “{pattern}”")
+    else:
+        words = translate("Transcript", "“{tool}” with “{pattern}”")
+    return words.format(pattern=pattern, tool=rule.tool)
+
+
+def bound_rule(rule: Rule, scope: RuleScope, session_id: str, folder: str) -> Rule:
+    """Return the rule as it would be made with this scope."""
+    where = {"session": session_id, "folder": folder, "everywhere": ""}[scope]
+    return msgspec.structs.replace(rule, scope=scope, where=where, created_at=time.time())
+
+
+def editable_argument(request: ApprovalRequest) -> str:
+    """Return the name of the argument that *Edit* changes; empty when there is none."""
+    arguments = request.call.arguments
+    texts = [name for name, value in arguments.items() if isinstance(value, str)]
+    return next((name for name in _EDITABLE if name in texts), "")
+
+
+def request_words(request: ApprovalRequest) -> str:
+    """Return the exact effect of what is asked, every hidden character shown."""
+    match request.display:
+        case CommandDisplay(command=command):
+            return with_marks(command)
+        case UrlDisplay(url=url, method=method):
+            return with_marks(f"{method} {url}")
+        case FilesDisplay(paths=paths):
+            return with_marks("\n".join(paths))
+        case DiffDisplay(patch=patch):
+            return with_marks(patch)
+        case _:
+            lines = (f"{name}: {value}" for name, value in request.call.arguments.items())
+            return with_marks("\n".join(lines) or request.call.raw or request.call.name)

@@ -1,0 +1,313 @@
+"""The ground of all cards, and the one-line header that unfolds one."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QEnterEvent,
+    QFont,
+    QFontMetrics,
+    QKeyEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+)
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QLineEdit,
+    QSizePolicy,
+    QStyle,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop_agent.gui.kit.code_font import mono_font
+from desktop_agent.gui.kit.spinner import paint_spinner
+from desktop_agent.gui.kit.theme import Theme
+
+# A full red edge is louder than the sentence inside it.
+_SOFT_EDGE = 110
+_STATE_ICONS = {
+    "queued": ("circle", "subtle"),
+    "waiting": ("circle", "warn"),
+    "ok": ("circle-check", "ok"),
+    "failed": ("circle-x", "err"),
+    "denied": ("circle-slash", "muted"),
+    "stopped": ("circle-stop", "muted"),
+    "unknown": ("circle-question-mark", "warn"),
+}
+
+
+class Card(QWidget):
+    """A rounded panel over its place in the text. `resized`: it wants another height."""
+
+    resized = Signal()
+
+    def __init__(
+        self,
+        theme: Theme,
+        parent: QWidget | None = None,
+        *,
+        ground: str = "raised",
+        edge: str = "line",
+    ) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._ground = ground
+        self._edge = edge
+        self.body = QVBoxLayout(self)
+        self.body.setContentsMargins(0, 0, 0, 0)
+        self.body.setSpacing(0)
+        theme.changed.connect(self.update)
+
+    def set_ground(self, ground: str, edge: str) -> None:
+        """Change the colours; an empty ground is none."""
+        self._ground, self._edge = ground, edge
+        self.update()
+
+    def height_for(self, width: int) -> int:
+        """Return the height the card needs at this width."""
+        layout = self.body
+        if layout.hasHeightForWidth():
+            return layout.totalHeightForWidth(width)
+        return layout.totalSizeHint().height()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Keep Enter from the text underneath, where it would follow a link."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            event.accept()
+        else:
+            super().keyPressEvent(event)
+
+    def take_focus(self) -> bool:
+        """Take the focus where the person goes on; False when nothing is done here any more."""
+        self.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        return self.isEnabled()
+
+    def switch_off(self) -> None:
+        """Take no more input. The focus goes nowhere: Qt would give it to a link in the text."""
+        focused = QApplication.focusWidget()
+        if focused is not None and (focused is self or self.isAncestorOf(focused)):
+            focused.clearFocus()
+        self.setEnabled(False)
+
+    def tick(self, now: float) -> None:
+        """Show the time that has passed; called while something runs."""
+
+    def spin(self) -> None:
+        """Turn the spinner, if there is one."""
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the card has to be ticked."""
+        return False
+
+    def _edge_color(self) -> QColor:
+        color = QColor(self._theme.color(self._edge))
+        if self._edge == "err" and not self._theme.is_high_contrast:
+            color.setAlpha(_SOFT_EDGE)
+        return color
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the panel."""
+        if not self._ground:
+            return
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        is_strong = self._theme.is_high_contrast or self.hasFocus()
+        width = 2 if is_strong else 1
+        pen = QPen(self._edge_color(), width) if self._edge else Qt.PenStyle.NoPen
+        painter.setPen(pen)
+        painter.setBrush(self._theme.color(self._ground))
+        box = QRectF(self.rect()).adjusted(width / 2, width / 2, -width / 2, -width / 2)
+        radius = self._theme.radius("card")
+        painter.drawRoundedRect(box, radius, radius)
+        painter.end()
+
+
+class AnswerLine(QLineEdit):
+    """A line to type into. Enter ends in it, even when it has switched off the card around it."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Type; keep Enter from the text underneath, where it would follow a link."""
+        super().keyPressEvent(event)
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            event.accept()
+
+
+class CardHeader(QAbstractButton):
+    """One line: icon, verb, target, what came of it, a state, and a chevron if it unfolds."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None, *, flat: bool = False) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._flat = flat
+        self.icon_name = ""
+        self.verb = ""
+        self.target = ""
+        self.meta = ""
+        self.meta_token = "subtle"
+        self.counts: tuple[int, int] | None = None
+        self.state = ""
+        self.can_unfold = True
+        # Room at the end, before the state, for a button that stands over it.
+        self.reserved = 0
+        # A sentence, not a path or a command.
+        self.is_prose = False
+        self._is_hovered = False
+        self.setCheckable(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setFixedHeight(header_height(theme))
+        theme.changed.connect(self._on_theme_changed)
+
+    def sizeHint(self) -> QSize:
+        """One row."""
+        return QSize(200, header_height(self._theme))
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        """Light up."""
+        self._is_hovered = True
+        self.update()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Go dark."""
+        self._is_hovered = False
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint everything by hand: a widget per word would make long sessions slow to open."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self._paint_ground(painter)
+        left = self._paint_title(painter)
+        right = self._paint_end(painter)
+        self._paint_middle(painter, left, right)
+        painter.end()
+
+    # -- inside --------------------------------------------------------------------------
+
+    def _on_theme_changed(self) -> None:
+        self.setFixedHeight(header_height(self._theme))
+        self.update()
+
+    def _paint_ground(self, painter: QPainter) -> None:
+        box = QRectF(self.rect()).adjusted(2.5, 2.5, -2.5, -2.5)
+        radius = self._theme.radius("card") - 3
+        if self._is_hovered and self.can_unfold:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(self._theme.color("hover"))
+            painter.drawRoundedRect(box, radius, radius)
+        if self.hasFocus():
+            painter.setPen(QPen(self._theme.color("accent"), 2))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRoundedRect(box.adjusted(-1, -1, 1, 1), radius + 1, radius + 1)
+
+    def _paint_title(self, painter: QPainter) -> int:
+        """Paint icon and verb; return where they end, counted from the leading edge."""
+        at = 4 if self._flat else self._theme.space("m")
+        size = self._theme.icon_px(16)
+        self._icon(painter, self.icon_name, "muted", QRect(at, self._top(size), size, size))
+        at += size + self._theme.space("s")
+        font = self._theme.font("ui", "medium" if self._flat else "semibold")
+        token = "muted" if self._flat else "fg"
+        return at + self._text(painter, self.verb, font, token, at, self.width() - at)
+
+    def _paint_end(self, painter: QPainter) -> int:
+        """Paint chevron, state and counts; return where they begin."""
+        at = self.width() - (4 if self._flat else self._theme.space("m"))
+        if self.can_unfold:
+            small = self._theme.icon_px(14)
+            at -= small
+            name = "chevron-down" if self.isChecked() else "chevron-right"
+            is_mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
+            if is_mirrored and not self.isChecked():
+                name = "chevron-left"
+            self._icon(painter, name, "subtle", QRect(at, self._top(small), small, small))
+            at -= self._theme.space("s")
+        if self.state:
+            size = self._theme.icon_px(16)
+            at -= size
+            self._paint_state(painter, QRect(at, self._top(size), size, size))
+            at -= self._theme.space("s")
+        return self._paint_counts(painter, at - self.reserved)
+
+    def _paint_counts(self, painter: QPainter, at: int) -> int:
+        if self.counts is None:
+            return at
+        font = self._theme.font("small", "medium", mono=True)
+        for sign, count, token in (("−", self.counts[1], "delFg"), ("+", self.counts[0], "addFg")):
+            words = f"{sign}{count}"
+            at -= QFontMetrics(font).horizontalAdvance(words)
+            self._text(painter, words, font, token, at, 200)
+            at -= self._theme.space("s")
+        return at
+
+    def _paint_middle(self, painter: QPainter, left: int, right: int) -> None:
+        gap = self._theme.space("s") + 2
+        theme = self._theme
+        font = theme.font("small") if self.meta_token == "err" else mono_font(theme, "small")
+        is_prose = self._flat or self.is_prose
+        target_font = theme.font("small") if is_prose else mono_font(theme, "small")
+        room = max(0, right - left - gap)
+        # An error says more than the end of a path; both keep at least a part of the room.
+        wanted = QFontMetrics(font).horizontalAdvance(self.meta) if self.meta else 0
+        target_width = QFontMetrics(target_font).horizontalAdvance(self.target) + gap
+        meta_width = min(wanted, max(room - target_width, int(room * 0.5)))
+        if meta_width > 0:
+            shown = QFontMetrics(font).elidedText(
+                self.meta, Qt.TextElideMode.ElideRight, meta_width + 2
+            )
+            width = QFontMetrics(font).horizontalAdvance(shown)
+            right -= width
+            self._text(painter, shown, font, self.meta_token, right, width + 2)
+            right -= gap
+        room = max(0, right - left - gap)
+        if self.target and room > 20:
+            elide = Qt.TextElideMode.ElideRight if self.is_prose else Qt.TextElideMode.ElideMiddle
+            shown = QFontMetrics(target_font).elidedText(self.target, elide, room)
+            self._text(painter, shown, target_font, "muted", left + gap, room)
+
+    def _paint_state(self, painter: QPainter, box: QRect) -> None:
+        if self.state == "running":
+            pulse = self._theme.pulse
+            place = QStyle.visualRect(self.layoutDirection(), self.rect(), box)
+            paint_spinner(
+                painter,
+                QRectF(place).adjusted(1, 1, -1, -1),
+                pulse,
+                self._theme.color("accent"),
+                self._theme.color("line2"),
+            )
+            return
+        name, token = _STATE_ICONS[self.state]
+        self._icon(painter, name, token, box)
+
+    def _top(self, height: int) -> int:
+        return (self.height() - height) // 2
+
+    def _icon(self, painter: QPainter, name: str, token: str, box: QRect) -> None:
+        if name:
+            place = QStyle.visualRect(self.layoutDirection(), self.rect(), box)
+            ratio = self.devicePixelRatioF()
+            painter.drawPixmap(place, self._theme.pixmap(name, token, box.width(), ratio))
+
+    def _text(
+        self, painter: QPainter, words: str, font: QFont, token: str, at: int, room: int
+    ) -> int:
+        """Draw a line of text from a distance to the leading edge; return its width."""
+        painter.setFont(font)
+        painter.setPen(QColor(self._theme.color(token)))
+        width = min(room, painter.fontMetrics().horizontalAdvance(words) + 1)
+        box = QRect(at, 0, max(0, width), self.height())
+        place = QStyle.visualRect(self.layoutDirection(), self.rect(), box)
+        flags = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
+        painter.drawText(place, int(flags) | Qt.TextFlag.TextForceLeftToRight.value, words)
+        return width
+
+
+def header_height(theme: Theme) -> int:
+    """Return the height of a folded card."""
+    return theme.size("row") + theme.space("xs")

@@ -1,0 +1,141 @@
+"""A diff with line numbers, painted line by line; it scrolls, and leaves nothing out."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRect, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
+
+from desktop_agent.core.messages import DiffDisplay
+from desktop_agent.gui.kit.code_font import mono_font
+from desktop_agent.gui.kit.safe_text import with_marks
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.transcript.cards.diff import DiffLine, diff_lines
+
+_GROUNDS = {"added": "addBg", "removed": "delBg", "hunk": "hover"}
+_COLORS = {"added": "addFg", "removed": "delFg", "hunk": "subtle", "note": "subtle"}
+_SIGNS = {"added": "+", "removed": "−"}
+_SPOKEN_LIMIT = 4_000
+
+
+class DiffView(QAbstractScrollArea):
+    """Shows a patch; the arrow keys scroll it."""
+
+    def __init__(self, theme: Theme, display: DiffDisplay, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._lines = tuple(
+            DiffLine(line.kind, with_marks(line.text.replace("\t", "    ")), line.old, line.new)
+            for line in diff_lines(display.patch)
+        )
+        self._longest = max((len(line.text) for line in self._lines), default=0)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        # Without one, the style paints a patch of its own where the scroll bars meet.
+        self.setCornerWidget(QWidget(self))
+        self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAccessibleName(self.tr("Changes to {path}").format(path=display.path))
+        self.setAccessibleDescription(with_marks(display.patch[:_SPOKEN_LIMIT]))
+        self.viewport().setAutoFillBackground(False)
+        self.viewport().setAttribute(Qt.WidgetAttribute.WA_NoSystemBackground)
+        self._measure()
+        theme.changed.connect(self._on_theme_changed)
+
+    def content_height(self, width: int = 0) -> int:
+        """Return the height of all lines, and of the scroll bar that this width calls for."""
+        height = diff_height(self._theme, len(self._lines))
+        is_cut = 0 < width < self._gutter + round((self._longest + 2) * self._char_width)
+        return height + (self._theme.size("scrollbar") if is_cut else 0)
+
+    def sizeHint(self) -> QSize:
+        """As high as all lines."""
+        return QSize(400, self.content_height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Fit the scroll bars."""
+        super().resizeEvent(event)
+        self._fit_bars()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the lines that can be seen."""
+        painter = QPainter(self.viewport())
+        painter.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+        height = self._line_height
+        top = self.verticalScrollBar().value() - self._theme.space("xs")
+        first = max(0, top // height)
+        last = min(len(self._lines), (top + self.viewport().height()) // height + 1)
+        for number in range(first, last):
+            box = QRect(0, number * height - top, self.viewport().width(), height)
+            self._paint_line(painter, self._lines[number], box)
+        if self.hasFocus():
+            painter.setPen(QColor(self._theme.color("accent")))
+            painter.drawRect(self.viewport().rect().adjusted(0, 0, -1, -1))
+        painter.end()
+
+    # -- inside --------------------------------------------------------------------------
+
+    def _measure(self) -> None:
+        self._font = mono_font(self._theme, "small")
+        self._char_width = QFontMetricsF(self._font).horizontalAdvance("0")
+        digits = max((len(str(line.new or line.old or 0)) for line in self._lines), default=1)
+        # Both number columns and the sign.
+        self._gutter = round((2 * max(3, digits) + 5) * self._char_width) + 8
+
+    def _on_theme_changed(self) -> None:
+        self._measure()
+        self._fit_bars()
+        self.updateGeometry()
+        self.viewport().update()
+
+    @property
+    def _line_height(self) -> int:
+        return self._theme.size("diff_line")
+
+    def _fit_bars(self) -> None:
+        view = self.viewport()
+        across = self._gutter + round((self._longest + 2) * self._char_width) - view.width()
+        self.horizontalScrollBar().setRange(0, max(0, across))
+        self.horizontalScrollBar().setPageStep(view.width())
+        self.horizontalScrollBar().setSingleStep(40)
+        self.verticalScrollBar().setRange(0, max(0, self.content_height() - view.height()))
+        self.verticalScrollBar().setPageStep(view.height())
+        self.verticalScrollBar().setSingleStep(self._line_height)
+
+    def _paint_line(self, painter: QPainter, line: DiffLine, box: QRect) -> None:
+        ground = _GROUNDS.get(line.kind)
+        if ground:
+            painter.fillRect(box, self._theme.color(ground))
+        painter.setFont(self._font)
+        gutter = self._gutter
+        text_box = box.adjusted(gutter, 0, 0, 0)
+        painter.setClipRect(text_box)
+        painter.setPen(self._theme.color(_COLORS.get(line.kind, "fg")))
+        shift = self.horizontalScrollBar().value()
+        flags = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
+        shown, skipped = self._visible_part(line.text, shift, text_box.width())
+        at = text_box.translated(skipped - shift, 0).adjusted(0, 0, shift + 4000, 0)
+        painter.drawText(at, int(flags) | Qt.TextFlag.TextForceLeftToRight.value, shown)
+        painter.setClipping(False)
+        sign = _SIGNS.get(line.kind, "")
+        side = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
+        if sign:
+            sign_right = gutter - round(self._char_width)
+            painter.drawText(QRect(0, box.top(), sign_right, box.height()), side, sign)
+        painter.setPen(self._theme.color("subtle" if not sign else _COLORS[line.kind]))
+        column = (gutter - round(2.5 * self._char_width)) // 2
+        for number, right in ((line.old, column), (line.new, 2 * column)):
+            if number is not None:
+                painter.drawText(QRect(0, box.top(), right, box.height()), side, str(number))
+
+    def _visible_part(self, text: str, shift: int, width: int) -> tuple[str, int]:
+        """Return what of a long line is on screen: drawing all of a megabyte takes seconds."""
+        if len(text) < 2_000:
+            return text, 0
+        first = max(0, int(shift / self._char_width) - 4)
+        count = int(width / self._char_width) + 8
+        return text[first : first + count], round(first * self._char_width)
+
+
+def diff_height(theme: Theme, lines: int) -> int:
+    """Return the height of a diff of so many lines."""
+    return lines * theme.size("diff_line") + 2 * theme.space("xs")

@@ -1,0 +1,165 @@
+"""The card of a question that the agent asks the person."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QButtonGroup,
+    QSizePolicy,
+    QWidget,
+)
+
+from desktop_agent.gui.kit.safe_text import with_marks
+from desktop_agent.gui.kit.text import unmarked
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import GhostButton, IconLabel, PrimaryButton, TextLabel, row
+from desktop_agent.gui.transcript.cards.answer_option import AnswerOption
+from desktop_agent.gui.transcript.cards.card import AnswerLine
+from desktop_agent.gui.transcript.cards.focus_card import AskCard
+from desktop_agent.gui.transcript.state.items import QuestionItem
+
+
+class QuestionCard(AskCard):
+    """Offers the options and a line for another answer; `answered` carries the text.
+
+    Skipping answers with nothing. By keys: arrows go through the options, Space chooses one,
+    Enter sends it.
+    """
+
+    answered = Signal(str)
+
+    def __init__(
+        self, theme: Theme, item: QuestionItem, parent: QWidget | None = None, *, asker: str = ""
+    ) -> None:
+        super().__init__(theme, parent, ground="raised", edge="accent")
+        self._question = item.question
+        self._asker = asker
+        self.setObjectName("questionCard")
+        self.body.setContentsMargins(16, 12, 16, 14)
+        self.body.setSpacing(theme.space("s"))
+        self._group = QButtonGroup(self)
+        self._options: list[AnswerOption] = []
+        self._other = AnswerLine()
+        self._send = PrimaryButton(theme, self.tr("Send answer"))
+        self._build()
+        self._follow()
+
+    @property
+    def has_draft(self) -> bool:
+        """Whether the person has begun to answer."""
+        return bool(self._other.text()) or self._group.checkedId() >= 0
+
+    def take_focus(self) -> bool:
+        """Begin at the first option, at the one that is chosen, or in the line."""
+        if self._is_other:
+            target: QWidget = self._other
+        else:
+            target = self._group.checkedButton() or self._options[0].button
+        target.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        return self.isEnabled()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Up leaves the line for the options; Enter presses the button that has the focus."""
+        now = QApplication.focusWidget()
+        is_enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if event.key() == Qt.Key.Key_Up and now is self._other and self._options:
+            self._options[-1].button.setFocus(Qt.FocusReason.BacktabFocusReason)
+        elif is_enter and isinstance(now, QAbstractButton) and not event.isAutoRepeat():
+            now.click()
+        else:
+            super().keyPressEvent(event)
+
+    def _build(self) -> None:
+        words = with_marks(unmarked(self._question.text))
+        if self._asker:
+            words = self.tr("{name} asks: {question}").format(name=self._asker, question=words)
+        title = TextLabel(words, "title")
+        title.setWordWrap(True)
+        title.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        icon = IconLabel(self._theme, "message-circle-question-mark", "accent", 18)
+        top = row(icon, title)
+        top.setAlignment(icon, Qt.AlignmentFlag.AlignTop)
+        self.body.addLayout(top)
+        for number, option in enumerate(self._question.options):
+            self._add_option(number, with_marks(unmarked(option)))
+        if self._question.options:
+            self._add_option(len(self._question.options), self.tr("Other…"))
+        self._other.setObjectName("otherAnswer")
+        self._other.setAccessibleName(self.tr("Your answer"))
+        self._other.setPlaceholderText(self.tr("Your answer"))
+        self._other.returnPressed.connect(self._answer)
+        self._other.textChanged.connect(self._follow)
+        self._other.textEdited.connect(self._choose_other)
+        self.body.addWidget(self._other)
+        self._send.setObjectName("sendAnswer")
+        self._send.clicked.connect(self._answer)
+        skip = GhostButton(self._theme, self.tr("Skip"))
+        skip.setObjectName("skipQuestion")
+        skip.clicked.connect(lambda: self._finish(""))
+        self.body.addLayout(row(self._send, skip, None))
+        self._group.idToggled.connect(lambda _number, _checked: self._follow())
+        options = with_marks(unmarked(", ".join(self._question.options)))
+        spoken = self.tr("The agent asks: {question}").format(question=words)
+        self.setAccessibleName(words if self._asker else spoken)
+        self.setAccessibleDescription(options)
+
+    def _add_option(self, number: int, words: str) -> None:
+        option = AnswerOption(self._theme, words, self)
+        self._options.append(option)
+        self._group.addButton(option.button, number)
+        option.walked.connect(lambda step: self._walk(number, step))
+        option.picked.connect(lambda is_final: self._pick(number, is_final))
+        self.body.addWidget(option)
+
+    def _walk(self, number: int, step: int) -> None:
+        """Go to the next option or the one before; what was chosen goes along."""
+        place = number + step
+        if not 0 <= place < len(self._options):
+            if step > 0 and self._is_other:
+                self._other.setFocus(Qt.FocusReason.TabFocusReason)
+            return
+        if self._group.checkedId() >= 0:
+            self._options[place].button.setChecked(True)
+        self._options[place].button.setFocus(Qt.FocusReason.TabFocusReason)
+
+    def _pick(self, number: int, is_final: bool) -> None:
+        """Choose an option; with Enter, send it. The last one is written out first."""
+        self._options[number].button.setChecked(True)
+        if self._is_other:
+            self._other.setFocus(Qt.FocusReason.OtherFocusReason)
+        elif is_final:
+            self._answer()
+
+    def _choose_other(self) -> None:
+        if self._question.options:
+            self._options[-1].button.setChecked(True)
+
+    @property
+    def _is_other(self) -> bool:
+        """Whether the line is the answer."""
+        return self._group.checkedId() == len(self._options) - 1
+
+    def _follow(self) -> None:
+        """Show the line only where it is the answer; send only what is one."""
+        is_other = self._is_other
+        if self._other.isVisibleTo(self) != is_other:
+            self._other.setVisible(is_other)
+            self.resized.emit()
+        self._send.setEnabled(bool(self._text()))
+
+    def _text(self) -> str:
+        chosen = self._group.checkedId()
+        if 0 <= chosen < len(self._question.options):
+            return self._question.options[chosen]
+        return self._other.text().strip()
+
+    def _answer(self) -> None:
+        if text := self._text():
+            self._finish(text)
+
+    def _finish(self, text: str) -> None:
+        self.switch_off()
+        self.answered.emit(text)

@@ -1,0 +1,1 @@
+"""The text document: Markdown parsed, written and highlighted."""

@@ -1,0 +1,258 @@
+"""The rows in the document: each is a frame of its own, so any of them can change or go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QTextCursor, QTextDocument, QTextFrame, QTextFrameFormat
+
+from desktop_agent.gui.transcript.document.answer import AnswerText
+from desktop_agent.gui.transcript.document.markdown_writer import MarkdownWriter
+from desktop_agent.gui.transcript.document.styles import Styles
+from desktop_agent.gui.transcript.document.user_message import text_width, write_user_text
+from desktop_agent.gui.transcript.state.items import AnswerItem, ToolItem, UserItem
+from desktop_agent.gui.transcript.state.rows import Row, ToolGroup
+
+BUBBLE_INDENT = 96
+_BUBBLE_PADDING = 12
+
+
+@dataclass(slots=True, eq=False)
+class ShownRow:
+    """A row and its place in the document. `height` is what a card was given."""
+
+    row: Row
+    frame: QTextFrame
+    height: int = 0
+    answer: AnswerText | None = field(default=None)
+
+
+class TranscriptDocument:
+    """Puts rows into a document. `height_of` and `words_of` tell a card's room and its text."""
+
+    def __init__(
+        self,
+        document: QTextDocument,
+        styles: Styles,
+        height_of: Callable[[Row], int],
+        words_of: Callable[[Row], str],
+    ) -> None:
+        self._document = document
+        self._height_of = height_of
+        self._words_of = words_of
+        self.styles = styles
+        self.rows: list[ShownRow] = []
+        # Answers of which a part is still to be written.
+        self._behind: list[ShownRow] = []
+        self.is_mirrored = False
+        self.bubble_indent = BUBBLE_INDENT
+        self._margins = (0, 0)
+        self._column = 0
+
+    def clear(self) -> None:
+        """Remove all rows."""
+        self.rows.clear()
+        self._behind.clear()
+        self._document.clear()
+        self._apply_margins()
+        self._shrink(QTextCursor(self._document))
+
+    def set_margins(self, left: int, right: int, column: int) -> None:
+        """Put the column where it belongs; `column` is its width."""
+        if self._margins != (left, right):
+            self._margins = (left, right)
+            self._apply_margins()
+        if self._column != column:
+            self._column = column
+            self._shape_bubbles()
+
+    def set_narrow(self, is_narrow: bool, *, is_mirrored: bool) -> None:
+        """Indent the person's messages less where there is little room."""
+        indent = BUBBLE_INDENT // 3 if is_narrow else BUBBLE_INDENT
+        if (indent, is_mirrored) != (self.bubble_indent, self.is_mirrored):
+            self.bubble_indent, self.is_mirrored = indent, is_mirrored
+            self._shape_bubbles()
+
+    def insert(self, index: int, row: Row) -> ShownRow:
+        """Put a row before the one that is at the index now."""
+        cursor = QTextCursor(self._document)
+        if index < len(self.rows):
+            cursor.setPosition(self.rows[index].frame.firstPosition() - 1)
+        else:
+            cursor.movePosition(QTextCursor.MoveOperation.End)
+        frame = cursor.insertFrame(self._shape(row))
+        shown = ShownRow(row, frame)
+        after = QTextCursor(self._document)
+        after.setPosition(frame.lastPosition() + 1)
+        self._shrink(after)
+        self.rows.insert(index, shown)
+        self._fill(shown)
+        return shown
+
+    def remove(self, index: int) -> ShownRow:
+        """Take a row out."""
+        shown = self.rows.pop(index)
+        cursor = QTextCursor(self._document)
+        cursor.setPosition(shown.frame.firstPosition() - 1)
+        cursor.setPosition(shown.frame.lastPosition() + 1, QTextCursor.MoveMode.KeepAnchor)
+        cursor.removeSelectedText()
+        if shown in self._behind:
+            self._behind.remove(shown)
+        return shown
+
+    def update(self, index: int, row: Row) -> bool:
+        """Show a row as it is now; returns whether a text is held back for a moment."""
+        shown = self.rows[index]
+        shown.row = row
+        if isinstance(row, AnswerItem) and shown.answer is not None:
+            return self._write_answer(shown, row, shown.answer)
+        if isinstance(row, UserItem):
+            cursor = self._emptied(shown.frame)
+            shown.frame.setFrameFormat(self._shape(row))
+            write_user_text(row, MarkdownWriter(cursor, self.styles), self.styles)
+        else:
+            self.resize_card(shown, self._height_of(row))
+        return False
+
+    def changed_from(self, index: int) -> int:
+        """Return where in the document begins what changed when an answer grew."""
+        answer = self.rows[index].answer
+        return answer.changed_from if answer is not None else 0
+
+    def show_held(self, index: int) -> None:
+        """Show what was held back."""
+        shown = self.rows[index]
+        if shown.answer is not None and isinstance(shown.row, AnswerItem):
+            self._write_answer(shown, shown.row, shown.answer, hold=False)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether a part of an answer is still to be written."""
+        return bool(self._behind)
+
+    def catch_up(self) -> None:
+        """Write the next part of the newest answer that is behind."""
+        shown = self._behind[-1]
+        if shown.answer is not None and isinstance(shown.row, AnswerItem):
+            self._write_answer(shown, shown.row, shown.answer, hold=False)
+
+    def resize_card(self, shown: ShownRow, height: int) -> None:
+        """Give a card's place another height, and its words."""
+        words = self._words_of(shown.row)
+        cursor = shown.frame.firstCursorPosition()
+        block, char = self.styles.placeholder(height)
+        if shown.height != height:
+            cursor.setBlockFormat(block)
+            shown.height = height
+        if cursor.block().text() != words:
+            cursor.movePosition(
+                QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor
+            )
+            cursor.setBlockCharFormat(char)
+            cursor.insertText(words, char)
+
+    def take_uncolored(self) -> list[QTextFrame]:
+        """Return the code that still has no colours; it is not given twice."""
+        taken, self.styles.uncolored = self.styles.uncolored, []
+        return taken
+
+    def rect(self, shown: ShownRow) -> QRectF:
+        """Return a row's place in the document, without its margins."""
+        layout = self._document.documentLayout()
+        shape = shown.frame.frameFormat()
+        box = layout.frameBoundingRect(shown.frame)
+        return box.adjusted(
+            shape.leftMargin(), shape.topMargin(), -shape.rightMargin(), -shape.bottomMargin()
+        )
+
+    @property
+    def live_row(self) -> ShownRow | None:
+        """The last row, if it is an answer that still comes."""
+        last = self.rows[-1] if self.rows else None
+        is_live = last is not None and isinstance(last.row, AnswerItem) and last.row.is_live
+        return last if is_live else None
+
+    def first_below(self, top: float) -> int:
+        """Return the index of the first row that ends below a height, by bisection."""
+        low, high = 0, len(self.rows)
+        layout = self._document.documentLayout()
+        while low < high:
+            middle = (low + high) // 2
+            if layout.frameBoundingRect(self.rows[middle].frame).bottom() <= top:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def index_of(self, key: str) -> int:
+        """Return where the row with this key is, or -1; the newest are looked at first."""
+        for index in range(len(self.rows) - 1, -1, -1):
+            if self.rows[index].row.key == key:
+                return index
+        return -1
+
+    # -- inside --------------------------------------------------------------------------
+
+    def _shape_bubbles(self) -> None:
+        for shown in self.rows:
+            if isinstance(shown.row, UserItem):
+                shown.frame.setFrameFormat(self._shape(shown.row))
+
+    def _apply_margins(self) -> None:
+        root = self._document.rootFrame()
+        shape = root.frameFormat()
+        shape.setLeftMargin(self._margins[0])
+        shape.setRightMargin(self._margins[1])
+        shape.setTopMargin(20)
+        shape.setBottomMargin(28)
+        root.setFrameFormat(shape)
+
+    def _fill(self, shown: ShownRow) -> None:
+        row = shown.row
+        cursor = shown.frame.firstCursorPosition()
+        if isinstance(row, AnswerItem):
+            shown.answer = AnswerText(shown.frame, self.styles)
+            self._write_answer(shown, row, shown.answer)
+        elif isinstance(row, UserItem):
+            write_user_text(row, MarkdownWriter(cursor, self.styles), self.styles)
+        else:
+            self.resize_card(shown, self._height_of(row))
+
+    def _write_answer(
+        self, shown: ShownRow, row: AnswerItem, answer: AnswerText, *, hold: bool = True
+    ) -> bool:
+        """Write a step of an answer; returns whether a text is held back for a moment."""
+        answer.show(row.text, is_live=row.is_live, hold=hold)
+        if answer.is_behind != (shown in self._behind):
+            (self._behind.append if answer.is_behind else self._behind.remove)(shown)
+        return answer.is_held
+
+    def _shape(self, row: Row) -> QTextFrameFormat:
+        if isinstance(row, UserItem):
+            # A short message has a small bubble at the far side.
+            kind = "user" if row.is_from_person else "note"
+            natural = text_width(row, self.styles) + 2 * _BUBBLE_PADDING + 2
+            indent = max(self.bubble_indent, self._column - natural)
+            # What others say to the agent stands on the near side.
+            is_near = self.is_mirrored == row.is_from_person
+            left, right = (0, indent) if is_near else (indent, 0)
+            return self.styles.frame(
+                kind, padding=_BUBBLE_PADDING, top=14, bottom=14, left=left, right=right
+            )
+        if isinstance(row, AnswerItem):
+            return self.styles.frame("answer", top=10, bottom=2)
+        gap = 2 if isinstance(row, ToolItem | ToolGroup) else 6
+        return self.styles.frame("card", top=gap, bottom=gap)
+
+    def _emptied(self, frame: QTextFrame) -> QTextCursor:
+        cursor = frame.firstCursorPosition()
+        cursor.setPosition(frame.lastPosition(), QTextCursor.MoveMode.KeepAnchor)
+        cursor.removeSelectedText()
+        return cursor
+
+    def _shrink(self, cursor: QTextCursor) -> None:
+        block, char = self.styles.nothing()
+        cursor.setBlockFormat(block)
+        cursor.setBlockCharFormat(char)

@@ -1,0 +1,112 @@
+"""A person's message in the document: as it was typed, with what went along and its state."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from PySide6.QtCore import QCoreApplication
+from PySide6.QtGui import QFontMetricsF
+
+from desktop_agent.gui.kit.safe_text import with_marks
+from desktop_agent.gui.transcript.document.answer import SHOW_ALL
+from desktop_agent.gui.transcript.document.clock import clock_text
+from desktop_agent.gui.transcript.document.markdown_writer import MarkdownWriter
+from desktop_agent.gui.transcript.document.styles import BLOCK_ROLE, Styles
+from desktop_agent.gui.transcript.state.items import UserItem
+
+translate = QCoreApplication.translate
+
+_SHOWN_LIMIT = 20_000
+_SKILL_GAP = "  "
+
+
+def write_user_text(item: UserItem, writer: MarkdownWriter, styles: Styles) -> None:
+    """Write the message into its bubble."""
+    text = item.text[:_SHOWN_LIMIT]
+    if words := sender_words(item):
+        char = styles.text("caption", "semibold", "muted")
+        writer.new_block(styles.block("tight", bottom=4), char)
+        writer.cursor.insertText(words, char)
+    if item.skills:
+        _write_skills(item, writer, styles, bottom=6 if text else 0)
+    if text or not (item.attachments or item.skills):
+        writer.plain(text, styles.text(), styles.block(bottom=0))
+    if len(item.text) > _SHOWN_LIMIT:
+        link = styles.text("small", token="accent")
+        link.setAnchor(True)
+        link.setAnchorHref(SHOW_ALL)
+        writer.new_block(styles.block(bottom=0), link)
+        words = translate("Transcript", "Show all {count} characters")
+        writer.cursor.insertText(words.format(count=f"{len(item.text):,}"), link)
+    if item.attachments:
+        block = styles.block("tight", top=6 if text else 0, bottom=0)
+        char = styles.text("small", token="muted")
+        writer.new_block(block, char)
+        writer.cursor.insertText(_attachment_words(item), char)
+    if words := delivery_words(item):
+        char = styles.text("caption", "medium", "err" if item.state == "failed" else "subtle")
+        block = styles.block("tight", top=6, bottom=0)
+        block.setProperty(BLOCK_ROLE, "state")
+        writer.new_block(block, char)
+        writer.cursor.insertText(words, char)
+
+
+def sender_words(item: UserItem) -> str:
+    """Say who speaks where it is not the person."""
+    return {
+        "user": "",
+        "parent": translate("Transcript", "From the agent that started it"),
+        "agent": translate("Transcript", "From another agent"),
+        "app": translate("Transcript", "From the app"),
+        "edits": translate("Transcript", "Your edits of the task list"),
+    }[item.speaker]
+
+
+def text_width(item: UserItem, styles: Styles) -> int:
+    """Return how wide the message would be without line breaks."""
+    shown = [(line, "body") for line in item.text[:2_000].split("\n")]
+    if item.attachments:
+        shown.append((_attachment_words(item), "small"))
+    if item.skills:
+        shown.append((_SKILL_GAP.join(f"  {name}  " for name in item.skill_labels), "small"))
+    shown.append((delivery_words(item), "caption"))
+    shown.append((sender_words(item), "caption"))
+    return (
+        max(
+            ceil(QFontMetricsF(styles.text(size).font()).horizontalAdvance(line))
+            for line, size in shown
+        )
+        + 1
+    )
+
+
+def _write_skills(item: UserItem, writer: MarkdownWriter, styles: Styles, *, bottom: float) -> None:
+    """Name the skills that were picked, each on a ground of its own."""
+    plain = styles.text("small", "medium", "accent")
+    chip = styles.text("small", "medium", "accent")
+    chip.setBackground(styles.color("canvas"))
+    writer.new_block(styles.block("body", bottom=bottom), plain)
+    for number, name in enumerate(item.skill_labels):
+        if number:
+            writer.cursor.insertText(_SKILL_GAP, plain)
+        writer.cursor.insertText(f"\u00a0\u00a0{with_marks(name)}\u00a0\u00a0", chip)
+
+
+def _attachment_words(item: UserItem) -> str:
+    names = "  ·  ".join(with_marks(name) for name in item.attachments)
+    return translate("Transcript", "With {files}").format(files=names)
+
+
+def delivery_words(item: UserItem) -> str:
+    """Return how far the message has come."""
+    if item.state == "sending":
+        return translate("Transcript", "Sending…")
+    if item.state == "failed":
+        return translate("Transcript", "Not delivered")
+    if item.state != "delivered":
+        return ""
+    at = clock_text(item.at)
+    if not item.step:
+        return translate("Transcript", "Delivered")
+    words = translate("Transcript", "Delivered · step {step}")
+    return words.format(step=item.step) + (f" · {at}" if at else "")

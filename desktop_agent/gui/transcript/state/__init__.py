@@ -1,0 +1,1 @@
+"""The reducer of events into transcript items. No Qt."""

@@ -1,0 +1,304 @@
+"""What a transcript consists of: frozen items, each with a key that stays the same for life."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from desktop_agent.core.agents import Budget, Spent, StopReason
+from desktop_agent.core.approvals import ApprovalRequest, Decision, Deny
+from desktop_agent.core.events import StopReport, TurnEnded
+from desktop_agent.core.faults import Fault
+from desktop_agent.core.ids import AgentId, NoteId
+from desktop_agent.core.messages import ToolCall, ToolResult
+from desktop_agent.core.questions import Question
+from desktop_agent.core.usage import Usage
+
+DeliveryState = Literal["", "sending", "delivered", "failed"]
+# `agent`: of a session from before the parts of a message said who speaks.
+Speaker = Literal["user", "parent", "agent", "app", "edits"]
+AgentMessageKind = Literal["question", "report", "notice"]
+ToolState = Literal["queued", "waiting", "running", "ok", "failed", "denied", "stopped", "unknown"]
+SETTLED: frozenset[str] = frozenset({"ok", "failed", "denied", "stopped", "unknown"})
+
+# By what a tool call's end is reported as.
+OUTCOMES: dict[str, ToolState] = {
+    "ok": "ok",
+    "failed": "failed",
+    "denied": "denied",
+    "cancelled": "stopped",
+    "unknown": "unknown",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class UserItem:
+    """Words to the agent. `attachments` are names, `skills` those that were picked for it,
+    `problems` say of some why they were not loaded; `state` is empty when nothing is known.
+    """
+
+    key: str
+    text: str
+    attachments: tuple[str, ...] = ()
+    note_ids: tuple[NoteId, ...] = ()
+    state: DeliveryState = ""
+    step: int = 0
+    at: float = 0.0
+    speaker: Speaker = "user"
+    skills: tuple[str, ...] = ()
+    problems: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def is_from_person(self) -> bool:
+        """Whether the person wrote it: reports and notes of edits come from the app."""
+        return self.speaker == "user"
+
+    @property
+    def skill_labels(self) -> tuple[str, ...]:
+        """The skills, with what is wrong with them."""
+        wrong = dict(self.problems)
+        return tuple(f"{name}: {wrong[name]}" if name in wrong else name for name in self.skills)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerItem:
+    """Text of the model, in Markdown. `is_partial`: the stream ended before its end."""
+
+    key: str
+    text: str
+    is_live: bool = False
+    is_partial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingItem:
+    """The model's reasoning."""
+
+    key: str
+    text: str
+    is_live: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolItem:
+    """A tool call. `waiting` is for the person; `output` is the live tail while it runs."""
+
+    key: str
+    call: ToolCall
+    state: ToolState = "queued"
+    doing: str = ""
+    output: str = ""
+    result: ToolResult | None = None
+    started_at: float = 0.0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalItem:
+    """A request for approval; open while there is no decision. `at` is when the call began."""
+
+    key: str
+    request: ApprovalRequest
+    decision: Decision | None = None
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionItem:
+    """A question to the person; open while `answer` is None."""
+
+    key: str
+    question: Question
+    answer: str | None = None
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnItem:
+    """The end of a turn. Only the `is_current` one offers to go on."""
+
+    key: str
+    reason: StopReason
+    fault: Fault | None = None
+    report: StopReport | None = None
+    usage: Usage | None = None
+    seconds: float = 0.0
+    at: float = 0.0
+    is_current: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RetryItem:
+    """The request failed and is made again."""
+
+    key: str
+    attempt: int
+    delay_s: float
+    fault: Fault
+
+
+@dataclass(frozen=True, slots=True)
+class FailureItem:
+    """A defect of the app that the session survived."""
+
+    key: str
+    where: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgentMessageItem:
+    """What a subagent told its parent, or the app of it: a question, its report, a note to it.
+
+    `state` of a question: `new` until it is known whether it waits, `open`, then `closed`; of a
+    report: how the subagent ended. `question_id` is a question's.
+    """
+
+    key: str
+    kind: AgentMessageKind
+    agent_id: AgentId
+    name: str
+    text: str
+    state: str = ""
+    question_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetItem:
+    """The budget is used up; `owner_id` is whose, the agent's own or one's above it."""
+
+    key: str
+    agent_id: AgentId
+    owner_id: AgentId
+    spent: Spent
+    budget: Budget
+    is_current: bool = True
+
+
+Item = (
+    UserItem
+    | AnswerItem
+    | ThinkingItem
+    | ToolItem
+    | ApprovalItem
+    | QuestionItem
+    | TurnItem
+    | RetryItem
+    | FailureItem
+    | AgentMessageItem
+    | BudgetItem
+)
+
+
+def shows_work(item: Item) -> bool:
+    """Whether the item itself tells that something goes on, or waits for the person."""
+    match item:
+        case AnswerItem(is_live=live) | ThinkingItem(is_live=live):
+            return live
+        case ToolItem(state=state):
+            return state in {"running", "waiting"}
+        case ApprovalItem(decision=None) | QuestionItem(answer=None) | RetryItem():
+            return True
+        case BudgetItem(is_current=is_current):
+            return is_current
+        case _:
+            return False
+
+
+def is_open(item: Item) -> bool:
+    """Whether later events may change the item."""
+    match item:
+        case UserItem(state=state):
+            return state in {"sending", "failed"}
+        case ToolItem(state=state):
+            return state not in SETTLED
+        case TurnItem(is_current=is_current) | BudgetItem(is_current=is_current):
+            return is_current
+        case AgentMessageItem(kind=kind, state=state):
+            return kind == "question" and state != "closed"
+        case FailureItem():
+            return False
+        case _:
+            return shows_work(item)
+
+
+def asking(items: Iterable[Item]) -> tuple[str, ...]:
+    """Return the keys of what waits for the person, in order."""
+    return tuple(item.key for item in items if _is_asking(item))
+
+
+def _is_asking(item: Item) -> bool:
+    match item:
+        case ApprovalItem(decision=decision):
+            return decision is None
+        case QuestionItem(answer=answer):
+            return answer is None
+        case AgentMessageItem(kind=kind, state=state):
+            return kind == "question" and state == "open"
+        case BudgetItem(is_current=is_current):
+            return is_current
+        case _:
+            return False
+
+
+def settled(item: Item, state: ToolState) -> Item:
+    """Return the item as the end of a turn leaves it; calls that are open get the state."""
+    match item:
+        case AnswerItem(is_live=True) | ThinkingItem(is_live=True):
+            return replace(item, is_live=False)
+        case ToolItem() if item.state not in SETTLED:
+            return replace(item, state=state)
+        case ApprovalItem(decision=None):
+            return replace(item, decision=Deny(by="withdrawn"))
+        case QuestionItem(answer=None):
+            return replace(item, answer="", by="withdrawn")
+        case BudgetItem(is_current=True):
+            return replace(item, is_current=False)
+        case _:
+            return item
+
+
+def turn_item(event: TurnEnded, started_at: float) -> TurnItem:
+    """Return the end of a turn, with the time it took if that is known."""
+    seconds = event.at - started_at if event.at and started_at else 0.0
+    return TurnItem(
+        f"turn/{event.at}",
+        event.reason,
+        event.fault,
+        event.report,
+        event.usage,
+        max(0.0, seconds),
+        event.at,
+    )
+
+
+def rested(items: Iterable[Item]) -> list[TurnItem]:
+    """Return the ends of turns that offered to go on, now that their agent can't."""
+    ends = (item for item in items if isinstance(item, TurnItem) and item.is_current)
+    return [replace(item, is_current=False) for item in ends]
+
+
+def alike(waiting: Iterable[ApprovalItem], item: ApprovalItem) -> tuple[ApprovalItem, ...]:
+    """Return the requests that one glance can settle with this one: of its kind, itself included.
+
+    What is always asked, whatever the rules, is only ever settled by itself.
+    """
+    tool = item.request.call.name
+    return tuple(one for one in waiting if one.request.call.name == tool and one.request.rules)
+
+
+def key_of_call(items: Iterable[Item], call_id: str) -> str:
+    """Return the key of a tool call's item; empty when it is not loaded."""
+    for item in items:
+        if isinstance(item, ToolItem) and item.call.id == call_id:
+            return item.key
+    return ""
+
+
+def last_answer(items: Sequence[Item]) -> str:
+    """Return the newest answer's text; empty when there is none."""
+    for item in reversed(items):
+        if isinstance(item, AnswerItem) and item.text.strip():
+            return item.text
+    return ""

@@ -1,0 +1,1 @@
+"""The scrolling view of the document, with find, copy and menus."""

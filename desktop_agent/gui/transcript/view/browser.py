@@ -1,0 +1,350 @@
+"""The text of the transcript: paints the frames, copies, and never opens anything by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from PySide6.QtCore import QMimeData, QPoint, QPointF, QRect, QRectF, Qt, QUrl, Signal
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QGuiApplication,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+    QTextBlockFormat,
+    QTextCursor,
+    QTextFrame,
+    QTextOption,
+)
+from PySide6.QtWidgets import (
+    QAbstractSlider,
+    QFrame,
+    QScrollBar,
+    QTextBrowser,
+    QToolTip,
+    QWidget,
+)
+
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.tooltips import plain_tip
+from desktop_agent.gui.transcript.document.copy_selection import selection_text
+from desktop_agent.gui.transcript.document.document import ShownRow, TranscriptDocument
+from desktop_agent.gui.transcript.document.styles import (
+    FRAME_KIND,
+    FRAME_LANGUAGE,
+    LIST_INDENT,
+    QUOTE_INDENT,
+)
+
+_BUTTON = 28
+_BUBBLE_RADIUS = 12
+_CODE_RADIUS = 8
+# A line may be painted a little outside of its place.
+_MARGIN = 4
+
+
+class _QuietBar(QScrollBar):
+    """Always has its room, and shows while there is something to scroll."""
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint nothing where nothing is out of sight."""
+        if self.maximum() > self.minimum():
+            super().paintEvent(event)
+
+
+class TranscriptBrowser(QTextBrowser):
+    """One document for all messages, on the colour named by `ground`.
+
+    Signals: `menu_requested` (place in the viewport, place on the screen), `pointed` (place
+    of the pointer), `resized`.
+    """
+
+    menu_requested = Signal(object, object)
+    pointed = Signal(object)
+    resized = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._page: TranscriptDocument | None = None
+        self._copy_boxes: list[tuple[QRectF, QTextFrame]] = []
+        self._hovered_frame: int = -1
+        self.ground = "canvas"
+        self.caret_row: ShownRow | None = None
+        self._caret = QRect()
+        self.setObjectName("transcript")
+        self.setAccessibleName(self.tr("Conversation"))
+        self.setOpenLinks(False)
+        self.setUndoRedoEnabled(False)
+        self.setAcceptDrops(False)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        # A bar that comes and goes would have everything laid out for another width each time.
+        self.setVerticalScrollBar(_QuietBar(self))
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
+        self.setCursorWidth(0)
+        self.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextBrowserInteraction
+            | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        document = self.document()
+        document.setDocumentMargin(0)
+        document.setIndentWidth(LIST_INDENT)
+        option = document.defaultTextOption()
+        option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        document.setDefaultTextOption(option)
+        self.viewport().setMouseTracking(True)
+        # It paints all of itself: so what is scrolled is moved, not painted again.
+        self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+        self.highlighted.connect(self._on_link_pointed)
+
+    def set_page(self, page: TranscriptDocument) -> None:
+        """Paint the frames of this page."""
+        self._page = page
+
+    def loadResource(self, kind: int, name: QUrl | str) -> object:
+        """Load nothing, ever: what a message names must not be opened by showing it."""
+        return None
+
+    def createMimeDataFromSelection(self) -> QMimeData:
+        """Copy as Markdown and as plain text, without the marks of the layout."""
+        plain, markdown = selection_text(self.textCursor())
+        copied = QMimeData()
+        copied.setText(plain)
+        copied.setData("text/markdown", markdown.encode())
+        return copied
+
+    def code_at(self, point: QPointF) -> QTextFrame | None:
+        """Return the code whose copy button is at the point."""
+        return next((frame for box, frame in self._copy_boxes if box.contains(point)), None)
+
+    # -- events --------------------------------------------------------------------------
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Tell the view, which knows the column."""
+        super().resizeEvent(event)
+        self.resized.emit()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint grounds and edges behind the text, only where it can be seen."""
+        painter = QPainter(self.viewport())
+        painter.fillRect(event.rect(), self._theme.color(self.ground))
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+        self._copy_boxes = []
+        for shown in self._visible_rows():
+            self._paint_row(painter, shown)
+        painter.end()
+        super().paintEvent(event)
+        self._paint_tasks(event.rect())
+        self._paint_caret()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Show what can be clicked."""
+        super().mouseMoveEvent(event)
+        self.pointed.emit(event.position())
+        frame = self.code_at(event.position())
+        hovered = frame.firstPosition() if frame is not None else -1
+        if hovered != self._hovered_frame:
+            self._hovered_frame = hovered
+            self.viewport().update()
+        if frame is not None:
+            self.viewport().setCursor(Qt.CursorShape.PointingHandCursor)
+            QToolTip.showText(event.globalPosition().toPoint(), self.tr("Copy code"), self)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Scroll by the keys; with Shift they select, from where the person looks."""
+        actions = QAbstractSlider.SliderAction
+        action = {
+            Qt.Key.Key_Up: actions.SliderSingleStepSub,
+            Qt.Key.Key_Down: actions.SliderSingleStepAdd,
+            Qt.Key.Key_PageUp: actions.SliderPageStepSub,
+            Qt.Key.Key_PageDown: actions.SliderPageStepAdd,
+            Qt.Key.Key_Space: actions.SliderPageStepAdd,
+            Qt.Key.Key_Home: actions.SliderToMinimum,
+            Qt.Key.Key_End: actions.SliderToMaximum,
+        }.get(Qt.Key(event.key()))
+        is_selecting = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+        if action is not None and not is_selecting:
+            self.verticalScrollBar().triggerAction(action)
+            event.accept()
+            return
+        if action is not None:
+            self._bring_caret_here()
+        super().keyPressEvent(event)
+
+    def _bring_caret_here(self) -> None:
+        self.setCursorWidth(2)
+        is_seen = self.viewport().rect().intersects(self.cursorRect())
+        if not is_seen and not self.textCursor().hasSelection():
+            self.setTextCursor(self.cursorForPosition(self.viewport().rect().center()))
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Copy code by its button; begin a selection elsewhere."""
+        self.setCursorWidth(0)
+        frame = self.code_at(event.position())
+        if frame is not None and event.button() == Qt.MouseButton.LeftButton:
+            self.copy_frame(frame)
+            QToolTip.showText(event.globalPosition().toPoint(), self.tr("Copied"), self)
+            event.accept()
+            return
+        super().mousePressEvent(event)
+
+    def copy_frame(self, frame: QTextFrame) -> None:
+        """Put a frame's text on the clipboard."""
+        cursor = QTextCursor(self.document())
+        cursor.setPosition(frame.firstPosition())
+        cursor.setPosition(frame.lastPosition(), QTextCursor.MoveMode.KeepAnchor)
+        QGuiApplication.clipboard().setText(selection_text(cursor)[0])
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Leave the menu to the view: Qt's own one knows nothing of messages."""
+        self.menu_requested.emit(event.pos(), event.globalPos())
+        event.accept()
+
+    # -- painting ------------------------------------------------------------------------
+
+    def _visible_rows(self) -> Iterator[ShownRow]:
+        if self._page is None:
+            return
+        top = self.verticalScrollBar().value()
+        bottom = top + self.viewport().height()
+        rows = self._page.rows
+        for index in range(self._page.first_below(top), len(rows)):
+            if self._page.rect(rows[index]).top() > bottom:
+                return
+            yield rows[index]
+
+    def _paint_row(self, painter: QPainter, shown: ShownRow) -> None:
+        kind = shown.frame.frameFormat().property(FRAME_KIND)
+        if kind in ("user", "note"):
+            painter.setPen(
+                self._edge("accent") if self._theme.is_high_contrast else Qt.PenStyle.NoPen
+            )
+            painter.setBrush(self._theme.color("accentSoft" if kind == "user" else "sunken"))
+            box = self._on_screen(shown.frame)
+            painter.drawRoundedRect(box, _BUBBLE_RADIUS, _BUBBLE_RADIUS)
+        elif kind == "answer":
+            self._paint_frames(painter, shown.frame)
+
+    def _paint_frames(self, painter: QPainter, parent: QTextFrame) -> None:
+        height = self.viewport().height()
+        for frame in parent.childFrames():
+            box = self._on_screen(frame)
+            if box.bottom() < 0 or box.top() - self._code_header > height:
+                continue
+            kind = frame.frameFormat().property(FRAME_KIND)
+            if kind == "code":
+                self._paint_code(painter, frame, box)
+            elif kind == "quote":
+                self._paint_quote(painter, box)
+                self._paint_frames(painter, frame)
+            elif kind == "rule":
+                painter.setPen(self._edge("line2"))
+                painter.drawLine(box.topLeft(), box.topRight())
+
+    def _paint_code(self, painter: QPainter, frame: QTextFrame, box: QRectF) -> None:
+        box = box.adjusted(0.5, 0.5 - self._code_header, -0.5, -0.5)
+        painter.setPen(self._edge("line"))
+        painter.setBrush(self._theme.color("sunken"))
+        painter.drawRoundedRect(box, _CODE_RADIUS, _CODE_RADIUS)
+        language = str(frame.frameFormat().property(FRAME_LANGUAGE) or "")
+        painter.setFont(self._theme.font("caption", "medium"))
+        painter.setPen(self._theme.color("subtle"))
+        label = QRectF(box.left() + 12, box.top() + 6, box.width() - 60, self._code_header)
+        painter.drawText(label, int(Qt.AlignmentFlag.AlignVCenter), language or self.tr("text"))
+        button = QRectF(box.right() - _BUTTON - 4, box.top() + 5, _BUTTON, _BUTTON)
+        if frame.firstPosition() == self._hovered_frame:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(self._theme.color("active"))
+            painter.drawRoundedRect(button, 6, 6)
+        ratio = self.devicePixelRatioF()
+        icon = self._theme.pixmap("copy", "muted", 14, ratio)
+        painter.drawPixmap(button.center() - QPointF(7, 7), icon)
+        self._copy_boxes.append((button, frame))
+
+    def _paint_quote(self, painter: QPainter, box: QRectF) -> None:
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self._theme.color("line2"))
+        painter.drawRoundedRect(
+            QRectF(box.left() - QUOTE_INDENT, box.top(), 3, box.height()), 1.5, 1.5
+        )
+
+    @property
+    def _code_header(self) -> int:
+        return self._page.styles.code_header if self._page is not None else 0
+
+    def _paint_tasks(self, area: QRect) -> None:
+        """Paint boxes over the crosses that Qt draws for tasks."""
+        # In the middle: what is beside the text is nearest to its very beginning.
+        middle = self.viewport().width() // 2
+        block = self.cursorForPosition(QPoint(middle, area.top() - _BUTTON)).block()
+        last = self.cursorForPosition(QPoint(middle, area.bottom() + _BUTTON)).blockNumber()
+        painter = QPainter(self.viewport())
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        while block.isValid() and block.blockNumber() <= last:
+            marker = block.blockFormat().marker()
+            if marker != QTextBlockFormat.MarkerType.NoMarker:
+                self._paint_task(painter, self.cursorRect(QTextCursor(block)), marker)
+            block = block.next()
+        painter.end()
+
+    def _paint_task(
+        self, painter: QPainter, line: QRect, marker: QTextBlockFormat.MarkerType
+    ) -> None:
+        is_done = marker == QTextBlockFormat.MarkerType.Checked
+        box = QRectF(line.left() - 20, line.center().y() - 7, 14, 14)
+        painter.fillRect(box.adjusted(-3, -4, 4, 4), self._theme.color(self.ground))
+        painter.setPen(self._edge("accentFill" if is_done else "line3"))
+        painter.setBrush(self._theme.color("accentFill" if is_done else "canvas"))
+        painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
+        if is_done:
+            mark = self._theme.pixmap("check", "onAccent", 12, self.devicePixelRatioF())
+            painter.drawPixmap(box.topLeft() + QPointF(1, 1), mark)
+
+    def _paint_caret(self) -> None:
+        """Mark where the next words will come."""
+        self._caret = self._caret_box()
+        if self._caret.isNull():
+            return
+        painter = QPainter(self.viewport())
+        painter.fillRect(self._caret, self._theme.color("accent"))
+        painter.end()
+        self._caret.translate(0, self.verticalScrollBar().value())
+
+    def _caret_box(self) -> QRect:
+        if self.caret_row is None:
+            return QRect()
+        cursor = QTextCursor(self.document())
+        cursor.setPosition(self.caret_row.frame.lastPosition())
+        if not cursor.block().text():
+            cursor.movePosition(QTextCursor.MoveOperation.PreviousCharacter)
+        box = self.cursorRect(cursor)
+        return QRect(box.left() + 2, box.top() + 2, 7, max(8, box.height() - 4))
+
+    def paint_below(self, top: int) -> None:
+        """Paint again what stands below a height of the document, and the mark, gone or come."""
+        viewport, scrolled = self.viewport(), self.verticalScrollBar().value()
+        rest = viewport.rect()
+        rest.setTop(max(rest.top(), top - scrolled - _MARGIN))
+        for area in (rest, self._caret.translated(0, -scrolled), self._caret_box()):
+            if area.isValid():
+                viewport.update(area)
+
+    def _on_screen(self, frame: QTextFrame) -> QRectF:
+        shape = frame.frameFormat()
+        box = self.document().documentLayout().frameBoundingRect(frame)
+        box = box.adjusted(
+            shape.leftMargin(), shape.topMargin(), -shape.rightMargin(), -shape.bottomMargin()
+        )
+        return box.translated(0, -self.verticalScrollBar().value())
+
+    def _edge(self, token: str) -> QPen:
+        return QPen(self._theme.color(token), 2 if self._theme.is_high_contrast else 1)
+
+    def _on_link_pointed(self, url: QUrl) -> None:
+        shown = url.toDisplayString() if not url.isEmpty() and url.scheme() != "app" else ""
+        self.viewport().setToolTip(plain_tip(shown))

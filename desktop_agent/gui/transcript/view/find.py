@@ -1,0 +1,77 @@
+"""Finds text in the transcript and marks every place."""
+
+from __future__ import annotations
+
+from PySide6.QtGui import QTextCursor, QTextDocument
+from PySide6.QtWidgets import QTextBrowser, QTextEdit
+
+from desktop_agent.gui.kit.theme import Theme
+
+_MOST_MARKS = 1_000
+# A place in the first or the last of so many parts of the height is at the edge.
+_EDGE = 5
+
+
+class Finder:
+    """Keeps the marks of the text that was searched for last."""
+
+    def __init__(self, browser: QTextBrowser, theme: Theme) -> None:
+        self._browser = browser
+        self._theme = theme
+
+    def find(self, text: str, *, backward: bool = False) -> int:
+        """Select the next place, around the end if need be; return how many places there are."""
+        places = self._places(text)
+        if not places:
+            self._mark(places, QTextCursor())
+            if not text:
+                self._clear_selection()
+            return 0
+        flags = QTextDocument.FindFlag(0)
+        if backward:
+            flags |= QTextDocument.FindFlag.FindBackward
+        document = self._browser.document()
+        found = document.find(text, self._browser.textCursor(), flags)
+        if found.isNull():
+            found = places[-1] if backward else places[0]
+        self._mark(places, found)
+        self._browser.setTextCursor(found)
+        self._browser.ensureCursorVisible()
+        self._keep_off_the_edges()
+        return len(places)
+
+    def _keep_off_the_edges(self) -> None:
+        """Show what stands around it; at the very edge, a bar that comes up would cover it."""
+        high, box = self._browser.viewport().height(), self._browser.cursorRect()
+        if not high // _EDGE <= box.top() <= high - high // _EDGE:
+            bar = self._browser.verticalScrollBar()
+            bar.setValue(bar.value() + box.center().y() - high // 3)
+
+    def _places(self, text: str) -> list[QTextCursor]:
+        document = self._browser.document()
+        places: list[QTextCursor] = []
+        cursor = QTextCursor(document)
+        while text and len(places) < _MOST_MARKS:
+            cursor = document.find(text, cursor)
+            if cursor.isNull():
+                break
+            places.append(QTextCursor(cursor))
+        return places
+
+    def _mark(self, places: list[QTextCursor], current: QTextCursor) -> None:
+        """Mark all places; the one that is shown in the colours of what is chosen."""
+        marks: list[QTextEdit.ExtraSelection] = []
+        for place in places:
+            mark = QTextEdit.ExtraSelection()
+            mark.cursor = place
+            is_current = place.selectionStart() == current.selectionStart()
+            mark.format.setBackground(self._theme.color("accentFill" if is_current else "warnLine"))
+            if is_current:
+                mark.format.setForeground(self._theme.color("onAccent"))
+            marks.append(mark)
+        self._browser.setExtraSelections(marks)
+
+    def _clear_selection(self) -> None:
+        cursor = self._browser.textCursor()
+        cursor.clearSelection()
+        self._browser.setTextCursor(cursor)

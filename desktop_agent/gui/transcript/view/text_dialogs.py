@@ -1,0 +1,90 @@
+"""Windows of the transcript: a link is asked about, a long text is shown whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QCoreApplication, Qt, QUrl
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QDialog, QVBoxLayout, QWidget
+
+from desktop_agent.gui.kit.safe_text import hard_wrapped, terminal_text, with_marks
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import GhostButton, PrimaryButton, TextButton, TextLabel, row
+from desktop_agent.gui.transcript.cards.output_view import OutputView
+from desktop_agent.gui.transcript.document.markdown import safe_link
+
+translate = QCoreApplication.translate
+
+_LONGEST_ADDRESS = 2_000
+
+
+def ask_to_open(
+    theme: Theme, url: QUrl, parent: QWidget, agreed: Callable[[str], None]
+) -> QDialog | None:
+    """Ask before a link is opened, with the whole address; other schemes than the web's are not.
+
+    The host is shown in its ASCII form, so that look-alike letters show.
+    """
+    address = plain_address(url)
+    if not safe_link(address):
+        return None
+    dialog = QDialog(parent)
+    dialog.setObjectName("linkDialog")
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog.setWindowTitle(translate("Transcript", "Open this link?"))
+    host = TextLabel(host_of(url), "h3", dialog)
+    host.setObjectName("linkHost")
+    whole = TextLabel(hard_wrapped(with_marks(address[:_LONGEST_ADDRESS])), "mono", dialog)
+    whole.setObjectName("linkAddress")
+    whole.setWordWrap(True)
+    whole.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    opener = PrimaryButton(theme, translate("Transcript", "Open in browser"), "external-link")
+    opener.setObjectName("openLink")
+    opener.clicked.connect(lambda: (dialog.accept(), agreed(address)))
+    copy = TextButton(theme, translate("Transcript", "Copy address"))
+    copy.clicked.connect(lambda: (QGuiApplication.clipboard().setText(address), dialog.reject()))
+    cancel = GhostButton(theme, translate("Transcript", "Cancel"))
+    cancel.setDefault(True)
+    cancel.clicked.connect(dialog.reject)
+    layout = QVBoxLayout(dialog)
+    layout.setContentsMargins(20, 20, 20, 16)
+    layout.setSpacing(12)
+    layout.addWidget(host)
+    layout.addWidget(whole)
+    layout.addLayout(row(opener, copy, None, cancel))
+    dialog.setMinimumWidth(420)
+    dialog.open()
+    return dialog
+
+
+def plain_address(url: QUrl) -> str:
+    """Return the address as it goes out: ASCII alone."""
+    return bytes(url.toEncoded().data()).decode("ascii", "replace")
+
+
+def host_of(url: QUrl) -> str:
+    """Return the host in punycode, or the mail address."""
+    if url.scheme() == "mailto":
+        return with_marks(url.path())
+    return url.host(QUrl.ComponentFormattingOption.FullyEncoded)
+
+
+def show_text(theme: Theme, title: str, text: str, parent: QWidget) -> QDialog:
+    """Show a long text in a window of its own."""
+    dialog = QDialog(parent)
+    dialog.setObjectName("textDialog")
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog.setWindowTitle(title[:120])
+    view = OutputView(theme, title, dialog)
+    view.set_whole(terminal_text(text))
+    copy = TextButton(theme, translate("Transcript", "Copy"), "copy")
+    copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(text))
+    close = PrimaryButton(theme, translate("Transcript", "Close"))
+    close.clicked.connect(dialog.accept)
+    layout = QVBoxLayout(dialog)
+    layout.addWidget(view)
+    layout.addLayout(row(copy, None, close))
+    dialog.resize(900, 640)
+    dialog.open()
+    return dialog

@@ -1,0 +1,397 @@
+"""The transcript view: rows in one document, cards over it, and where the person looks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QPoint, QPointF, QRect, Qt, QUrl, Signal
+from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from desktop_agent.core.events import Event, Happening, SessionOpened
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard, Asker, asker_of
+from desktop_agent.gui.transcript.cards.factory import CardFactory, Clocks
+from desktop_agent.gui.transcript.document.document import TranscriptDocument
+from desktop_agent.gui.transcript.document.styles import Styles
+from desktop_agent.gui.transcript.state.items import (
+    AnswerItem,
+    ApprovalItem,
+    Item,
+    UserItem,
+    alike,
+    asking,
+    key_of_call,
+    last_answer,
+)
+from desktop_agent.gui.transcript.state.rows import WORKING_KEY
+from desktop_agent.gui.transcript.state.transcript import Transcript
+from desktop_agent.gui.transcript.view.browser import TranscriptBrowser
+from desktop_agent.gui.transcript.view.card_layer import CardLayer
+from desktop_agent.gui.transcript.view.column import NARROW, column_of
+from desktop_agent.gui.transcript.view.find import Finder
+from desktop_agent.gui.transcript.view.hover_bar import HoverBar
+from desktop_agent.gui.transcript.view.jump_button import JumpPill
+from desktop_agent.gui.transcript.view.row_menu import RowMenu
+from desktop_agent.gui.transcript.view.row_window import VisibleRows
+from desktop_agent.gui.transcript.view.scroll_anchor import Scrolling
+from desktop_agent.gui.transcript.view.text_dialogs import ask_to_open, show_text
+from desktop_agent.gui.transcript.view.timers import TranscriptTimers, single_timer
+
+_SILENT_S = 3.0
+_HOLD_MS = 150
+_RESIZE_MS = 60
+
+
+class TranscriptView(QWidget):
+    """Shows one session's main agent.
+
+    Signals: `decided` (request, decision), `answered` (question, text), `resume_requested`,
+    `compose_requested` (put the focus into the composer), `fault_action`, `edit_requested`
+    (text for the composer), `wished` (an agent, a wish, words: to `answer` or `open` a subagent,
+    or what a used up budget offers), `open_path_requested`, `open_link_requested` (after the person
+    agreed), `earlier_requested`, `waiting_changed` (open approvals).
+    """
+
+    decided = Signal(str, object)
+    answered = Signal(str, str)
+    resume_requested = Signal()
+    compose_requested = Signal()
+    fault_action = Signal(str)
+    edit_requested = Signal(str, object)
+    open_path_requested = Signal(str)
+    open_link_requested = Signal(str)
+    earlier_requested = Signal()
+    waiting_changed = Signal(int)
+    wished = Signal(str, str, str)
+
+    def __init__(
+        self, theme: Theme, parent: QWidget | None = None, *, clocks: Clocks | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._clocks = clocks or Clocks()
+        self._opened: SessionOpened | None = None
+        self._transcript: Transcript | None = None
+        self._waiting = 0
+        self._last_event_at = 0.0
+        self._laid_out = QRect()
+        self.setObjectName("transcriptView")
+        self.browser = TranscriptBrowser(theme, self)
+        self._factory = CardFactory(theme, self._clocks, self)
+        self._factory.asker = self._asker_of
+        self._factory.alike = lambda item: alike(self._asked, item)
+        self.cards = CardLayer(self.browser, self._factory, self.column)
+        self.page = TranscriptDocument(
+            self.browser.document(), Styles(theme), self.cards.measure, self._factory.words
+        )
+        self.browser.set_page(self.page)
+        self._scrolling = Scrolling(self.browser, self.page)
+        self._window = VisibleRows(self.page, self.cards, self._scrolling)
+        self._finder = Finder(self.browser, theme)
+        self._pill = JumpPill(theme, self)
+        self._hover = HoverBar(theme, self.browser, self.page, self)
+        self._menu = RowMenu(self.browser, self.page, self)
+        self._hold = single_timer(self, _HOLD_MS, self._show_held)
+        self._placing = single_timer(self, 0, self._place)
+        self._resize = single_timer(self, _RESIZE_MS, self._lay_out_again)
+        self._heartbeat = TranscriptTimers(theme, self.cards, self._clocks.wall)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self.browser)
+        self._connect()
+        self.page.clear()
+
+    # -- what the window calls -----------------------------------------------------------
+
+    def open(self, opened: SessionOpened) -> None:
+        """Show another session, its newest messages first."""
+        self._opened = opened
+        self._transcript = shown = Transcript.of_session(opened)
+        self._factory.name_of = lambda who: shown.agent_names.get(who, "")
+        self._factory.forget()
+        self._last_event_at = self._clocks.wall()
+        self._window.reset(has_earlier=opened.first_seq > 1)
+        self._sync()
+        self._scrolling.to_end()
+        self._place()
+        self._after_events()
+
+    def apply(self, events: Sequence[Event]) -> None:
+        """Take in a batch of events; the document changes once."""
+        transcript = self._transcript
+        if transcript is None:
+            return
+        changed: set[str] = set()
+        before = (transcript.is_running, transcript.is_paused)
+        for event in events:
+            changed |= transcript.apply(event)
+        if not changed and before == (transcript.is_running, transcript.is_paused):
+            return
+        self._last_event_at = self._clocks.wall()
+        if not self._grow_only(changed):
+            self._sync()
+        self._place()
+        self._after_events()
+
+    def prepend(self, events: Sequence[Happening], first_seq: int) -> None:
+        """Take in older messages; what the person looks at stays where it is."""
+        if self._transcript is None:
+            return
+        self._transcript.prepend(events)
+        self._window.add_earlier(has_earlier=first_seq > 1)
+        self._sync()
+        self._place()
+
+    def waiting_count(self) -> int:
+        """Return how many approvals are open."""
+        return self._waiting
+
+    def focus_oldest_approval(self) -> bool:
+        """Scroll to the request or question that has waited longest and give it the focus."""
+        return any(self._show_card(key) for key in asking(self._items()))
+
+    def show_call(self, call_id: str) -> bool:
+        """Scroll to a tool call and give its card the focus; False when it is not loaded."""
+        key = key_of_call(self._items(), call_id)
+        return bool(key) and self._show_card(key)
+
+    def find(self, text: str, backward: bool = False) -> int:  # pyright: ignore[reportIncompatibleMethodOverride] - QWidget.find is a static look-up by window id that nothing here uses
+        """Go to the next place with this text; return how many there are."""
+        if text:
+            self._window.show_all()
+        count = self._finder.find(text, backward=backward)
+        self._place()
+        return count
+
+    def copy_last_answer(self) -> None:
+        """Put the newest answer on the clipboard, as Markdown."""
+        answer = last_answer(self._items())
+        if answer:
+            self._menu.copy(answer)
+
+    def column(self) -> QRect:
+        """Return where cards and text stand: left edge and width."""
+        return column_of(self.browser, self._theme, self.layoutDirection())
+
+    # -- events of Qt --------------------------------------------------------------------
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the pill in its place."""
+        super().resizeEvent(event)
+        self._pill.stand_over(self.rect())
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Turn the clocks on, and write what came while nobody looked."""
+        super().showEvent(event)
+        if self._window.is_late:
+            self._sync()
+            self._place()
+        self._follow_clocks()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Turn the clocks off: nobody looks."""
+        super().hideEvent(event)
+        self._follow_clocks()
+
+    # -- inside --------------------------------------------------------------------------
+
+    def _connect(self) -> None:
+        factory = self._factory
+        factory.decided.connect(self.decided)
+        factory.answered.connect(self.answered)
+        factory.resume_requested.connect(self.resume_requested)
+        factory.compose_requested.connect(self.compose_requested)
+        for settled in (factory.decided, factory.answered, factory.resume_requested):
+            # The button that was pressed goes away; the focus must not go just anywhere.
+            settled.connect(lambda *_: self.compose_requested.emit())
+        factory.fault_action.connect(self.fault_action)
+        factory.wished.connect(self.wished)
+        factory.path_activated.connect(self.open_path_requested)
+        factory.earlier_requested.connect(self._on_earlier_requested)
+        factory.text_requested.connect(lambda *what: show_text(self._theme, what[0], what[1], self))
+        self.cards.resized.connect(self._on_card_resized)
+        self.cards.made.connect(self._place)
+        self.browser.resized.connect(self._on_browser_resized)
+        self.browser.anchorClicked.connect(self._on_link)
+        self.browser.menu_requested.connect(self._menu.open_at)
+        self.browser.pointed.connect(self._hover.follow)
+        self._menu.edit_requested.connect(self.edit_requested)
+        self._hover.edit_requested.connect(self.edit_requested)
+        self._hover.copy_requested.connect(self._menu.copy)
+        self._window.filled.connect(self._place)
+        self._scrolling.moved.connect(self._on_scrolled)
+        self._pill.clicked.connect(self._on_jump)
+        laid_out = self.browser.document().documentLayout().documentSizeChanged
+        laid_out.connect(lambda _size: self._placing.start())
+        self._theme.changed.connect(self._on_theme_changed)
+        self._heartbeat.second.connect(self._on_second)
+
+    def _items(self) -> Sequence[Item]:
+        return self._transcript.items if self._transcript is not None else ()
+
+    def _show_card(self, key: str) -> bool:
+        self._window.show_back_to(key)
+        index = self.page.index_of(key)
+        if index < 0:
+            return False
+        self._scrolling.show(self.page.rows[index])
+        self._place()
+        card = self.cards.cards.get(key)
+        return card is not None and card.take_focus()
+
+    def _asker_of(self, item: ApprovalItem) -> Asker:
+        names = self._transcript.agent_names if self._transcript is not None else {}
+        return asker_of(item, names, self._opened)
+
+    def _grow_only(self, changed: set[str]) -> bool:
+        """Show more text of an answer that is there already; False if more has to change."""
+        assert self._transcript is not None
+        is_held = self._window.grow(self._transcript, changed, is_seen=self.isVisible())
+        if is_held:
+            self._hold.start()
+        return is_held is not None
+
+    def _sync(self) -> None:
+        transcript = self._transcript
+        if transcript is None:
+            return
+        self._factory.silent_since = self._last_event_at
+        if self._window.sync(transcript, is_working=self._is_working(transcript)):
+            self._hold.start()
+        self.browser.caret_row = self.page.live_row
+
+    def _is_working(self, transcript: Transcript) -> bool:
+        if not transcript.is_running:
+            return False
+        if transcript.is_silent:
+            return True
+        silent = self._clocks.wall() - self._last_event_at
+        return transcript.is_writing and transcript.is_busy and silent >= _SILENT_S
+
+    @property
+    def _asked(self) -> tuple[ApprovalItem, ...]:
+        return self._transcript.waiting() if self._transcript is not None else ()
+
+    def _after_events(self) -> None:
+        waiting = self._asked
+        for item in waiting:
+            card = self.cards.cards.get(item.key)
+            if isinstance(card, ApprovalCard):
+                card.set_alike(len(alike(waiting, item)))
+                self._placing.start()  # another button may take another line
+        if len(waiting) > self._waiting:
+            card = self.cards.cards.get(waiting[len(waiting) - 1].key)
+            if isinstance(card, ApprovalCard) and self.isVisible():
+                card.announce()
+        if len(waiting) != self._waiting:
+            self._waiting = len(waiting)
+            self.waiting_changed.emit(self._waiting)
+        self._follow_clocks()
+
+    def _place(self) -> None:
+        """Put the cards in place; give those that turned out higher or lower their room."""
+        for _ in range(3):
+            wrong = self.cards.place(self.page)
+            if not wrong:
+                break
+            with self._scrolling.kept():
+                for shown in wrong:
+                    self.page.resize_card(shown, self.cards.measure(shown.row))
+        self._pill.setVisible(not self._scrolling.is_at_end)
+        self._follow_clocks()
+
+    def _show_held(self) -> None:
+        index = len(self.page.rows) - 1
+        if index >= 0:
+            with self._scrolling.kept():
+                self.page.show_held(index)
+            self._place()
+
+    def _follow_clocks(self) -> None:
+        is_running = self._transcript is not None and self._transcript.is_busy
+        self._heartbeat.follow(is_visible=self.isVisible(), is_running=is_running)
+
+    def _on_second(self) -> None:
+        """Show or hide that the model has been silent for a while."""
+        transcript = self._transcript
+        if transcript is None or not transcript.is_running:
+            return
+        if self._is_working(transcript) != (self.page.index_of(WORKING_KEY) >= 0):
+            self._sync()
+            self._place()
+
+    def _on_browser_resized(self) -> None:
+        """Fit to another width: at once the first time, else when the dragging rests."""
+        column = self.column()
+        if self._laid_out.isNull():
+            self._lay_out_again()
+        elif column.width() != self._laid_out.width():
+            self._resize.start()
+        else:
+            with self._scrolling.kept():
+                self._fit_column(column)
+            self._place()
+
+    def _fit_column(self, column: QRect) -> None:
+        right = self.browser.viewport().width() - column.left() - column.width()
+        self.page.set_margins(column.left(), right, column.width())
+
+    def _on_scrolled(self) -> None:
+        self._hover.hide()
+        if not self._scrolling.is_ours:  # else they are placed when the change is through
+            self._place()
+        if self.browser.verticalScrollBar().value() < self.browser.viewport().height():
+            self._window.fill_soon()
+
+    def _on_jump(self) -> None:
+        self._scrolling.to_end()
+        self._place()
+        self.browser.setFocus()
+
+    def _on_card_resized(self, key: str) -> None:
+        index = self.page.index_of(key)
+        if index >= 0:
+            shown = self.page.rows[index]
+            with self._scrolling.held_at(shown):
+                self.page.resize_card(shown, self.cards.measure(shown.row))
+            card = self.cards.cards.get(key)
+            if isinstance(card, ApprovalCard) and card.has_draft:
+                self._scrolling.show_foot(shown)
+            self._place()
+
+    def _on_earlier_requested(self) -> None:
+        if not self._window.show_more():
+            self.earlier_requested.emit()
+
+    def _on_link(self, url: QUrl) -> None:
+        if url.scheme() == "app":
+            self._show_whole(self.browser.mapFromGlobal(self.browser.cursor().pos()))
+        else:
+            ask_to_open(self._theme, url, self, self.open_link_requested.emit)
+
+    def _show_whole(self, at: QPoint) -> None:
+        shown = self._menu.row_at(QPointF(at))
+        if shown is not None and isinstance(shown.row, AnswerItem | UserItem):
+            show_text(self._theme, self.tr("Whole message"), shown.row.text, self)
+
+    def _lay_out_again(self) -> None:
+        """Fit everything to a new width."""
+        column = self.column()
+        is_mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
+        with self._scrolling.kept():
+            self._laid_out = column
+            self._fit_column(column)
+            self.page.set_narrow(column.width() < NARROW, is_mirrored=is_mirrored)
+            for shown in self.page.rows:
+                if shown.row.key in self.cards.cards:
+                    self.page.resize_card(shown, self.cards.measure(shown.row))
+        self._place()
+
+    def _on_theme_changed(self) -> None:
+        self.page.styles = Styles(self._theme)
+        self.cards.clear()
+        self._window.rebuild()
+        self._lay_out_again()
+        self._sync()
+        self._place()

@@ -1,0 +1,1 @@
+"""The first run: a model, then a folder."""

@@ -1,0 +1,1 @@
+"""The main window, its actions, shortcuts, tray and close dialog."""

@@ -1,0 +1,401 @@
+"""The window: puts the panels together and joins their wishes to the engine's commands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QPaintEvent
+from PySide6.QtWidgets import QMainWindow, QWidget
+
+from desktop_agent.core.events import (
+    Event,
+    MessageAdded,
+    NoteQueued,
+    SessionOpened,
+    SessionsChanged,
+    TurnEnded,
+    TurnStarted,
+)
+from desktop_agent.core.ids import AgentId
+from desktop_agent.core.settings import Settings
+from desktop_agent.core.workspace import Workspace
+from desktop_agent.gui.bridge.bridge import Bridge
+from desktop_agent.gui.bridge.requests import Queries
+from desktop_agent.gui.controllers.popups import PopupController
+from desktop_agent.gui.controllers.provider_status import ProviderStatus
+from desktop_agent.gui.controllers.session import SessionController
+from desktop_agent.gui.controllers.settings import SettingsController
+from desktop_agent.gui.controllers.side_panel import SidePanelController
+from desktop_agent.gui.controllers.skills import SkillsController
+from desktop_agent.gui.controllers.transcript import TranscriptController
+from desktop_agent.gui.controllers.transcript_pages import SessionPages, is_untouched
+from desktop_agent.gui.controllers.welcome import WelcomeController
+from desktop_agent.gui.frame.layout import WindowFrame
+from desktop_agent.gui.frame.notice_bar import Notice
+from desktop_agent.gui.frame.window_state import WindowState
+from desktop_agent.gui.kit.folders import git_branch
+from desktop_agent.gui.kit.links import dropped_folder, open_link, open_path
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.sessions.empty_page import EmptySession
+from desktop_agent.gui.window.actions import WindowActions
+from desktop_agent.gui.window.shortcuts import connect_keys
+from desktop_agent.gui.window.tray import Attention
+
+
+class MainWindow(QMainWindow):
+    """Shows one session at a time. `painted` comes once, after the first paint.
+
+    `closed` means that the app is to end; a window that went into the tray is not closed.
+    """
+
+    painted = Signal()
+    closed = Signal()
+
+    def __init__(
+        self, theme: Theme, bridge: Bridge, settings: Settings, folder: str | None = None
+    ) -> None:
+        super().__init__()
+        self._theme = theme
+        self._bridge = bridge
+        self._is_quitting = False
+        self._was_painted = False
+        self._has_shown = False
+        self._placed: Workspace | None = None
+        self._branch = ""
+        self.setObjectName("mainWindow")
+        self.setWindowTitle(self.tr("Desktop Agent"))
+        self.setAcceptDrops(True)
+        self.setMinimumSize(420, 400)
+        self.frame = frame = WindowFrame(theme, self)
+        self.setCentralWidget(frame)
+        self.pages = SessionPages(frame.stack, self._make_page)
+        self._state = WindowState(self)
+        self.flow = SessionController(bridge, self.pages, self._state, settings, folder)
+        self.commands = WindowActions(theme, self)
+        self.queries = Queries(bridge, self)
+        self.settings_window = SettingsController(theme, self, self.queries, self.flow)
+        self.popups = PopupController(theme, self, self.queries, self.flow, self.settings_window)
+        self.first_run = WelcomeController(theme, frame.stack, self.queries, self.flow)
+        self._empty = EmptySession(theme, frame.stack, settings.model)
+        frame.stack.addWidget(self._empty)
+        self.tools = TranscriptController(frame, self.pages, self.flow, self.queries)
+        self.side = SidePanelController(
+            theme, frame, bridge, self.pages, self.flow, self.queries, self._state
+        )
+        self.skills = SkillsController(theme, frame, bridge, self.popups, self.flow, self.queries)
+        self.attention = Attention(theme, self)
+        self._connection = ProviderStatus(frame.sidebar, self.flow)
+        self.menuBar().setVisible(self.menuBar().isNativeMenuBar())
+        self._begin(settings)
+        self._connect()
+        frame.composer.focus_text()
+
+    def _begin(self, settings: Settings) -> None:
+        """Show what is known before the engine says anything."""
+        frame, place = self.frame, self.flow.workspace
+        self._state.restore(*self._theme.window_default())
+        frame.set_sidebar(self._state.has_sidebar)
+        frame.composer.set_settings(settings)
+        frame.sidebar.workspace.set_workspace(place)
+        frame.set_conversing(bool(settings.model))
+        if place is not None:
+            self._empty.set_folder(place.root)
+
+    # -- the app's behaviour: one line for each wish -----------------------------------------
+
+    def _connect(self) -> None:
+        self._bridge.received.connect(self._on_received)
+        self.flow.shown.connect(self._on_shown)
+        self.flow.agent_shown.connect(self._on_agent_shown)
+        self.flow.setup_needed.connect(self._on_setup_needed)
+        self.flow.settings_changed.connect(self._on_settings_changed)
+        self.flow.workspace_changed.connect(self.frame.sidebar.workspace.set_workspace)
+        self.flow.failed.connect(lambda text: self.frame.notices.put("folder", Notice(text)))
+        self.queries.failed.connect(lambda text: self.frame.notices.put("query", Notice(text)))
+        self.pages.page_made.connect(self._connect_page)
+        self.attention.opened.connect(lambda: self.come_back())
+        self.attention.quit_requested.connect(self.quit_now)
+        self._connect_sidebar()
+        self._connect_composer()
+        self._connect_header()
+        self._connect_popups()
+        connect_keys(self)
+
+    def _connect_sidebar(self) -> None:
+        engine, sidebar = self._bridge.engine, self.frame.sidebar
+        sidebar.new_session.clicked.connect(self.begin_session)
+        sidebar.workspace.clicked.connect(self.open_picker)
+        sidebar.settings.clicked.connect(self.settings_window.open)
+        sidebar.sessions.session_chosen.connect(self._show_session)
+        sidebar.sessions.renamed.connect(engine.rename_session)
+        sidebar.sessions.leaving.connect(self.flow.leave)
+        sidebar.sessions.returned.connect(self.flow.take_back)
+        sidebar.sessions.deleted.connect(engine.delete_session)
+        sidebar.sessions.searched.connect(self.tools.search_sessions)
+        self.frame.sidebar_toggled.connect(self._state.remember_sidebar)
+
+    def _connect_composer(self) -> None:
+        composer, tell, engine = self.frame.composer, self.flow.tell, self._bridge.engine
+        composer.begun.connect(self.flow.get_ready)
+        composer.submitted.connect(self.flow.send)
+        composer.main_requested.connect(self.flow.turn_to_main)
+        composer.stop_requested.connect(lambda: tell(engine.stop))
+        composer.stop_and_send_requested.connect(lambda note: tell(engine.stop_and_send, note))
+        composer.note_edited.connect(lambda note_id, text: tell(engine.edit_note, note_id, text))
+        composer.note_withdrawn.connect(lambda note_id: tell(engine.withdraw_note, note_id))
+        composer.resume_requested.connect(lambda: tell(engine.resume))
+        composer.mode_chosen.connect(lambda mode: self.flow.set(engine.set_mode, mode))
+        composer.model_picker_requested.connect(self.open_models)
+        composer.path_completion_requested.connect(self.tools.complete_path)
+
+    def _connect_header(self) -> None:
+        frame, engine = self.frame, self._bridge.engine
+        frame.header.renamed.connect(lambda title: self.flow.set(engine.rename_session, title))
+        frame.header.find_button.clicked.connect(frame.find_bar.enter)
+        frame.header.copy_button.clicked.connect(self.tools.copy_answer)
+        frame.find_bar.searched.connect(self.tools.find)
+        frame.find_bar.closed.connect(frame.composer.focus_text)
+        frame.approvals.review_requested.connect(self.side.review)
+
+    def _connect_popups(self) -> None:
+        popups, flow, engine = self.popups, self.flow, self._bridge.engine
+        popups.folder_chosen.connect(flow.open_folder)
+        popups.workspace_changed.connect(lambda where: flow.set(engine.set_workspace, where))
+        popups.recent_removed.connect(flow.forget_folder)
+        popups.model_chosen.connect(flow.choose_model)
+        popups.session_chosen.connect(self._show_session)
+        popups.folder_found.connect(self._offer_folder)
+        self.first_run.browse_requested.connect(popups.browse)
+        self.settings_window.rule_deleted.connect(engine.delete_rule)
+        self._empty.prompt_chosen.connect(self.frame.composer.set_text)
+        popups.model_titled.connect(self.frame.composer.set_model)
+
+    def _make_page(self) -> QWidget:
+        # Markdown and highlighting come with it; the first paint has no transcript yet.
+        from desktop_agent.gui.transcript.view.view import TranscriptView
+
+        return TranscriptView(self._theme, self.frame.stack)
+
+    def _connect_page(self, view: Any, agent_id: str) -> None:
+        engine = self._bridge.engine
+        view.decided.connect(engine.decide)
+        view.answered.connect(engine.answer)
+        view.resume_requested.connect(lambda: self.flow.tell(engine.resume))
+        view.fault_action.connect(self._act)
+        view.compose_requested.connect(self.frame.composer.focus_text)
+        view.edit_requested.connect(self.frame.composer.set_text)
+        view.open_path_requested.connect(lambda path: open_path(path, self.flow.workspace))
+        view.open_link_requested.connect(open_link)
+        view.earlier_requested.connect(lambda: self.tools.load_earlier(AgentId(agent_id)))
+        view.waiting_changed.connect(self.tools.look)
+        self.tools.watch(view)
+
+    # -- events ------------------------------------------------------------------------------
+
+    def _on_received(self, batch: Sequence[Event]) -> None:
+        for event in self.flow.take(batch):
+            owner = self.pages.owner(event)
+            if owner is None or owner == self.flow.current:
+                self._follow_shown(event)
+            else:
+                self.side.hear(event)
+            self.attention.apply(event)
+            self.frame.sidebar.sessions.apply(event)
+            if isinstance(event, SessionsChanged | SessionOpened):
+                self._show_place()
+
+    def _follow_shown(self, event: Event) -> None:
+        if isinstance(event, NoteQueued | MessageAdded | TurnStarted):
+            self.pages.bring(self.flow.agent)
+        composer = self.frame.composer
+        # What was typed before the first session was there belongs to that session.
+        typed = "" if self._has_shown else composer.draft()
+        composer.apply(event)
+        if isinstance(event, SessionOpened) and not self._has_shown:
+            self._has_shown = True
+            composer.set_draft(typed)
+        self.side.apply(event)
+        self.frame.notices.apply(event, self.flow.agent)
+        self._connection.apply(event)
+        if isinstance(event, TurnEnded):
+            self._look_at_folder()
+            if self.isActiveWindow():
+                self.flow.mark_read()
+
+    def _on_shown(self, opened: SessionOpened) -> None:
+        frame = self.frame
+        frame.set_conversing(True)
+        frame.notices.remove("retry")
+        frame.sidebar.sessions.set_current(opened.info.id)
+        if is_untouched(opened.info) and not opened.events:
+            self._empty.set_folder(opened.info.workspace.root)
+            frame.stack.setCurrentWidget(self._empty)
+            # Not on the first prompt: what is typed now is meant for the message box.
+            frame.composer.focus_text()
+        self._connection.set_model(opened.info.model, opened.info.api_base)
+        self.tools.look()
+        self.flow.mark_read()
+
+    def _on_agent_shown(self, opened: SessionOpened) -> None:
+        """The composer talks to the agent that is shown."""
+        if not self.flow.is_at_main:
+            self.frame.composer.apply(opened)
+            self.popups.name_model(opened.info.model, opened.info.api_base)
+        self.side.show_agent(opened)
+        self.tools.look()
+
+    def _on_setup_needed(self) -> None:
+        self.frame.set_conversing(False)
+        self.frame.sidebar.sessions.set_current(None)
+        self.first_run.show()
+        self.frame.stack.setFocus()
+        self._show_place()
+
+    def _on_settings_changed(self, settings: Settings) -> None:
+        self._theme.configure(settings.theme, settings.text_scale, settings.reduce_motion)
+        self.frame.composer.set_settings(settings)
+        self.settings_window.follow(settings)
+        self._bridge.settings.save(settings)
+
+    def _look_at_folder(self) -> None:
+        """Read what the disk says of the folder: not for each event, only when it may differ."""
+        self._placed = workspace = self.flow.workspace
+        self._branch = git_branch(workspace.root) if workspace is not None else ""
+        self.frame.sidebar.workspace.set_workspace(workspace)
+        if workspace is not None and self.frame.stack.currentWidget() is self._empty:
+            self._empty.set_folder(workspace.root)
+
+    def _show_place(self) -> None:
+        info = self.flow.info
+        if self.flow.workspace != self._placed:
+            self._look_at_folder()
+        if info is None:
+            self.frame.header.set_session("", "")
+            self.setWindowTitle(self.tr("Desktop Agent"))
+            return
+        place = " / ".join(part for part in (info.workspace.name, self._branch) if part)
+        self.frame.header.set_session(info.title, place)
+        self.frame.composer.set_mode(info.mode)
+        if self.flow.is_at_main:
+            self.popups.name_model(info.model, info.api_base)
+            self._empty.set_model(info.model)
+        title = self.tr("{title} – {folder} – Desktop Agent")
+        self.setWindowTitle(title.format(title=info.title, folder=info.workspace.name))
+
+    # -- wishes that need more than a command ------------------------------------------------
+
+    def begin_session(self) -> None:
+        """Begin a session in the present folder."""
+        self.frame.close_drawer()
+        self.flow.begin_session()
+        self.frame.composer.focus_text()
+
+    def _show_session(self, session_id: str) -> None:
+        self.frame.close_drawer()
+        self.flow.show_session(session_id)
+        self.frame.composer.focus_text()
+
+    def open_picker(self) -> None:
+        """Open the list of folders."""
+        self.popups.open_picker(self.frame.sidebar.workspace, self.pages.running())
+
+    def open_models(self) -> None:
+        """Open the list of models."""
+        self.popups.open_models(self.frame.composer.model_button)
+
+    def _offer_folder(self, path: str) -> None:
+        if not self.first_run.take_folder(path):
+            anchor = self.frame.sidebar.workspace
+            self.popups.offer_folder(anchor, path, self.pages.running())
+
+    def _act(self, action: str) -> None:
+        """Do what a fault's one button says."""
+        if action == "edit_key":
+            model = self.flow.info.model if self.flow.info else self.flow.settings.model
+            self.settings_window.open_keys(model.partition("/")[0])
+        elif action == "switch_model":
+            self.open_models()
+        elif action == "settings":
+            self.settings_window.open()
+        else:
+            self.flow.tell(self._bridge.engine.resume)
+
+    # -- the window itself -------------------------------------------------------------------
+
+    def quit_now(self) -> None:
+        """Close without a question; what runs is stopped by the engine's end."""
+        self._is_quitting = True
+        self.close()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Ask first while agents work; otherwise leave things in order."""
+        running = len(self.pages.running())
+        if running and not self._is_quitting:
+            from desktop_agent.gui.window.close_dialog import ask_before_closing  # not at the start
+
+            choice = ask_before_closing(self, running, has_tray=self.attention.has_tray)
+            if choice != "quit":
+                event.ignore()
+                if choice == "tray" and self.attention.enter_tray():
+                    self.hide()
+                return
+        self.frame.sidebar.sessions.finish_deletes()
+        self.queries.cancel()
+        self._state.save()
+        event.accept()
+        self.closed.emit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Esc, when nothing nearer to the focus wanted it: close the drawer, then stop."""
+        if event.key() != Qt.Key.Key_Escape:
+            super().keyPressEvent(event)
+        elif self.frame.close_drawer():
+            pass
+        elif self.frame.find_bar.isVisible():
+            self.frame.find_bar.leave()
+        elif not self.flow.is_at_main and self.flow.info is not None:
+            self.flow.show_agent(self.flow.info.main_agent)
+        elif self.pages.agent_status(self.flow.agent) not in ("idle", "stopping"):
+            if self.frame.notices.is_hinting:
+                self.frame.notices.remove("hint")
+                self.frame.composer.request_stop()
+            else:
+                self.frame.notices.hint(self.tr("Press Esc again to stop the agent"))
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Take folders."""
+        if dropped_folder(event.mimeData()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Work in a folder that is dropped on the window."""
+        folder = dropped_folder(event.mimeData())
+        if folder:
+            event.acceptProposedAction()
+            self._offer_folder(folder)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """See what changed on disk, and what ended, when the person comes back."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
+            self._look_at_folder()
+            self._show_place()
+            self.flow.mark_read()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Tell of the first paint, once it is on the screen."""
+        super().paintEvent(event)
+        if not self._was_painted:
+            self._was_painted = True
+            QTimer.singleShot(0, self.painted.emit)
+
+    def come_back(self, folder: str = "") -> None:
+        """Come to the front, with the folder of a second start of the app."""
+        self.attention.leave_tray()
+        self.showNormal()
+        self.raise_()
+        self.activateWindow()
+        if folder:
+            self.flow.open_folder(folder)

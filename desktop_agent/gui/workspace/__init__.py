@@ -1,0 +1,1 @@
+"""Choosing the folder an agent may work in."""

@@ -1,0 +1,1 @@
+"""Requests through litellm: messages out, a checked stream of events in."""

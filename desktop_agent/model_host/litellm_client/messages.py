@@ -1,0 +1,216 @@
+"""An agent's history in litellm's form, kept so that each message is converted once."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from desktop_agent.core.messages import (
+    ImagePart,
+    Message,
+    ThinkingPart,
+    ToolCall,
+    ToolResult,
+)
+from desktop_agent.core.models import DEMO_MODEL
+from desktop_agent.core.parts.framing import for_model, framed
+from desktop_agent.core.parts.origins import AppNotice
+from desktop_agent.core.requests import ModelRequest
+
+Family = Literal["anthropic", "gemini", "responses", "deepseek", "chat"]
+
+
+def family_of(model: str) -> Family:
+    """Return who reads the signatures and thinking that go back with a history."""
+    name = model.lower()
+    if "claude" in name or name.startswith("anthropic/"):
+        return "anthropic"
+    if name.startswith(("gemini/", "vertex_ai/gemini")):
+        return "gemini"
+    if name.startswith(("openai/responses/", "responses/")):
+        return "responses"
+    return "deepseek" if "deepseek" in name else "chat"
+
+
+def seal(family: Family, signature: str) -> str:
+    """Mark a signature with who made it: another provider would refuse it."""
+    return f"{family}:{signature}" if signature else ""
+
+
+def unseal(family: Family, sealed: str) -> str:
+    """Return the signature unchanged when this family made it, else nothing."""
+    owner, _, signature = sealed.partition(":")
+    return signature if owner == family else ""
+
+
+@dataclass
+class _Entry:
+    message: Message
+    converted: list[dict[str, Any]]
+    call_ids: tuple[str, ...]
+
+
+@dataclass
+class Conversation:
+    """What the host keeps of one agent between requests."""
+
+    model: str
+    entries: list[_Entry] = field(default_factory=list[_Entry])
+
+    def has(self, model: str, kept: int) -> bool:
+        """Whether the first `kept` messages are here, converted for this model."""
+        return kept == 0 or (self.model == model and len(self.entries) >= kept)
+
+    def advance(self, request: ModelRequest, kept: int) -> None:
+        """Keep the first messages, and add those of the request."""
+        self.model = request.model
+        del self.entries[kept:]
+        family = family_of(request.model)
+        is_demo = request.model == DEMO_MODEL
+        for message in request.messages:
+            converted = [] if is_demo else convert(message, family)
+            ids = tuple(call.id for call in message.tool_calls)
+            self.entries.append(_Entry(message, converted, ids))
+
+    def history(self) -> tuple[Message, ...]:
+        """Return the messages as they came."""
+        return tuple(entry.message for entry in self.entries)
+
+    def call_ids(self) -> set[str]:
+        """Return the ids of all tool calls so far."""
+        return {id_ for entry in self.entries for id_ in entry.call_ids}
+
+    def prompt(self, system: str) -> list[dict[str, Any]]:
+        """Return the whole history for litellm, in dicts of its own."""
+        # litellm may add to a message it was given; what is kept must not change.
+        said = [dict(each) for entry in self.entries for each in entry.converted]
+        if family_of(self.model) == "anthropic":
+            return _with_cache_marks(system, said)
+        return [{"role": "system", "content": system}, *said] if system else said
+
+
+def convert(message: Message, family: Family) -> list[dict[str, Any]]:
+    """Convert one message; tool results become one message each."""
+    if message.role == "assistant":
+        return [_assistant(message, family)]
+    if message.role == "tool":
+        return _results(message.results, family)
+    return [{"role": "user", "content": _content(for_model(message))}]
+
+
+def _content(said: Sequence[str | ImagePart]) -> str | list[dict[str, Any]]:
+    texts = [one for one in said if isinstance(one, str)]
+    if len(texts) == len(said):
+        return "\n\n".join(texts)
+    return [
+        {"type": "text", "text": one} if isinstance(one, str) else _image(one)
+        for one in said
+        if one
+    ]
+
+
+def _image(part: ImagePart) -> dict[str, Any]:
+    encoded = base64.b64encode(part.data).decode("ascii")
+    return {"type": "image_url", "image_url": {"url": f"data:{part.media_type};base64,{encoded}"}}
+
+
+def _assistant(message: Message, family: Family) -> dict[str, Any]:
+    calls = [_call(call, family) for call in message.tool_calls]
+    said: dict[str, Any] = {"role": "assistant", "content": message.text or None}
+    if calls:
+        said["tool_calls"] = calls
+    elif not message.text:
+        # A message of thinking alone: providers refuse one without any content.
+        said["content"] = "…"
+    _add_thinking(said, message, family)
+    return said
+
+
+def _add_thinking(said: dict[str, Any], message: Message, family: Family) -> None:
+    thoughts = [part for part in message.parts if isinstance(part, ThinkingPart)]
+    if family == "anthropic":
+        blocks = [block for block in map(_thinking_block, thoughts) if block]
+        if blocks:
+            said["thinking_blocks"] = blocks
+    elif family == "responses":
+        items = [
+            item
+            for part in thoughts
+            if (sealed := unseal(family, part.signature))
+            for item in json.loads(sealed)
+        ]
+        if items:
+            said["reasoning_items"] = items
+    elif family == "gemini":
+        signatures = [s for part in thoughts if (s := unseal(family, part.signature))]
+        if signatures:
+            said["provider_specific_fields"] = {"thought_signatures": signatures}
+    elif family == "deepseek" and thoughts and message.tool_calls:
+        said["reasoning_content"] = "".join(part.text for part in thoughts)
+
+
+def _thinking_block(part: ThinkingPart) -> dict[str, Any] | None:
+    signature = unseal("anthropic", part.signature)
+    if not signature:
+        return None
+    if part.is_redacted:
+        return {"type": "redacted_thinking", "data": signature}
+    return {"type": "thinking", "thinking": part.text, "signature": signature}
+
+
+def _call(call: ToolCall, family: Family) -> dict[str, Any]:
+    # Some providers read the arguments of old calls as JSON: raw text goes inside an object.
+    arguments = {"unreadable_arguments": call.raw} if call.raw else call.arguments
+    converted: dict[str, Any] = {
+        "id": call.id,
+        "type": "function",
+        "function": {"name": call.name, "arguments": json.dumps(arguments)},
+    }
+    signature = unseal(family, call.signature)
+    if signature:
+        converted["provider_specific_fields"] = {"thought_signature": signature}
+    return converted
+
+
+def _results(results: Sequence[ToolResult], family: Family) -> list[dict[str, Any]]:
+    said: list[dict[str, Any]] = []
+    images: list[ImagePart] = []
+    for result in results:
+        content: Any = _result_text(result)
+        if result.images and family == "anthropic":
+            content = [{"type": "text", "text": content}, *map(_image, result.images)]
+        elif result.images:
+            images += result.images
+        said.append({"role": "tool", "tool_call_id": result.call_id, "content": content})
+    if images:
+        # Only Anthropic takes images in a tool's result; the others see them right after.
+        note = {"type": "text", "text": framed("The images that the tools gave:", AppNotice())}
+        said.append({"role": "user", "content": [note, *map(_image, images)]})
+    return said
+
+
+def _result_text(result: ToolResult) -> str:
+    text = result.text or ("(no text)" if result.images else "(no output)")
+    if result.is_error and not text.lower().startswith("error"):
+        return f"Error: {text}"
+    return text
+
+
+def _with_cache_marks(system: str, said: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Ask Anthropic to keep the prompt so far: a step then pays for what is new."""
+    mark = {"type": "ephemeral"}
+    if said and said[-1]["role"] in {"user", "tool"}:
+        last = said[-1]
+        content = last["content"]
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        if last["role"] == "tool":
+            last["cache_control"] = mark
+        elif blocks and (blocks[-1].get("text") or blocks[-1].get("image_url")):
+            last["content"] = [*blocks[:-1], {**blocks[-1], "cache_control": mark}]
+    if not system:
+        return said
+    block = {"type": "text", "text": system, "cache_control": mark}
+    return [{"role": "system", "content": [block]}, *said]

@@ -1,0 +1,1 @@
+"""Tools that read, find and change files."""

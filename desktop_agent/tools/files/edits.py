@@ -1,0 +1,88 @@
+"""Applying exact replacements to a text: all of them, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from desktop_agent.core.tool import ToolError
+from desktop_agent.tools.define import Arguments
+from desktop_agent.tools.files.text_files import Text
+
+_SHOWN_PLACES = 5
+
+
+class Replacement(Arguments):
+    """One exact replacement."""
+
+    old_string: str = Field(description="The exact text to replace, with its whitespace.")
+    new_string: str = Field(description="The text to put there.")
+    replace_all: bool = Field(default=False, description="Replace every occurrence.")
+
+
+def apply(text: Text, replacements: Sequence[Replacement]) -> str:
+    """Return the text with every replacement made, in order; raises ToolError."""
+    changed = text.text
+    for number, replacement in enumerate(replacements, start=1):
+        try:
+            changed = _replaced(changed, replacement, has_crlf=text.has_crlf)
+        except ToolError as error:
+            if len(replacements) == 1:
+                raise
+            raise ToolError(f"edit {number}: {error} None of the edits was made.") from None
+    if changed == text.text:
+        raise ToolError("the edits change nothing.")
+    return changed
+
+
+def _replaced(text: str, replacement: Replacement, *, has_crlf: bool) -> str:
+    old, new = replacement.old_string, replacement.new_string
+    if not old:
+        raise ToolError("old_string is empty; use `write` to make a file.")
+    if old == new:
+        raise ToolError("old_string and new_string are the same.")
+    if has_crlf:
+        # Models see and send plain line feeds; the file keeps its own line ends.
+        old, new = _with_crlf(old), _with_crlf(new)
+    count = text.count(old)
+    if count == 0:
+        raise ToolError(_not_found(text, old))
+    if count > 1 and not replacement.replace_all:
+        raise ToolError(
+            f"old_string occurs {count} times ({_places(text, old)}). Add lines around it until "
+            "it is unique, or set replace_all."
+        )
+    return text.replace(old, new)
+
+
+def _with_crlf(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\n", "\r\n")
+
+
+def _not_found(text: str, old: str) -> str:
+    wanted = _squeezed(old)
+    lines = text.split("\n")
+    height = old.count("\n") + 1
+    # Looking for near misses costs time with the file's length times the text's.
+    if wanted and len(lines) * height < 200_000:
+        for index in range(len(lines) - height + 1):
+            if _squeezed("\n".join(lines[index : index + height])) == wanted:
+                return (
+                    "old_string was not found: only the whitespace differs from what stands at "
+                    f"line {index + 1}. Copy it from `read` exactly, without the line numbers."
+                )
+    return "old_string was not found in the file. Read the file and copy the text exactly."
+
+
+def _squeezed(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _places(text: str, old: str) -> str:
+    lines: list[str] = []
+    at = text.find(old)
+    while at >= 0 and len(lines) < _SHOWN_PLACES:
+        lines.append(str(text.count("\n", 0, at) + 1))
+        at = text.find(old, at + len(old))
+    return f"line {', '.join(lines)}" + (", …" if at >= 0 else "")

@@ -1,0 +1,200 @@
+"""`glob` and `grep`: finding files by name and by content."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+import stat
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from desktop_agent.core.messages import FilesDisplay
+from desktop_agent.core.tool import Access, Preview, ToolContext, ToolError, ToolOutput
+from desktop_agent.engine.permissions.protected_files import is_secret
+from desktop_agent.engine.workspace.containment import relative_name, resolve_for_read
+from desktop_agent.engine.workspace.safe_open import open_read
+from desktop_agent.tools.define import Arguments, tool
+from desktop_agent.tools.files import ripgrep
+from desktop_agent.tools.files.patterns import LINE_LENGTH, compile_safely
+from desktop_agent.tools.files.text_files import is_binary
+from desktop_agent.tools.files.walk import Walk, glob_pattern
+
+_FILES = 500
+_MATCHES = 200
+_SHOWN_IN_CARD = 50
+_LARGEST = 20_000_000
+_SECONDS = 40.0
+
+
+class GlobArguments(Arguments):
+    """Which names to find."""
+
+    pattern: str = Field(
+        description="Such as `**/*.py` or `src/*.{ts,tsx}`; without a slash: in any folder."
+    )
+    path: str = Field(default=".", description="The folder to look in.")
+    offset: int = Field(default=0, ge=0, description="How many results to skip.")
+
+
+class GrepArguments(Arguments):
+    """What to search for, and where."""
+
+    pattern: str = Field(min_length=1, description="A regular expression.")
+    path: str = Field(default=".", description="The file or folder to search.")
+    glob: str = Field(default="", description="Search only files that match, such as `*.py`.")
+    ignore_case: bool = Field(default=False, description="Whether case doesn't matter.")
+    files_only: bool = Field(default=False, description="Give only the files that match.")
+    offset: int = Field(default=0, ge=0, description="How many results to skip.")
+
+
+def _describe_glob(raw: Mapping[str, Any]) -> str:
+    return f"finding {raw['pattern']}"
+
+
+def _describe_grep(raw: Mapping[str, Any]) -> str:
+    return f"searching for “{raw['pattern']}”"
+
+
+async def _preview_grep(args: GrepArguments, ctx: ToolContext) -> Preview:
+    path = resolve_for_read(ctx.workspace, args.path)
+    name = relative_name(ctx.workspace, path)
+    return Preview(
+        title=f"Search {name}?",
+        display=FilesDisplay((name,)),
+        paths=(str(path),),
+        protected=(name,) if is_secret(name) else (),
+    )
+
+
+@tool(access=Access.READ, describe=_describe_glob, timeout_s=60)
+async def glob(args: GlobArguments, ctx: ToolContext) -> ToolOutput:
+    """Find files by name, such as `**/*.py`.
+
+    Leaves out what git ignores. Gives paths relative to the workspace folder, one a line.
+    """
+    folder = resolve_for_read(ctx.workspace, args.path)
+    return await asyncio.to_thread(_glob, folder, args, ctx)
+
+
+@tool(access=Access.READ, preview=_preview_grep, describe=_describe_grep, timeout_s=60)
+async def grep(args: GrepArguments, ctx: ToolContext) -> ToolOutput:
+    """Search the contents of files for a regular expression.
+
+    Gives `path:line:text`, one a line. Leaves out what git ignores, binary files and files
+    with secrets.
+    """
+    path = resolve_for_read(ctx.workspace, args.path)
+    is_folder = _is_folder(path, args.path)
+    program = shutil.which("rg")
+    if program and is_folder:
+        lines = await ripgrep.search(program, path, _query(args), ctx)
+    else:
+        lines = await asyncio.to_thread(_grep, path, args, ctx, is_folder=is_folder)
+    return _matches_output(lines, args)
+
+
+def _glob(folder: Path, args: GlobArguments, ctx: ToolContext) -> ToolOutput:
+    if not _is_folder(folder, args.path):
+        raise ToolError(f"{args.path} is a file; use `read`.")
+    wanted = glob_pattern(args.pattern)
+    walk = Walk(ctx.workspace, folder)
+    matching = (path for path in walk.files() if wanted.fullmatch(path))
+    found = list(islice(matching, args.offset, args.offset + _FILES + 1))
+    prefix = relative_name(ctx.workspace, folder)
+    names = [_shown(path if prefix == "." else f"{prefix}/{path}") for path in found[:_FILES]]
+    notes: list[str] = []
+    if len(found) > _FILES:
+        notes.append(f"[There are more; go on with offset={args.offset + _FILES}.]")
+    if walk.was_cut:
+        notes.append("[The folder is too large to look through; give a deeper path.]")
+    more = "+" if len(found) > _FILES else ""
+    summary = f"{len(names)}{more} file{'' if len(names) == 1 else 's'}"
+    text = "\n".join([*names, *notes]) or "No file matches."
+    return ToolOutput(text, FilesDisplay(tuple(names[:_SHOWN_IN_CARD]), summary))
+
+
+def _query(args: GrepArguments) -> ripgrep.Query:
+    return ripgrep.Query(
+        pattern=args.pattern,
+        glob=args.glob,
+        ignore_case=args.ignore_case,
+        files_only=args.files_only,
+        skip=args.offset,
+        limit=_MATCHES + 1,
+    )
+
+
+def _grep(path: Path, args: GrepArguments, ctx: ToolContext, *, is_folder: bool) -> list[str]:
+    wanted = compile_safely(args.pattern, ignore_case=args.ignore_case)
+    end = args.offset + _MATCHES + 1
+    if not is_folder:
+        name = relative_name(ctx.workspace, path)
+        return list(islice(_matches(path, name, wanted, args, ctx), args.offset, end))
+    names = glob_pattern(args.glob) if args.glob else None
+    walk = Walk(ctx.workspace, path, seconds=_SECONDS)
+
+    def everything() -> Iterator[str]:
+        for relative in walk.files():
+            shown = relative_name(ctx.workspace, path / relative)
+            if not is_secret(shown) and (names is None or names.fullmatch(relative)):
+                yield from _matches(path / relative, shown, wanted, args, ctx)
+
+    found = list(islice(everything(), args.offset, end))
+    if walk.was_cut:
+        # Without a word, "no match" would be a lie.
+        raise ToolError(
+            "the folder is too large to search through here; give a deeper path or a glob."
+        )
+    return found
+
+
+def _matches(
+    path: Path, name: str, wanted: re.Pattern[str], args: GrepArguments, ctx: ToolContext
+) -> Iterator[str]:
+    try:
+        file = open_read(ctx.workspace, path)
+    except ToolError:  # a link, a pipe, or gone by now
+        return
+    with file:
+        content = file.read(_LARGEST)
+    if is_binary(content):
+        return
+    for number, line in enumerate(content.split(b"\n"), start=1):
+        text = line.removesuffix(b"\r").decode("utf-8", "replace")[:LINE_LENGTH]
+        if wanted.search(text):
+            yield _shown(name) if args.files_only else f"{_shown(name)}:{number}:{text}"
+            if args.files_only:
+                return
+
+
+def _matches_output(lines: list[str], args: GrepArguments) -> ToolOutput:
+    shown = lines[:_MATCHES]
+    paths = dict.fromkeys(line if args.files_only else line.split(":", 1)[0] for line in shown)
+    what = "file" if args.files_only else "match"
+    plural = "" if len(shown) == 1 else ("s" if args.files_only else "es")
+    more = "+" if len(lines) > _MATCHES else ""
+    summary = f"{len(shown)}{more} {what}{plural}"
+    text = "\n".join(shown) or "No match."
+    if more:
+        text += (
+            f"\n[There are more; go on with offset={args.offset + _MATCHES}, or narrow the search.]"
+        )
+    return ToolOutput(text, FilesDisplay(tuple(paths)[:_SHOWN_IN_CARD], summary))
+
+
+def _is_folder(path: Path, shown: str) -> bool:
+    try:
+        return stat.S_ISDIR(path.lstat().st_mode)
+    except OSError:
+        raise ToolError(f"{shown} doesn't exist.") from None
+
+
+def _shown(name: str) -> str:
+    """The name on one line, and as text: names can be any bytes."""
+    text = name.encode("utf-8", "replace").decode("utf-8")
+    return text.replace("\n", "\\n").replace("\r", "\\r")

@@ -1,0 +1,140 @@
+"""Walking a folder of the workspace: without links, and without what git ignores."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pathspec import GitIgnoreSpec
+
+from desktop_agent.core.workspace import Workspace
+from desktop_agent.engine.workspace.safe_open import open_beneath, open_folder
+
+_MOST = 200_000
+_IGNORE_FILE_LENGTH = 1_000_000
+_ALWAYS_LEFT_OUT = {".git"}
+
+
+@dataclass(slots=True)
+class Walk:
+    """The files below a folder; `was_cut` tells that there was more than could be looked at.
+
+    `seconds` bounds the walk, with what is done to each file in between.
+    """
+
+    workspace: Workspace
+    folder: Path
+    seconds: float = 20.0
+    was_cut: bool = False
+    _specs: list[tuple[str, GitIgnoreSpec]] = field(default_factory=list[tuple[str, GitIgnoreSpec]])
+
+    def files(self) -> Iterator[str]:
+        """Yield paths relative to the folder, sorted within each folder."""
+        deadline = time.monotonic() + self.seconds
+        seen = 0
+        for prefix, folders, names in self._folders():
+            folders[:] = sorted(n for n in folders if not self._is_left_out(prefix, n, True))
+            for name in sorted(names):
+                if not self._is_left_out(prefix, name, False):
+                    yield prefix + name
+                if time.monotonic() > deadline:
+                    self.was_cut = True
+                    return
+            seen += len(folders) + len(names)
+            if seen > _MOST:
+                self.was_cut = True
+                return
+
+    def _folders(self) -> Iterator[tuple[str, list[str], list[str]]]:
+        if os.name == "nt":
+            for root, folders, names in os.walk(self.folder):
+                relative = Path(root).relative_to(self.folder).as_posix()
+                prefix = "" if relative == "." else relative + "/"
+                self._note_ignore_file(prefix, (Path(root) / ".gitignore").read_bytes)
+                yield prefix, folders, names
+            return
+        with open_folder(self.workspace, self.folder) as top:
+            for root, folders, names, descriptor in os.fwalk(".", dir_fd=top):
+                prefix = "" if root == "." else root.removeprefix("./") + "/"
+                if ".gitignore" in names:
+                    self._note_ignore_file(prefix, lambda d=descriptor: _ignore_file(d))
+                yield prefix, folders, names
+
+    def _note_ignore_file(self, prefix: str, read: Callable[[], bytes]) -> None:
+        try:
+            lines = read().decode("utf-8", "replace").splitlines()
+        except OSError:
+            return
+        self._specs.append((prefix, GitIgnoreSpec.from_lines(lines)))
+
+    def _is_left_out(self, prefix: str, name: str, is_folder: bool) -> bool:
+        if name in _ALWAYS_LEFT_OUT:
+            return True
+        path = prefix + name + ("/" if is_folder else "")
+        # The deepest file that has an opinion decides, as in git.
+        for where, spec in reversed(self._specs):
+            if path.startswith(where):
+                verdict = spec.check_file(path[len(where) :]).include
+                if verdict is not None:
+                    return verdict
+        return False
+
+
+def _ignore_file(folder: int) -> bytes:
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with os.fdopen(open_beneath(folder, ".gitignore", flags), "rb") as file:
+        return file.read(_IGNORE_FILE_LENGTH)
+
+
+def glob_pattern(pattern: str) -> re.Pattern[str]:
+    """Return a pattern for relative paths: `*` stays in a folder, `**` crosses folders.
+
+    A pattern without a slash speaks of names in any folder.
+    """
+    wanted = pattern.removeprefix("./").lstrip("/") or "**"
+    if "/" not in wanted and wanted != "**":
+        wanted = f"**/{wanted}"
+    if wanted.endswith("/"):
+        wanted += "**"
+    return re.compile("".join(_translated(wanted)), re.DOTALL)
+
+
+def _translated(pattern: str) -> Iterator[str]:
+    at, depth = 0, 0
+    while at < len(pattern):
+        character = pattern[at]
+        at += 1
+        if pattern.startswith("**/", at - 1):
+            at += 2
+            yield "(?:[^/]+/)*"
+        elif pattern.startswith("**", at - 1):
+            at += 1
+            yield ".*"
+        elif character in "*?":
+            yield "[^/]*" if character == "*" else "[^/]"
+        elif character == "[" and (end := pattern.find("]", at + 1)) > 0:
+            yield _character_class(pattern[at:end])
+            at = end + 1
+        elif character == "{" and "}" in pattern[at:]:
+            depth += 1
+            yield "(?:"
+        elif depth and character in ",}":
+            depth -= character == "}"
+            yield "|" if character == "," else ")"
+        else:
+            yield re.escape(character)
+    yield ")" * depth
+
+
+def _character_class(inner: str) -> str:
+    is_negated = inner[:1] in {"!", "^"}
+    plain = re.sub(r"([\\\[\]&~|^])", r"\\\1", inner[is_negated:])
+    try:
+        re.compile(f"[{plain}]")
+    except re.error:
+        return re.escape(f"[{inner}]")
+    return f"[{'^/' if is_negated else ''}{plain}]"

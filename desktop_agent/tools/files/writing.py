@@ -1,0 +1,206 @@
+"""`write` and `edit`: changing files, with the exact change known beforehand."""
+
+from __future__ import annotations
+
+import asyncio
+import glob
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from desktop_agent.core.approvals import Rule
+from desktop_agent.core.messages import DiffDisplay
+from desktop_agent.core.tool import Access, Preview, ToolContext, ToolError, ToolOutput
+from desktop_agent.engine.permissions.protected_files import is_protected
+from desktop_agent.engine.workspace.containment import relative_name, resolve_for_write
+from desktop_agent.engine.workspace.safe_open import digest, open_read, write_atomic
+from desktop_agent.tools.define import Arguments, tool
+from desktop_agent.tools.files.diffs import diff_of
+from desktop_agent.tools.files.edits import Replacement, apply
+from desktop_agent.tools.files.reading import WHOLE
+from desktop_agent.tools.files.text_files import Text, decode, encode_new
+
+_LARGEST_DIFF = 2_000_000
+
+
+class WriteArguments(Arguments):
+    """What to write."""
+
+    path: str = Field(description="The file, relative to the workspace folder or absolute.")
+    content: str = Field(description="The whole new content of the file.")
+
+
+class EditArguments(Arguments):
+    """What to replace: one text, or several by `edits`."""
+
+    path: str = Field(description="The file, relative to the workspace folder or absolute.")
+    old_string: str = Field(default="", description="The exact text to replace.")
+    new_string: str = Field(default="", description="The text to put there.")
+    replace_all: bool = Field(default=False, description="Replace every occurrence.")
+    edits: list[Replacement] = Field(
+        default=[],
+        description="Several replacements in place of one, made in order: all of them, or none.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """A change of one file, complete: nothing about it is decided later."""
+
+    path: Path
+    name: str
+    new: bytes
+    old_digest: str
+    display: DiffDisplay
+
+
+async def _preview_write(args: WriteArguments, ctx: ToolContext) -> Preview:
+    change = await asyncio.to_thread(_plan_write, args, ctx)
+    verb = "Create" if change.display.is_new else "Overwrite"
+    return _preview("write", f"{verb} {change.name}?", change)
+
+
+async def _preview_edit(args: EditArguments, ctx: ToolContext) -> Preview:
+    change = await asyncio.to_thread(_plan_edit, args, ctx)
+    return _preview("edit", f"Edit {change.name}?", change)
+
+
+def _describe_write(raw: Mapping[str, Any]) -> str:
+    return f"writing {raw['path']}"
+
+
+def _describe_edit(raw: Mapping[str, Any]) -> str:
+    return f"editing {raw['path']}"
+
+
+@tool(access=Access.WRITE, preview=_preview_write, describe=_describe_write)
+async def write(args: WriteArguments, ctx: ToolContext) -> ToolOutput:
+    """Create a file, or replace the whole content of one.
+
+    Missing folders are made. To change a part of a file use `edit`. A file that you read is
+    refused when it changed since.
+    """
+    return await asyncio.to_thread(_carry_out, _plan_write, args, ctx)
+
+
+@tool(access=Access.WRITE, preview=_preview_edit, describe=_describe_edit)
+async def edit(args: EditArguments, ctx: ToolContext) -> ToolOutput:
+    """Replace exact text in a file that you have read.
+
+    `old_string` must occur exactly once, unless `replace_all` is set; copy it from `read`
+    without the line numbers. For several changes give `edits`: all are made, or none.
+    """
+    return await asyncio.to_thread(_carry_out, _plan_edit, args, ctx)
+
+
+def _carry_out(plan: Any, args: Arguments, ctx: ToolContext) -> ToolOutput:
+    change: _Change = plan(args, ctx)
+    write_atomic(ctx.workspace, change.path, change.new, expected=change.old_digest)
+    ctx.files.remember(change.path, digest(change.new))
+    display = change.display
+    verb = "Created" if display.is_new else "Changed"
+    return ToolOutput(f"{verb} {change.name} (+{display.added} -{display.removed} lines).", display)
+
+
+def _plan_write(args: WriteArguments, ctx: ToolContext) -> _Change:
+    path = resolve_for_write(ctx.workspace, args.path)
+    new = encode_new(args.content)
+    old = _content(path, ctx)
+    name = relative_name(ctx.workspace, path)
+    if old is None:
+        return _change(path, name, None, new)
+    if old == new:
+        raise ToolError(f"{name} already has exactly this content; nothing was written.")
+    _require_unchanged(path, name, old, ctx)
+    return _change(path, name, old, new)
+
+
+def _plan_edit(args: EditArguments, ctx: ToolContext) -> _Change:
+    path = resolve_for_write(ctx.workspace, args.path)
+    name = relative_name(ctx.workspace, path)
+    replacements = _replacements(args)
+    old = _content(path, ctx)
+    if old is None:
+        raise ToolError(f"{name} doesn't exist; use `write` to make it.")
+    if ctx.files.digest_of(path) is None:
+        raise ToolError(f"read {name} before you edit it.")
+    _require_unchanged(path, name, old, ctx)
+    text = decode(old)
+    if text is None:
+        raise ToolError(f"{name} is a binary file.")
+    return _change(path, name, old, text.encoded(apply(text, replacements)))
+
+
+def _replacements(args: EditArguments) -> list[Replacement]:
+    if args.edits and args.old_string:
+        raise ToolError("give either `edits`, or `old_string` and `new_string`, not both.")
+    if args.edits:
+        return args.edits
+    single = Replacement(
+        old_string=args.old_string, new_string=args.new_string, replace_all=args.replace_all
+    )
+    return [single]
+
+
+def _content(path: Path, ctx: ToolContext) -> bytes | None:
+    """Return what the file holds now, None when there is none."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    with open_read(ctx.workspace, path) as file:
+        content = file.read(WHOLE + 1)
+    if len(content) > WHOLE:
+        raise ToolError(f"{path.name} is larger than {WHOLE // 1_000_000} MB.")
+    return content
+
+
+def _require_unchanged(path: Path, name: str, old: bytes, ctx: ToolContext) -> None:
+    seen = ctx.files.digest_of(path)
+    if seen is not None and seen != digest(old):
+        raise ToolError(f"{name} changed since you read it. Read it again, then change it.")
+
+
+def _change(path: Path, name: str, old: bytes | None, new: bytes) -> _Change:
+    return _Change(path, name, new, "" if old is None else digest(old), _diff(name, old, new))
+
+
+def _diff(name: str, old: bytes | None, new: bytes) -> DiffDisplay:
+    before = decode(old) if old is not None else None
+    after = decode(new)
+    is_text = old is None or before is not None
+    if after is None or not is_text or len(new) + len(old or b"") > _LARGEST_DIFF:
+        note = f"[Too large or not text: {len(old or b''):,} bytes become {len(new):,}.]"
+        return DiffDisplay(name, note, 0, 0, is_new=old is None)
+    display = diff_of(name, None if before is None else _with_mark(before), _with_mark(after))
+    if before is not None and not display.patch:
+        note = f"[The text stays; its encoding changes: {before.encoding} to {after.encoding}.]"
+        return DiffDisplay(name, note, 0, 0)
+    return display
+
+
+def _with_mark(text: Text) -> str:
+    return "\ufeff" + text.text if text.mark else text.text
+
+
+def _preview(tool_name: str, title: str, change: _Change) -> Preview:
+    display = change.display
+    return Preview(
+        title=title,
+        display=display,
+        stakes=_stakes(display),
+        paths=(str(change.path),),
+        protected=(change.name,) if is_protected(change.name) else (),
+        rules=(Rule(tool_name, glob.escape(change.name)), Rule(tool_name, "*")),
+        fingerprint=f"{change.old_digest}:{digest(change.new)}",
+    )
+
+
+def _stakes(display: DiffDisplay) -> tuple[str, ...]:
+    lines = f"{display.added:,} line{'' if display.added == 1 else 's'}"
+    if display.is_new:
+        return ("makes 1 file", lines)
+    return ("writes 1 file", f"{lines} added, {display.removed:,} removed")

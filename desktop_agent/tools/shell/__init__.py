@@ -1,0 +1,1 @@
+"""The shell tool, its background jobs and its processes."""

@@ -1,0 +1,119 @@
+"""An agent's commands: those in the background, and the marks by which all are found again."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from desktop_agent.core.tool import ToolError
+from desktop_agent.tools.shell import process_tree
+from desktop_agent.tools.shell.running import RunningCommand
+
+_MOST_RUNNING = 8
+_MOST_REMEMBERED = 20
+
+
+@dataclass(slots=True)
+class Job:
+    """A command in the background. `reported` counts the bytes the agent has been given."""
+
+    id: str
+    command: str
+    running: RunningCommand
+    began: float = field(default_factory=time.monotonic)
+    reported: int = 0
+    settled: asyncio.Task[int] | None = None
+
+    @property
+    def state(self) -> str:
+        """Return `running` or `ended with exit code 0`."""
+        code = self.running.exit_code
+        return "running" if code is None else f"ended with exit code {code}"
+
+
+class Jobs:
+    """The background commands of one agent; `outputs` are the files its commands filled."""
+
+    def __init__(self) -> None:
+        self.outputs: set[Path] = set()
+        self._token = os.urandom(8).hex()
+        self._count = 0
+        self._started = 0
+        self._closed_at = 0
+        self._jobs: dict[str, Job] = {}
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether no command was started since the last `close`."""
+        return self._count == self._closed_at
+
+    def running(self) -> tuple[str, ...]:
+        """Return the commands that run in the background."""
+        return tuple(job.command for job in self._jobs.values() if job.running.exit_code is None)
+
+    def new_mark(self) -> str:
+        """Return a mark for the next command, which no other process carries."""
+        self._count += 1
+        return f"{self._token}.{self._count}."
+
+    def start(self, command: str, make: Callable[[], RunningCommand]) -> Job:
+        """Keep a command that goes on in the background; raises ToolError when it is one too many.
+
+        `make` starts it.
+        """
+        alive = [job for job in self._jobs.values() if job.running.exit_code is None]
+        if len(alive) >= _MOST_RUNNING:
+            names = ", ".join(job.id for job in alive)
+            raise ToolError(f"{_MOST_RUNNING} background commands are running already ({names}).")
+        self._started += 1
+        job = Job(f"job_{self._started}", command, make())
+        self._forget_oldest()
+        job.settled = asyncio.create_task(job.running.wait())
+        self._jobs[job.id] = job
+        return job
+
+    def _forget_oldest(self) -> None:
+        ended = [job.id for job in self._jobs.values() if job.running.exit_code is not None]
+        for job_id in ended[:-_MOST_REMEMBERED]:
+            del self._jobs[job_id]
+
+    def find(self, job_id: str) -> Job:
+        """Return a job; raises ToolError naming those there are."""
+        job = self._jobs.get(job_id)
+        if job is None:
+            known = ", ".join(self._jobs) or "none"
+            raise ToolError(f"there is no background command {job_id!r} (there are: {known}).")
+        return job
+
+    def all(self) -> tuple[Job, ...]:
+        """Return every job, oldest first."""
+        return tuple(self._jobs.values())
+
+    async def close(self) -> tuple[int, ...]:
+        """End every process that any of the agent's commands left, in the background or not.
+
+        Returns those that would not go.
+        """
+        count = self._count
+        survivors = await process_tree.end(f"{self._token}.", None)
+        ends = [self._settle(job) for job in self._jobs.values() if job.settled is not None]
+        await asyncio.gather(*ends)
+        if not survivors:
+            self._closed_at = count
+        return survivors
+
+    async def _settle(self, job: Job) -> None:
+        if job.running.exit_code is None:
+            await job.running.end()
+        if job.settled is not None:
+            job.settled.cancel()
+            await asyncio.gather(job.settled, return_exceptions=True)
+
+
+def new_jobs() -> Jobs:
+    """Return the place for one agent's background commands."""
+    return Jobs()

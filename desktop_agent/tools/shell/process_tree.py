@@ -1,0 +1,290 @@
+"""Every process that came out of a command, and how to end them all.
+
+A process can leave its group and lose its parent, but on Linux its environment still holds the
+mark of the command it came from.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from desktop_agent.tools.shell.new_processes import Moment, may_be_newer, moment
+
+MARK = "DESKTOP_AGENT_COMMAND"
+_GRACE_S = 2.0
+_KILL_S = 1.5
+_POLL_S = 0.03
+# How long only those that were told are watched; then all processes are looked through again.
+_WATCH_S = 0.4
+_QUIET_S = 0.005
+_QUIET_LOOKS = 2
+_FREEZE_ROUNDS = 20
+_DEAD = frozenset({b"Z", b"X"})
+_MARKED = f"\0{MARK}=".encode()
+_Alive = Callable[[], Awaitable[tuple[int, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    pid: int
+    parent: int
+    group: int
+    session: int
+    started: int
+    mark: bytes
+
+
+class _Looks:
+    """Looks through all processes, one look at a time: who asks meanwhile shares the next one.
+
+    Many commands are ended at the same time when a tree of agents is stopped.
+    """
+
+    def __init__(self) -> None:
+        self._worker = ThreadPoolExecutor(1, "processes")
+        self._began = 0.0
+        self._found: list[_Entry] = []
+
+    async def look(self) -> list[_Entry]:
+        """Return the processes as they are at some moment after this call."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._worker, self._look, time.monotonic())
+
+    def _look(self, asked: float) -> list[_Entry]:
+        if self._began <= asked:
+            self._began = time.monotonic()
+            self._found = _entries(None)
+        return self._found
+
+
+_looks = _Looks()
+
+
+class _Tree:
+    """The living processes of a command: by mark, by session, by descent.
+
+    Whoever was seen once is followed by its process id and start time, also when its parents
+    are gone and its environment says nothing.
+    """
+
+    def __init__(self, mark: str, leader: int | None, since: Moment | None = None) -> None:
+        self._mark = mark.encode()
+        self._leader = leader
+        self._since = since
+        self._seen: dict[int, int] = {}
+
+    async def look(self) -> tuple[int, ...]:
+        """Return those that live at some moment after this call."""
+        if sys.platform != "linux":
+            return _group_alive(self._leader)
+        return self._own(await _looks.look())
+
+    def living(self) -> tuple[int, ...]:
+        """Return those that live now; waits for the look."""
+        if sys.platform != "linux":
+            return _group_alive(self._leader)
+        return self._own(_entries(self._since))
+
+    def _own(self, all_entries: list[_Entry]) -> tuple[int, ...]:
+        entries = {entry.pid: entry for entry in all_entries}
+        found = {pid for pid, entry in entries.items() if self._is_own(entry)}
+        grew = True
+        while grew:
+            children = {e.pid for e in entries.values() if e.parent in found} - found
+            found |= children
+            grew = bool(children)
+        found.discard(os.getpid())
+        self._seen |= {pid: entries[pid].started for pid in found}
+        return tuple(sorted(found))
+
+    async def freeze(self) -> None:
+        """Stop them all where they are, so that none starts another while they are ended."""
+        stopped: set[int] = set()
+        quiet = 0
+        for _ in range(_FREEZE_ROUNDS):
+            fresh = set(await self.look()) - stopped
+            for pid in fresh:
+                _send(pid, signal.SIGSTOP)
+            stopped |= fresh
+            quiet = 0 if fresh else quiet + 1
+            if quiet == _QUIET_LOOKS:
+                return
+
+    def _is_own(self, entry: _Entry) -> bool:
+        in_session = self._leader is not None and self._leader in (entry.group, entry.session)
+        is_marked = bool(entry.mark) and entry.mark.startswith(self._mark)
+        return is_marked or in_session or self._seen.get(entry.pid) == entry.started
+
+
+def members(mark: str, leader: int | None, since: Moment | None = None) -> tuple[int, ...]:
+    """Return the living processes of a command.
+
+    `mark` is a prefix, so that one sweep can speak of many commands. Those that were there
+    before `since` are not looked at. Linux only; elsewhere the process group is all there is
+    to go by.
+    """
+    return _Tree(mark, leader, since).living()
+
+
+def in_session(pids: tuple[int, ...], leader: int) -> tuple[int, ...]:
+    """Return those that are still in the leader's session: they did not leave on purpose."""
+    if sys.platform != "linux":
+        return pids
+    entries = (_entry(pid) for pid in pids)
+    return tuple(entry.pid for entry in entries if entry and entry.session == leader)
+
+
+async def end(mark: str, leader: int | None) -> tuple[int, ...]:
+    """Ask every process to end, after 2 s make it; return those that are still there."""
+    if sys.platform == "win32":
+        return await asyncio.to_thread(_end_on_windows, leader)
+    tree = _Tree(mark, leader)
+    if sys.platform == "linux":
+        await tree.freeze()
+    return await _end(tree.look)
+
+
+async def end_these(pids: tuple[int, ...]) -> tuple[int, ...]:
+    """End these processes alone; return those that are still there."""
+    if not pids or sys.platform == "win32":
+        return ()
+
+    async def alive() -> tuple[int, ...]:
+        return tuple(pid for pid in pids if _is_alive(pid))
+
+    return await _end(alive)
+
+
+async def _end(alive: _Alive) -> tuple[int, ...]:
+    if await _signalled(alive, signal.SIGTERM, _GRACE_S):
+        return ()
+    if await _signalled(alive, signal.SIGKILL, _KILL_S):
+        return ()
+    return await alive()
+
+
+def names_of(pids: tuple[int, ...]) -> str:
+    """Return `pid 17 (sleep), pid 19 (node)` for people."""
+    return ", ".join(f"pid {pid}{_name_of(pid)}" for pid in pids)
+
+
+async def _signalled(alive: _Alive, number: int, seconds: float) -> bool:
+    """Signal all of them, new ones too, until none is left; whether that happened in time."""
+    deadline = time.monotonic() + seconds
+    told: set[int] = set()
+    quiet = 0
+    # One empty look is not enough: a process can hand over to its child in between.
+    while quiet < _QUIET_LOOKS:
+        living = await alive()
+        quiet = 0 if living else quiet + 1
+        for pid in living:
+            # SIGKILL is repeated: a tree that forks quickly is always one step ahead.
+            if pid not in told or number != signal.SIGTERM:
+                _send(pid, number)
+        told |= set(living)
+        if time.monotonic() > deadline:
+            return False
+        if living:
+            await _watch(living, min(deadline, time.monotonic() + _WATCH_S))
+        else:
+            await asyncio.sleep(_QUIET_S)
+    return True
+
+
+async def _watch(pids: tuple[int, ...], until: float) -> None:
+    """Wait until all of them are gone, or for a time: a look at these alone costs little."""
+    while time.monotonic() < until:
+        await asyncio.sleep(_POLL_S)
+        if not any(_is_alive(pid) for pid in pids):
+            return
+
+
+def _send(pid: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if sys.platform == "linux":
+            os.kill(pid, number)
+            if number == signal.SIGTERM:
+                os.kill(pid, signal.SIGCONT)  # a stopped process can't hear
+        else:
+            os.killpg(pid, number)
+
+
+def _group_alive(leader: int | None) -> tuple[int, ...]:
+    if leader is None:
+        return ()
+    try:
+        os.killpg(leader, 0)
+    except (ProcessLookupError, PermissionError):
+        return ()
+    return (leader,)
+
+
+def _is_alive(pid: int) -> bool:
+    if sys.platform == "linux":
+        fields = _fields(pid)
+        return bool(fields) and fields[0] not in _DEAD
+    try:
+        os.killpg(pid, 0)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
+def _entries(since: Moment | None) -> list[_Entry]:
+    # In this order: who comes while the names are read is newer than `now`, and is listed or
+    # is found at the next look.
+    names = os.listdir("/proc")  # noqa: PTH208 - names only, hundreds of times a minute
+    now = moment() if since is not None else None
+    found: list[_Entry] = []
+    for name in names:
+        if not name.isdigit() or not may_be_newer(int(name), since, now):
+            continue
+        if entry := _entry(int(name)):
+            found.append(entry)
+    return found
+
+
+def _fields(pid: int) -> list[bytes]:
+    """Return what /proc tells of a process, from its state on; nothing when there is none."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return []
+    # The name, in brackets, may hold anything; the fields stand behind the last bracket.
+    return status[status.rindex(b")") + 2 :].split()
+
+
+def _entry(pid: int) -> _Entry | None:
+    fields = _fields(pid)
+    if not fields or fields[0] in _DEAD:
+        return None
+    try:
+        environment = Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        environment = b""
+    mark = (b"\0" + environment).partition(_MARKED)[2].partition(b"\0")[0]
+    return _Entry(pid, int(fields[1]), int(fields[2]), int(fields[3]), int(fields[19]), mark)
+
+
+def _name_of(pid: int) -> str:
+    try:
+        return f" ({Path(f'/proc/{pid}/comm').read_text().strip()})"
+    except OSError:
+        return ""
+
+
+def _end_on_windows(leader: int | None) -> tuple[int, ...]:
+    if leader is not None:
+        words = ["taskkill", "/T", "/F", "/PID", str(leader)]
+        subprocess.run(words, capture_output=True, check=False, timeout=10)
+    return ()

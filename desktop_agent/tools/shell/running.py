@@ -1,0 +1,195 @@
+"""A command that runs: its output, its end, and the end of everything it started."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import IO
+
+from desktop_agent.core.tool import ToolError
+from desktop_agent.tools.shell import process_tree
+from desktop_agent.tools.shell.new_processes import moment
+from desktop_agent.tools.shell.output import Output
+
+_CHUNK = 64 * 1024
+# A flood is read at no more than about 100 MB/s: the loop has other work to do.
+_BREATHER_AFTER = 1 << 20
+_BREATHER_S = 0.01
+_PIPE_GRACE_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What to start: the text for the shell, where, with what."""
+
+    command: str
+    directory: str
+    environment: Mapping[str, str]
+    mark: str
+    takes_input: bool = False
+
+
+class RunningCommand:
+    """A started command. Its exit and the end of its output are awaited apart.
+
+    `began` is the moment just before, on Linux.
+
+    A process that left the group may keep the pipe open for ever; it gets 2 s after the exit.
+    """
+
+    def __init__(self, launch: Launch, output: Output, live: Callable[[bytes], None]) -> None:
+        self.output = output
+        self.mark = launch.mark
+        self._live = live
+        self._loop = asyncio.get_running_loop()
+        self._exited = asyncio.Event()
+        self._drained = asyncio.Event()
+        self._unrested = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self.began = moment()
+        self._process = _popen(launch)
+        self._start_reading()
+        threading.Thread(target=self._await_exit, daemon=True).start()
+
+    @property
+    def pid(self) -> int:
+        """The shell's process id, which is its group's and session's too."""
+        return self._process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """The exit code, negative for a signal; None while it runs."""
+        return self._process.returncode if self._exited.is_set() else None
+
+    async def wait(self) -> int:
+        """Wait for the exit, then for the rest of the output; return the exit code."""
+        await self._exited.wait()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_PIPE_GRACE_S):
+                await self._drained.wait()
+        self._stop_reading()
+        return self._process.returncode
+
+    async def end(self) -> tuple[int, ...]:
+        """End the whole tree; return the processes that would not go."""
+        survivors = await process_tree.end(self.mark, self.pid)
+        if not survivors:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(1.0):
+                    await self._exited.wait()
+        self._stop_reading()
+        return survivors
+
+    def write(self, text: str) -> None:
+        """Give the command a line of input; raises ToolError when it doesn't listen."""
+        if self._process.stdin is None or self._exited.is_set():
+            raise ToolError("the command doesn't take input any more.")
+        try:
+            os.write(self._process.stdin.fileno(), text.encode())
+        except BlockingIOError:
+            raise ToolError("the command isn't reading its input.") from None
+        except OSError:
+            raise ToolError("the command closed its input.") from None
+
+    def _start_reading(self) -> None:
+        pipe = self._process.stdout
+        assert pipe is not None
+        if sys.platform == "win32":
+            threading.Thread(target=self._read_in_thread, args=(pipe,), daemon=True).start()
+            return
+        os.set_blocking(pipe.fileno(), False)
+        if self._process.stdin is not None:
+            os.set_blocking(self._process.stdin.fileno(), False)
+        self._loop.add_reader(pipe.fileno(), self._read_some)
+
+    def _read_some(self) -> None:
+        pipe = self._process.stdout
+        if pipe is None or pipe.closed:
+            return
+        try:
+            chunk = os.read(pipe.fileno(), _CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:
+            chunk = b""
+        if not chunk:
+            self._stop_reading()
+            return
+        self._take(chunk)
+        self._unrested += len(chunk)
+        if self._unrested >= _BREATHER_AFTER:
+            self._unrested = 0
+            self._loop.remove_reader(pipe.fileno())
+            self._timer = self._loop.call_later(_BREATHER_S, self._go_on_reading)
+
+    def _go_on_reading(self) -> None:
+        pipe = self._process.stdout
+        if pipe is not None and not pipe.closed:
+            self._loop.add_reader(pipe.fileno(), self._read_some)
+
+    def _take(self, chunk: bytes) -> None:
+        self.output.feed(chunk)
+        self._live(chunk)
+
+    def _stop_reading(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        pipe = self._process.stdout
+        if pipe is not None and not pipe.closed and sys.platform != "win32":
+            self._loop.remove_reader(pipe.fileno())
+            pipe.close()
+        if self._process.stdin is not None and self._exited.is_set():
+            with contextlib.suppress(OSError):
+                self._process.stdin.close()
+        self.output.close()
+        self._drained.set()
+
+    def _read_in_thread(self, pipe: IO[bytes]) -> None:
+        """Windows: pipes can't be waited for by the loop, so a thread reads, piece by piece."""
+
+        async def take(chunk: bytes) -> None:
+            self._take(chunk)
+
+        with contextlib.suppress(RuntimeError, OSError, ValueError):
+            while chunk := os.read(pipe.fileno(), _CHUNK):
+                asyncio.run_coroutine_threadsafe(take(chunk), self._loop).result()
+            self._loop.call_soon_threadsafe(self._stop_reading)
+
+    def _await_exit(self) -> None:
+        self._process.wait()
+        # The loop is closed when the app is on its way out: nobody listens then.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._exited.set)
+
+
+def _popen(launch: Launch) -> subprocess.Popen[bytes]:
+    environment = {**launch.environment, process_tree.MARK: launch.mark}
+    try:
+        return subprocess.Popen(
+            _shell_words(launch.command),
+            cwd=launch.directory,
+            env=environment,
+            stdin=subprocess.PIPE if launch.takes_input else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            bufsize=0,
+            start_new_session=sys.platform != "win32",
+        )
+    except (OSError, ValueError) as error:
+        raise ToolError(f"the command could not be started: {error}.") from None
+
+
+def _shell_words(command: str) -> list[str]:
+    if sys.platform == "win32":
+        shell = shutil.which("powershell") or "powershell"
+        return [shell, "-NoProfile", "-NonInteractive", "-Command", command]
+    if bash := shutil.which("bash"):
+        return [bash, "--noprofile", "--norc", "-c", command]
+    return ["/bin/sh", "-c", command]

@@ -1,0 +1,208 @@
+"""`shell`: running commands, in the foreground and in the background, and ending them."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from desktop_agent.core.approvals import Rule
+from desktop_agent.core.messages import CommandDisplay, OutputDisplay
+from desktop_agent.core.tool import Access, Preview, ToolContext, ToolError, ToolOutput
+from desktop_agent.engine.permissions.shell import classify
+from desktop_agent.engine.workspace.containment import resolve_for_write
+from desktop_agent.engine.workspace.safe_open import digest, open_folder
+from desktop_agent.tools.define import Arguments, tool
+from desktop_agent.tools.shell import process_tree
+from desktop_agent.tools.shell.command_effects import effects_of, is_proven_harmless, rule_patterns
+from desktop_agent.tools.shell.environment import command_environment
+from desktop_agent.tools.shell.jobs import Jobs, new_jobs
+from desktop_agent.tools.shell.output import LiveText, Output
+from desktop_agent.tools.shell.running import Launch, RunningCommand
+
+_LONGEST_S = 600
+
+
+class ShellArguments(Arguments):
+    """What to run."""
+
+    command: str = Field(min_length=1, description="The command; for bash, on Windows PowerShell.")
+    directory: str = Field(default=".", description="The folder to run it in.")
+    timeout_s: int | None = Field(
+        default=None, ge=1, description="Seconds until it is ended; at most 600."
+    )
+    run_in_background: bool = Field(
+        default=False, description="Return at once; follow it with `shell_job`."
+    )
+
+    def seconds(self, ctx: ToolContext) -> int:
+        """Return the time limit; longer ones are cut down rather than refused."""
+        return min(self.timeout_s or ctx.command_time_s, _LONGEST_S)
+
+
+async def _preview(args: ShellArguments, ctx: ToolContext) -> Preview:
+    return await asyncio.to_thread(_plan, args, ctx)
+
+
+def _describe(raw: Mapping[str, Any]) -> str:
+    lines = str(raw["command"]).strip().splitlines() or [""]
+    return f"running {lines[0][:80]}{'…' if len(lines) > 1 or len(lines[0]) > 80 else ''}"
+
+
+@tool(access=Access.EXECUTE, preview=_preview, describe=_describe)
+async def shell(args: ShellArguments, ctx: ToolContext) -> ToolOutput:
+    """Run a command in the workspace folder and return what it printed.
+
+    It has no input and is ended after `timeout_s`, the user's usual limit when left out.
+    What it leaves running is ended too: for servers and watchers set `run_in_background`.
+    Each call is a new shell. Prefer `read`, `glob`, `grep`, `edit` where they do.
+    """
+    directory = await asyncio.to_thread(_directory, args, ctx)
+    jobs = ctx.jobs if isinstance(ctx.jobs, Jobs) else new_jobs()
+    if args.run_in_background:
+        return _in_background(args, ctx, jobs, directory)
+    return await _in_foreground(args, ctx, jobs, directory)
+
+
+def _plan(args: ShellArguments, ctx: ToolContext) -> Preview:
+    if "\0" in args.command:
+        raise ToolError("the command holds a NUL character.")
+    directory = _directory(args, ctx)
+    effects = effects_of(args.command, directory, ctx.workspace)
+    environment = command_environment(ctx.environment)
+    background = args.run_in_background
+    is_safe = not background and is_proven_harmless(
+        args.command, directory, ctx.workspace, environment
+    )
+    return Preview(
+        title="Run a command in the background?" if background else "Run a command?",
+        display=CommandDisplay(args.command, directory, classify.split_parts(args.command)),
+        stakes=_stakes(args, ctx, bool(effects.deletes)),
+        deletes=effects.deletes,
+        protected=effects.protected,
+        outside=effects.outside,
+        command=args.command,
+        is_read_only=is_safe,
+        rules=tuple(Rule("shell", pattern) for pattern in rule_patterns(args.command)),
+        fingerprint=digest(f"{directory}\0{args.command}".encode("utf-8", "replace")),
+    )
+
+
+def _stakes(args: ShellArguments, ctx: ToolContext, deletes: bool) -> tuple[str, ...]:
+    in_time = f"at most {args.seconds(ctx)} s"
+    time_limit = "runs until it is ended" if args.run_in_background else in_time
+    return (time_limit, "deletes files") if deletes else (time_limit,)
+
+
+def _directory(args: ShellArguments, ctx: ToolContext) -> str:
+    directory = resolve_for_write(ctx.workspace, args.directory)
+    if not directory.is_dir():
+        raise ToolError(f"the folder '{args.directory}' doesn't exist.")
+    return str(directory)
+
+
+def _start(
+    args: ShellArguments, ctx: ToolContext, mark: str, directory: str, live: LiveText | None
+) -> RunningCommand:
+    launch = Launch(
+        command=args.command,
+        directory=directory,
+        environment=command_environment(ctx.environment),
+        mark=mark,
+        takes_input=args.run_in_background,
+    )
+    watch = live.feed if live else _unseen
+    if sys.platform != "linux":
+        return RunningCommand(launch, Output(ctx.spill_dir), watch)
+    # Through the open folder: what is put in its place meanwhile is not where it runs.
+    with open_folder(ctx.workspace, Path(directory)) as descriptor:
+        held = replace(launch, directory=f"/proc/self/fd/{descriptor}")
+        return RunningCommand(held, Output(ctx.spill_dir), watch)
+
+
+def _unseen(chunk: bytes) -> None:
+    """Nobody watches a background command live; its output is asked for."""
+
+
+def _in_background(
+    args: ShellArguments, ctx: ToolContext, jobs: Jobs, directory: str
+) -> ToolOutput:
+    if not isinstance(ctx.jobs, Jobs):
+        raise ToolError("commands can't run in the background here.")
+    mark = jobs.new_mark()
+    job = jobs.start(args.command, lambda: _start(args, ctx, mark, directory, None))
+    text = (
+        f"Started {job.id} (pid {job.running.pid}). Read its output, or end it, with "
+        f'shell_job(job_id="{job.id}", action="output" or "kill"); it is ended with the session.'
+    )
+    return ToolOutput(text, OutputDisplay(f"Runs in the background as {job.id}."))
+
+
+async def _in_foreground(
+    args: ShellArguments, ctx: ToolContext, jobs: Jobs, directory: str
+) -> ToolOutput:
+    live = LiveText(ctx.report)
+    began = time.monotonic()
+    running = _start(args, ctx, jobs.new_mark(), directory, live)
+    notes: list[str] = []
+    try:
+        async with asyncio.timeout(args.seconds(ctx)):
+            await running.wait()
+        notes += await _left_behind(running)
+    except TimeoutError:
+        notes.append(f"[Ended after {args.seconds(ctx)} s: it was still running.]")
+        notes += _survivors(await asyncio.shield(running.end()))
+    except BaseException:
+        # Stopped by the person: nothing of it may go on, so this isn't cut short.
+        await asyncio.shield(running.end())
+        raise
+    finally:
+        live.close()
+        if running.output.file is not None:
+            jobs.outputs.add(running.output.file)
+    return _result(running, notes, time.monotonic() - began)
+
+
+async def _left_behind(running: RunningCommand) -> list[str]:
+    """End what stayed in the command's own session; name what left it on purpose."""
+    left = await asyncio.to_thread(process_tree.members, running.mark, running.pid, running.began)
+    own = process_tree.in_session(left, running.pid)
+    away = tuple(pid for pid in left if pid not in own)
+    names = process_tree.names_of(own)
+    survivors = await asyncio.shield(process_tree.end_these(own))
+    notes = _survivors(survivors)
+    if own and not survivors:
+        notes.append(
+            f"[Ended what it left running: {names}. "
+            "Set run_in_background to keep a command running.]"
+        )
+    if away:
+        notes.append(f"[Still running apart from it: {process_tree.names_of(away)}.]")
+    return notes
+
+
+def _survivors(pids: tuple[int, ...]) -> list[str]:
+    if not pids:
+        return []
+    return [f"[Could not be ended and still runs: {process_tree.names_of(pids)}.]"]
+
+
+def _result(running: RunningCommand, notes: list[str], seconds: float) -> ToolOutput:
+    printed = running.output.text()
+    code = running.exit_code
+    ending = [*notes] if code is None else [*notes, f"[Exit code {code}, {seconds:.1f} s]"]
+    shown = printed if not printed or printed.endswith("\n") else printed + "\n"
+    file = running.output.file
+    display = OutputDisplay(
+        text=shown + "\n".join(notes),
+        exit_code=code,
+        seconds=seconds,
+        file=str(file) if file is not None else "",
+    )
+    return ToolOutput(shown + "\n".join(ending), display)

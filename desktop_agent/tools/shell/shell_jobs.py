@@ -1,0 +1,118 @@
+"""`shell_job` and `shell_input`: following, ending and feeding background commands."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import Field
+
+from desktop_agent.core.messages import CommandDisplay, OutputDisplay
+from desktop_agent.core.tool import Access, Preview, ToolContext, ToolError, ToolOutput
+from desktop_agent.engine.workspace.safe_open import digest
+from desktop_agent.tools.define import Arguments, tool
+from desktop_agent.tools.shell import process_tree
+from desktop_agent.tools.shell.jobs import Job, Jobs
+
+_LONGEST_WAIT_S = 120
+
+
+class JobArguments(Arguments):
+    """Which background command, and what about it."""
+
+    action: Literal["output", "kill", "list"] = Field(
+        default="output", description="`output` since the last look, `kill` it, or `list` all."
+    )
+    job_id: str = Field(default="", description="Its id, such as `job_1`; not for `list`.")
+    wait_s: int = Field(
+        default=0,
+        ge=0,
+        description="With `output`: wait up to so many seconds for it to end.",
+    )
+
+
+class InputArguments(Arguments):
+    """What to type into which background command."""
+
+    job_id: str = Field(description="Its id, such as `job_1`.")
+    text: str = Field(description="What to type; end a line with a line feed.")
+
+
+def _describe_job(raw: Mapping[str, Any]) -> str:
+    action = raw.get("action", "output")
+    if action == "list":
+        return "looking at background commands"
+    return f"{'ending' if action == 'kill' else 'looking at'} {raw['job_id']}"
+
+
+def _describe_input(raw: Mapping[str, Any]) -> str:
+    return f"typing into {raw['job_id']}"
+
+
+@tool(access=Access.INTERNAL, describe=_describe_job)
+async def shell_job(args: JobArguments, ctx: ToolContext) -> ToolOutput:
+    """Look at a command that `shell` started in the background, or end it."""
+    jobs = _jobs(ctx)
+    if args.action == "list":
+        return ToolOutput("\n".join(map(_line, jobs.all())) or "No background commands.")
+    job = jobs.find(args.job_id)
+    if args.action == "kill":
+        return await _kill(job)
+    if args.wait_s and job.settled is not None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(min(args.wait_s, _LONGEST_WAIT_S)):
+                await asyncio.shield(job.settled)
+    return _news(job, jobs)
+
+
+async def _preview_input(args: InputArguments, ctx: ToolContext) -> Preview:
+    job = _jobs(ctx).find(args.job_id)
+    return Preview(
+        title="Type into a running command?",
+        display=CommandDisplay(args.text, f"{job.id}: {job.command}"),
+        stakes=("types into a program",),
+        command=args.text,
+        fingerprint=digest(f"{job.id}\0{args.text}".encode("utf-8", "replace")),
+    )
+
+
+@tool(access=Access.EXECUTE, preview=_preview_input, describe=_describe_input)
+async def shell_input(args: InputArguments, ctx: ToolContext) -> ToolOutput:
+    """Type text into a command that runs in the background."""
+    job = _jobs(ctx).find(args.job_id)
+    job.running.write(args.text)
+    return ToolOutput(f"Typed {len(args.text)} characters into {job.id}.")
+
+
+def _jobs(ctx: ToolContext) -> Jobs:
+    if not isinstance(ctx.jobs, Jobs):
+        raise ToolError("there are no background commands here.")
+    return ctx.jobs
+
+
+async def _kill(job: Job) -> ToolOutput:
+    if job.running.exit_code is not None:
+        return ToolOutput(f"{job.id} {job.state} before.")
+    survivors = await asyncio.shield(job.running.end())
+    if survivors:
+        return ToolOutput(f"Could not be ended: {process_tree.names_of(survivors)}.")
+    return ToolOutput(f"Ended {job.id}.")
+
+
+def _news(job: Job, jobs: Jobs) -> ToolOutput:
+    output = job.running.output
+    text = output.since(job.reported)
+    job.reported = output.total
+    if output.file is not None:
+        jobs.outputs.add(output.file)
+    seconds = time.monotonic() - job.began
+    state = f"[{job.id} {job.state}, started {seconds:.0f} s ago]"
+    shown = text if not text or text.endswith("\n") else text + "\n"
+    return ToolOutput(shown + state, OutputDisplay(shown, job.running.exit_code, seconds))
+
+
+def _line(job: Job) -> str:
+    return f"{job.id} ({job.state}): {job.command[:200]}"

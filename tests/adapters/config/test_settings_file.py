@@ -1,0 +1,100 @@
+"""Settings that survive damage, other versions and a full disk."""
+
+from __future__ import annotations
+
+import json
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.adapters.config.settings_file import load, save
+from desktop_agent.core.requests import Limits
+from desktop_agent.core.settings import CustomServer, Settings
+
+CHANGED = Settings(
+    theme="dark",
+    text_scale=150,
+    model="openai/gpt-5",
+    mode="look",
+    limits=Limits(connect_s=3.0),
+    servers=(CustomServer("Lab", "http://10.0.0.5:8000/v1"),),
+    recent_folders=("/a", "/ü"),
+)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "config" / "settings.json"
+
+
+def kept_files(path: Path) -> list[Path]:
+    return sorted(path.parent.glob("settings.damaged-20*.json"))
+
+
+def test_settings_come_back_as_they_were_saved(path: Path) -> None:
+    save(path, CHANGED)
+    assert load(path) == CHANGED
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_no_file_means_defaults(path: Path) -> None:
+    assert load(path) == Settings()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes")
+def test_only_this_user_can_read_the_settings(path: Path) -> None:
+    save(path, CHANGED)
+    save(path, CHANGED)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"\xff\xfe\x00", b"[]", b"null", b'"x"', b"\x00" * 50])
+def test_a_damaged_file_is_kept_aside_and_the_app_starts(path: Path, body: bytes) -> None:
+    path.parent.mkdir()
+    path.write_bytes(body)
+    assert load(path) == Settings()
+    (kept,) = kept_files(path)
+    assert kept.read_bytes() == body
+    save(path, CHANGED)
+    assert load(path) == CHANGED
+    assert kept.read_bytes() == body
+
+
+def test_one_wrong_field_does_not_lose_the_others(path: Path) -> None:
+    save(path, CHANGED)
+    raw = json.loads(path.read_bytes())
+    raw |= {"theme": "pink", "max_steps": "many", "servers": [{"title": 3}]}
+    raw["limits"]["idle_s"] = None
+    raw["limits"]["first_byte_s"] = 60
+    path.write_text(json.dumps(raw))
+    settings = load(path)
+    assert (settings.theme, settings.max_steps, settings.servers) == ("system", 200, ())
+    assert (settings.model, settings.text_scale) == ("openai/gpt-5", 150)
+    assert settings.limits == Limits(connect_s=3.0, first_byte_s=60)
+    (kept,) = kept_files(path)
+    assert json.loads(kept.read_bytes())["theme"] == "pink"
+
+
+def test_fields_of_another_version_are_left_out(path: Path) -> None:
+    save(path, CHANGED)
+    raw = json.loads(path.read_bytes()) | {"api_key": "sk-secret", "window": {"x": 1}}
+    path.write_text(json.dumps(raw))
+    assert load(path) == CHANGED
+    assert kept_files(path) == []
+    save(path, load(path))
+    assert "sk-secret" not in path.read_text()
+
+
+def test_a_save_that_fails_leaves_the_old_settings(path: Path) -> None:
+    save(path, CHANGED)
+    before = path.read_bytes()
+    path.unlink()
+    path.mkdir()  # a directory can't be replaced by a file
+    with pytest.raises(IsADirectoryError):
+        save(path, Settings())
+    assert list(path.parent.iterdir()) == [path]
+    path.rmdir()
+    path.write_bytes(before)
+    assert load(path) == CHANGED

@@ -1,0 +1,876 @@
+"""The panel of subagents: what it shows is true, and every wish reaches the right agent."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import msgspec
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QAbstractButton, QMenu, QPushButton
+
+from desktop_agent.core.agents import AgentInfo, AgentStatus, Budget, Spent
+from desktop_agent.core.events import (
+    AgentOpened,
+    AgentsChanged,
+    BudgetReached,
+    NoteDelivered,
+    NoteQueued,
+    NoteReturned,
+    NoteTaken,
+    PartDelta,
+    QuestionAsked,
+    SessionOpened,
+    StepStarted,
+    ToolStarted,
+    TurnEnded,
+    TurnStarted,
+)
+from desktop_agent.core.ids import AgentId, MessageId, NoteId, QuestionId, SessionId
+from desktop_agent.core.messages import ToolCall
+from desktop_agent.core.notes import Note
+from desktop_agent.core.questions import Question
+from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.core.usage import Usage
+from desktop_agent.core.workspace import Workspace
+from desktop_agent.gui.agents.breadcrumb import Breadcrumb
+from desktop_agent.gui.agents.panel import AgentPanel
+from desktop_agent.gui.agents.row_builder import AgentRowBuilder
+from desktop_agent.gui.agents.rows import matching
+from desktop_agent.gui.agents.text import agent_words
+from desktop_agent.gui.agents.tree_view import AgentTreeView
+from desktop_agent.gui.kit.lists.list_model import ROW_ROLE
+from desktop_agent.gui.kit.text import plain, short_count, whole_words
+from desktop_agent.gui.kit.theme import Theme
+
+SESSION, MAIN, ONE, TWO, DEEP = (
+    SessionId("se"),
+    AgentId("ag_main"),
+    AgentId("sa_1"),
+    AgentId("sa_2"),
+    AgentId("sa_3"),
+)
+
+
+def main_agent() -> AgentInfo:
+    return AgentInfo(MAIN, SESSION, "Main", status="running")
+
+
+def agent(agent_id: AgentId, name: str, status: AgentStatus = "running", **changes: Any):
+    now = time.time()
+    values = {"parent_id": MAIN, "started_at": now - 91.2, "active_at": now, **changes}
+    return AgentInfo(agent_id, SESSION, name, status=status, **values)
+
+
+def opened(*agents: AgentInfo) -> SessionOpened:
+    info = SessionInfo(SESSION, MAIN, "t", Workspace("/w"), "m")
+    return SessionOpened(info, (main_agent(), *agents))
+
+
+def note(text: str = "use euros", note_id: str = "no_1") -> Note:
+    return Note(NoteId(note_id), text, kind="steer", created_at=time.time())
+
+
+@pytest.fixture
+def panel(qtbot, theme: Theme) -> AgentPanel:
+    panel = AgentPanel(theme)
+    qtbot.addWidget(panel)
+    panel.resize(348, 800)
+    panel.show()
+    qtbot.waitExposed(panel)
+    panel.activateWindow()
+    return panel
+
+
+def show(panel: AgentPanel, *agents: AgentInfo) -> None:
+    panel.apply(AgentsChanged(SESSION, (main_agent(), *agents)))
+    panel.tree.flush()
+
+
+def spoken(panel: AgentPanel, agent_id: AgentId) -> str:
+    return panel.tree.model.index_of(agent_id).data(Qt.ItemDataRole.AccessibleTextRole)
+
+
+def button(panel: AgentPanel, name: str) -> QPushButton:
+    found = panel.findChildren(QPushButton, name)
+    return next(one for one in found if not one.isHidden())
+
+
+def states(panel: AgentPanel) -> list[str]:
+    return [view._state.whole_text() for view in panel.strip._views.values()]
+
+
+# -- the tree ------------------------------------------------------------------------------
+
+
+def test_the_screen_reader_hears_name_state_activity_tokens_and_silence(panel) -> None:
+    panel.apply(
+        opened(
+            agent(
+                ONE,
+                "explorer",
+                doing="reading deliver.py",
+                usage=Usage(40_000, 2_700),
+                active_at=time.time() - 45.5,
+            )
+        )
+    )
+    assert spoken(panel, ONE) == "explorer, running, reading deliver.py, 42.7k tokens, silent 45 s"
+
+
+def test_silence_shows_from_30_seconds_and_only_of_one_that_works(panel) -> None:
+    now = time.time()
+    panel.apply(
+        opened(
+            agent(ONE, "a", doing="thinking", active_at=now - 29),
+            agent(TWO, "b", "waiting_approval", doing="asks", active_at=now - 300),
+        )
+    )
+    assert [row.is_silent for row in panel.tree.rows] == [False, False]
+    show(panel, agent(ONE, "a", doing="thinking", active_at=now - 30.5))
+    assert panel.tree.rows[0].is_silent
+    assert panel.tree.rows[0].doing == "silent 30 s"
+
+
+@pytest.mark.parametrize(
+    ("status", "chip"),
+    [
+        ("running", ""),
+        ("queued", "Queued"),
+        ("waiting_approval", "Needs approval"),
+        ("waiting_answer", "Needs answer"),
+        ("paused", "Paused"),
+        ("stopping", "Stopping…"),
+        ("completed", "Done"),
+        ("failed", "Failed"),
+        ("stopped", "Stopped"),
+        ("over_budget", "Budget reached"),
+    ],
+)
+def test_each_state_has_its_chip(panel, status: AgentStatus, chip: str) -> None:
+    panel.apply(opened(agent(ONE, "a", status)))
+    assert panel.tree.rows[0].chip == chip
+
+
+def test_the_header_counts_who_works_and_what_all_of_them_used(panel) -> None:
+    panel.apply(
+        opened(
+            agent(ONE, "a", usage=Usage(70_000, 0)),
+            agent(TWO, "b", "paused", usage=Usage(9_000, 0)),
+            agent(DEEP, "c", "completed", parent_id=ONE),
+        )
+    )
+    assert panel.tree.summary.whole_text() == "2 active · 79k tokens"
+
+
+def test_no_clock_and_no_spinner_runs_when_everybody_has_ended(panel, theme: Theme) -> None:
+    panel.apply(opened(agent(ONE, "a")))
+    assert theme.pulse.is_running
+    assert panel.tree._clock.isActive()
+    show(panel, agent(ONE, "a", "waiting_approval"))
+    assert not theme.pulse.is_running  # it waits: nothing turns
+    show(panel, agent(ONE, "a", "completed", ended_at=time.time()))
+    assert not panel.tree._clock.isActive()
+    show(panel, agent(ONE, "a"))
+    panel.hide()
+    assert not theme.pulse.is_running
+    assert not panel.tree._clock.isActive()
+
+
+def test_the_section_hides_without_subagents_and_tells_so(panel, qtbot) -> None:
+    with qtbot.assertNotEmitted(panel.filled):
+        panel.apply(opened())
+    assert panel.tree.isHidden()
+    with qtbot.waitSignal(panel.filled) as hit:
+        panel.apply(opened(agent(ONE, "a")))
+    assert hit.args == [True]
+    assert not panel.tree.isHidden()
+    with qtbot.waitSignal(panel.filled) as hit:
+        panel.apply(opened())
+    assert hit.args == [False]
+
+
+def test_many_updates_are_shown_ten_times_a_second_and_the_last_one_wins(panel, qtbot) -> None:
+    panel.apply(opened(agent(ONE, "a")))
+    looks = []
+    panel.tree.model.dataChanged.connect(lambda *_: looks.append(1))
+    for number in range(500):
+        info = agent(ONE, "a", doing=f"step {number}")
+        panel.apply(AgentsChanged(SESSION, (main_agent(), info)))
+    qtbot.waitUntil(lambda: panel.tree.rows[0].doing == "step 499", timeout=2_000)
+    assert len(looks) <= 5
+
+
+def test_words_of_an_answer_do_not_touch_the_panel(panel) -> None:
+    panel.apply(opened(agent(ONE, "a")))
+    panel.select(ONE)
+    shown = []
+    panel.strip.show_agent = lambda *_: shown.append(1)  # type: ignore[method-assign]
+    for _ in range(100):
+        panel.apply(PartDelta(ONE, MessageId("m"), "text", "x"))
+    assert not shown
+
+
+def test_a_subagent_of_a_subagent_stands_below_it_and_is_open(panel) -> None:
+    panel.apply(opened(agent(ONE, "a"), agent(DEEP, "c", parent_id=ONE)))
+    above = panel.tree.model.index_of(ONE)
+    assert panel.tree.model.index_of(DEEP).parent() == above
+    assert panel.tree.view.isExpanded(above)
+
+
+def test_those_of_earlier_turns_stand_below_and_the_newest_is_in_view(panel, qtbot) -> None:
+    panel.apply(opened())
+    times = ({"started_at": 100.0, "ended_at": 140.0}, {"started_at": 200.0, "ended_at": 240.0})
+    first, second = AgentId("sa_old1"), AgentId("sa_old2")
+    past = [
+        agent(agent_id, "tester", "completed", **at)
+        for agent_id, at in zip((first, second), times, strict=True)
+    ]
+    ended = agent(ONE, "tester", "completed", started_at=500.0, ended_at=900.0)
+    live = agent(TWO, "explorer", started_at=600.0)
+    show(panel, *past, ended, live)
+    keys = [one.key for one in panel.tree.model.rows()]
+    assert keys == [ONE, TWO, second, first]
+    panel.resize(348, 300)
+    crowd = [agent(AgentId(f"sa_new{n}"), "writer", started_at=700.0 + n) for n in range(30)]
+    show(panel, *past, ended, live, *crowd)
+    view, newest = panel.tree.view, panel.tree.model.index_of(AgentId("sa_new29"))
+    qtbot.waitUntil(lambda: view.viewport().rect().contains(view.visualRect(newest)))
+
+
+def test_the_marked_agent_stays_marked_while_others_come(panel) -> None:
+    panel.apply(opened(agent(ONE, "a")))
+    panel.select(ONE)
+    show(panel, agent(TWO, "b"), agent(ONE, "a"))
+    assert panel.tree.current.key == ONE
+    assert panel.strip.agent_id == ONE
+
+
+def test_above_fifty_a_filter_finds_one_with_its_parents(panel) -> None:
+    many = [agent(AgentId(f"x{n}"), f"worker {n}") for n in range(60)]
+    panel.apply(opened(*many, agent(DEEP, "needle", parent_id=AgentId("x7"))))
+    assert not panel.tree.filter.isHidden()
+    panel.tree.filter.setText("needle")
+    assert [row.name for row in panel.tree.model.rows()] == ["worker 7", "needle"]
+    panel.tree.filter.setText("nothing")
+    assert "“nothing”" in panel.tree._none.text()
+    panel.select(DEEP)
+    assert panel.tree.current.key == DEEP
+
+
+def test_a_filter_never_aims_the_field_at_another_agent(panel) -> None:
+    panel.apply(opened(*[agent(AgentId(f"x{n}"), f"worker {n}") for n in range(60)]))
+    panel.select("x7")
+    panel.strip.input.field.setText("use euros")
+    panel.tree.filter.setText("worker 8")
+    assert panel.tree.current is None
+    assert panel.strip.isHidden()
+    panel.tree.filter.clear()
+    panel.tree.flush()
+    assert panel.strip.agent_id == "x7"
+    assert panel.strip.input.field.text() == "use euros"
+
+
+def test_a_name_from_a_model_can_not_turn_the_line_around() -> None:
+    assert plain("a\u202eb\nc\x1b[0m") == "ab c[0m"
+    assert [short_count(n) for n in (999, 42_700, 79_000, 170_000, 1_200_000)] == [
+        "999",
+        "42.7k",
+        "79k",
+        "170k",
+        "1.2M",
+    ]
+    assert matching((), "x") == ()
+
+
+def test_a_thousand_ended_rows_come_and_open_at_once(panel) -> None:
+    now = time.time()
+    many = [
+        agent(
+            AgentId(f"s{n}"),
+            f"agent {n}",
+            "completed",
+            parent_id=MAIN if n < 100 else AgentId(f"s{n % 100}"),
+            ended_at=now,
+            result="done",
+        )
+        for n in range(1000)
+    ]
+    panel.apply(opened())
+    event = AgentsChanged(SESSION, (main_agent(), *many))
+    panel.tree._agents = event.agents
+    started = time.perf_counter()
+    panel.tree.flush()
+    took = (time.perf_counter() - started) * 1000
+    again = AgentsChanged(SESSION, tuple(msgspec.structs.replace(one) for one in event.agents))
+    panel.tree._agents = again.agents
+    started = time.perf_counter()
+    panel.tree.flush()
+    unchanged = (time.perf_counter() - started) * 1000
+    print(f"\n1,000 rows: insert and expand {took:.1f} ms, the same again {unchanged:.1f} ms")
+    assert panel.tree.view.isExpanded(panel.tree.model.index_of(AgentId("s5")))
+    assert took < 300  # the goal is 30 on a quiet machine; this one is shared
+    assert unchanged < 100
+
+
+# -- wishes --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("pressed", "signal"),
+    [
+        (Qt.Key.Key_P, "probe_requested"),
+        (Qt.Key.Key_Space, "paused"),
+        (Qt.Key.Key_Delete, "stopped"),
+    ],
+)
+def test_the_keys_of_a_row_work(panel, qtbot, pressed: Qt.Key, signal: str) -> None:
+    panel.apply(opened(agent(ONE, "a"), agent(TWO, "b")))
+    panel.select(TWO)
+    panel.tree.view.setFocus()
+    qtbot.waitUntil(panel.tree.view.hasFocus)
+    with qtbot.waitSignal(getattr(panel, signal)) as hit:
+        qtbot.keyClick(panel.tree.view, pressed)
+    assert hit.args == [TWO]
+
+
+def test_enter_opens_and_ctrl_c_copies_the_result(panel, qtbot) -> None:
+    panel.apply(opened(agent(ONE, "a", "completed", result="42")))
+    panel.select(ONE)
+    panel.tree.view.setFocus()
+    qtbot.waitUntil(panel.tree.view.hasFocus)
+    with qtbot.waitSignal(panel.opened) as hit:
+        qtbot.keyClick(panel.tree.view, Qt.Key.Key_Return)
+    assert hit.args == [ONE]
+    with qtbot.waitSignal(panel.result_requested) as hit:
+        qtbot.keyClick(panel.tree.view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert hit.args == [ONE]
+
+
+def test_a_click_on_a_row_opens_it_and_one_on_its_button_does_not(panel, qtbot) -> None:
+    panel.apply(opened(agent(ONE, "a"), agent(TWO, "b")))
+    view: AgentTreeView = panel.tree.view
+    index = panel.tree.model.index_of(ONE)
+    where = view.wish_box(index, "pause").center()
+    with qtbot.waitSignal(panel.paused) as hit, qtbot.assertNotEmitted(panel.opened):
+        qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=where)
+    assert hit.args == [ONE]
+    box = view.visualRect(index)
+    with qtbot.waitSignal(panel.opened) as hit:
+        qtbot.mouseClick(
+            view.viewport(),
+            Qt.MouseButton.LeftButton,
+            pos=QPoint(box.left() + 40, box.center().y()),
+        )
+    assert hit.args == [ONE]
+
+
+def test_the_buttons_are_at_the_other_end_in_a_right_to_left_window(panel, qtbot) -> None:
+    panel.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
+    panel.apply(opened(agent(ONE, "a")))
+    view: AgentTreeView = panel.tree.view
+    where = view.wish_box(panel.tree.model.index_of(ONE), "pause").center()
+    assert where.x() < view.width() // 2
+    with qtbot.waitSignal(panel.paused):
+        qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=where)
+
+
+def test_what_can_not_be_done_is_shown_with_its_reason(panel, qtbot) -> None:
+    panel.apply(opened(agent(ONE, "a", "failed", result="broken")))
+    panel.select(ONE)
+    actions = panel.tree.view.actions_of_row
+    for wish in ("steer", "pause", "stop", "budget"):
+        assert not actions.action(wish).isEnabled()
+        assert "It has ended" in actions.action(wish).toolTip()
+    assert actions.action("answer").toolTip() == "Answer: It has asked nothing"
+    assert actions.action("open").isEnabled()
+    assert not panel.strip.input.field.isEnabled()
+    assert panel.strip.input.button.toolTip() == "It has ended"
+    where = panel.tree.view.wish_box(panel.tree.model.index_of(ONE), "stop").center()
+    with qtbot.assertNotEmitted(panel.stopped):
+        qtbot.mouseClick(panel.tree.view.viewport(), Qt.MouseButton.LeftButton, pos=where)
+
+
+def test_the_menu_holds_every_wish_and_the_quick_ones(panel, qtbot) -> None:
+    panel.apply(opened(agent(ONE, "a")))
+    panel.select(ONE)
+    menu: QMenu = panel.tree.view.actions_of_row.make_menu(panel)
+    titles = [action.text() for action in menu.actions() if not action.isSeparator()]
+    assert titles[:4] == ["Steer…", "Quick steer", "Answer…", "Probe"]
+    assert "Stop, keep its work" in titles
+    quick = menu.findChild(QMenu, "quickSteer").actions()
+    with qtbot.waitSignal(panel.steered) as hit:
+        quick[0].trigger()
+    assert hit.args[0] == ONE
+    assert hit.args[1].text == "Wrap up and report now"
+    with qtbot.assertNotEmitted(panel.steered):
+        quick[1].trigger()
+    assert panel.strip.input.field.text() == "You are off track: "
+    menu.close()
+
+
+def test_pause_turns_into_resume_and_single_steps(panel, qtbot) -> None:
+    panel.apply(opened(agent(ONE, "a", "paused")))
+    panel.select(ONE)
+    with qtbot.waitSignal(panel.resumed) as hit:
+        button(panel, "steer-pause").click()
+    assert hit.args == [ONE]
+    with qtbot.waitSignal(panel.stepped):
+        button(panel, "steer-step").click()
+    show(panel, agent(ONE, "a"))
+    with qtbot.waitSignal(panel.paused):
+        button(panel, "steer-pause").click()
+
+
+def test_stop_asks_once_when_others_would_stop_too(panel, qtbot) -> None:
+    panel.apply(opened(agent(ONE, "a"), agent(DEEP, "c", parent_id=ONE)))
+    panel.select(ONE)
+    with qtbot.assertNotEmitted(panel.stopped):
+        button(panel, "steer-stop").click()
+    assert not panel.strip.doubt.isHidden()
+    button(panel, "stopNone").click()
+    assert panel.strip.doubt.isHidden()
+    button(panel, "steer-stop").click()
+    with qtbot.waitSignal(panel.stopped) as hit:
+        button(panel, "stopAll").click()
+    assert hit.args == [ONE]
+    panel.select(DEEP)
+    with qtbot.waitSignal(panel.stopped) as hit:
+        button(panel, "steer-stop").click()
+    assert hit.args == [DEEP]
+
+
+def test_a_reached_budget_offers_the_three_ways_out(panel, qtbot) -> None:
+    panel.apply(opened(agent(ONE, "a")))
+    panel.select(ONE)
+    budget = Budget(tokens=100)
+    panel.apply(BudgetReached(ONE, MAIN, Spent(tokens=100), budget))
+    show(panel, agent(ONE, "a", "paused", budget=budget))
+    assert panel.tree.rows[0].chip == "Budget reached"
+    for name, signal in (
+        ("budgetMore", panel.budget_extended),
+        ("budgetFinish", panel.finish_requested),
+        ("budgetStop", panel.stopped),
+    ):
+        with qtbot.waitSignal(signal) as hit:
+            button(panel, name).click()
+        assert hit.args == [ONE]
+    show(panel, agent(ONE, "a", budget=budget))
+    assert panel.strip.held.isHidden()
+
+
+def test_a_budget_can_be_set_and_nonsense_is_refused(panel, qtbot) -> None:
+    panel.apply(opened(agent(ONE, "a", budget=Budget(cost=0.5, seconds=120))))
+    panel._on_wished(ONE, "budget")
+    form = panel._budget
+    fields = form._fields
+    assert (fields["cost"].text(), fields["minutes"].text()) == ("0.5", "2")
+    fields["tokens"].setText("many")
+    with qtbot.assertNotEmitted(panel.budget_set):
+        form._accept()
+    assert fields["tokens"].property("problem") == "true"
+    fields["tokens"].setText("50000")
+    fields["cost"].setText("")
+    with qtbot.waitSignal(panel.budget_set) as hit:
+        form._accept()
+    assert hit.args == [ONE, Budget(tokens=50_000, seconds=120.0)]
+
+
+# -- steering ------------------------------------------------------------------------------
+
+
+def test_a_steer_is_sent_as_a_note_for_the_next_step(panel, qtbot) -> None:
+    panel.apply(opened(agent(ONE, "explorer")))
+    panel.select(ONE)
+    field = panel.strip.input.field
+    assert field.placeholderText() == "Steer explorer…"
+    qtbot.keyClicks(field, "use euros")
+    with qtbot.waitSignal(panel.steered) as hit:
+        qtbot.keyClick(field, Qt.Key.Key_Return)
+    sent: Note = hit.args[1]
+    assert (hit.args[0], sent.text, sent.kind, sent.delivery) == (ONE, "use euros", "steer", "step")
+    assert field.text() == ""
+
+
+def test_what_was_typed_for_one_agent_is_kept_for_it(panel, qtbot) -> None:
+    panel.apply(opened(agent(ONE, "a"), agent(TWO, "b")))
+    panel.select(ONE)
+    qtbot.keyClicks(panel.strip.input.field, "half a tho")
+    panel.select(TWO)
+    assert panel.strip.input.field.text() == ""
+    panel.select(ONE)
+    assert panel.strip.input.field.text() == "half a tho"
+
+
+def test_the_states_of_a_note_are_honest(panel) -> None:
+    panel.apply(opened(agent(ONE, "a")))
+    panel.select(ONE)
+    panel.apply(TurnStarted(ONE))
+    panel.apply(NoteQueued(ONE, note()))
+    assert states(panel) == ["Queued – reads it at the next step"]
+    panel.apply(ToolStarted(ONE, ToolCall("c", "shell"), "running pytest", at=time.time() - 12))
+    assert states(panel) == ["Queued – reads it at the next step"]
+    panel.apply(NoteQueued(ONE, msgspec.structs.replace(note(), created_at=time.time() - 2)))
+    assert states(panel) == ["Waiting – reads it after running pytest (12 s)"]
+    panel.apply(StepStarted(ONE, 12))
+    panel.apply(NoteTaken(ONE, NoteId("no_1"), MessageId("m")))
+    assert states(panel) == ["Sending with step 12"]
+    panel.apply(NoteDelivered(ONE, NoteId("no_1"), 12, time.time()))
+    assert states(panel)[0].startswith("Delivered at step 12 · ")
+
+
+def test_a_note_says_what_it_waits_for_when_the_agent_does_not_run(panel) -> None:
+    panel.apply(opened(agent(ONE, "a", "paused")))
+    panel.select(ONE)
+    panel.apply(NoteQueued(ONE, note()))
+    assert states(panel) == ["Queued – reads it when it goes on"]
+    show(panel, agent(ONE, "a", "waiting_approval"))
+    assert states(panel) == ["Waiting – reads it after your decision"]
+    show(panel, agent(ONE, "a", "waiting_answer"))
+    assert states(panel) == ["Waiting – reads it after the answer"]
+
+
+def test_a_note_that_came_too_late_can_become_a_new_task_of_main(panel, qtbot) -> None:
+    panel.apply(opened(agent(ONE, "a", "completed")))
+    panel.select(ONE)
+    panel.apply(NoteQueued(ONE, note("and the CLI")))
+    panel.apply(NoteReturned(ONE, NoteId("no_1"), "finished"))
+    assert states(panel) == ["Not delivered: it finished first"]
+    with qtbot.waitSignal(panel.steered) as hit:
+        button(panel, "steerNoteResend").click()
+    assert hit.args[0] == MAIN
+    assert (hit.args[1].text, hit.args[1].kind) == ("and the CLI", "message")
+    assert hit.args[1].id != "no_1"
+    assert states(panel) == []
+
+
+def test_a_waiting_note_can_be_changed_and_taken_back(panel, qtbot) -> None:
+    panel.apply(opened(agent(ONE, "a")))
+    panel.select(ONE)
+    panel.apply(TurnStarted(ONE))
+    panel.apply(NoteQueued(ONE, note()))
+    view = panel.strip._views[NoteId("no_1")]
+    view._edit.click()
+    view._editor.setText("use dollars")
+    with qtbot.waitSignal(panel.note_edited) as hit:
+        qtbot.keyClick(view._editor, Qt.Key.Key_Return)
+    assert hit.args == [ONE, "no_1", "use dollars"]
+    with qtbot.waitSignal(panel.note_withdrawn) as hit:
+        view._withdraw.click()
+    assert hit.args == [ONE, "no_1"]
+    view._edit.click()
+    view._editor.setText("too late")
+    panel.apply(NoteTaken(ONE, NoteId("no_1"), MessageId("m")))
+    assert view._edit.isHidden()
+    assert panel.strip.input.field.text() == "too late"
+
+
+def test_a_note_of_the_parent_or_of_another_agent_is_not_shown_as_mine(panel) -> None:
+    panel.apply(opened(agent(ONE, "a"), agent(TWO, "b")))
+    panel.select(ONE)
+    theirs = msgspec.structs.replace(note(note_id="no_9"), sender=MAIN)
+    panel.apply(NoteQueued(ONE, theirs))
+    panel.apply(NoteQueued(TWO, note(note_id="no_2")))
+    assert states(panel) == []
+    panel.select(TWO)
+    assert len(states(panel)) == 1
+
+
+def test_notes_of_an_agent_are_there_again_when_its_transcript_is_opened(panel) -> None:
+    paused = agent(ONE, "a", "paused")
+    panel.apply(opened(paused))
+    panel.select(ONE)
+    panel.apply(AgentOpened(paused, (TurnStarted(ONE), NoteQueued(ONE, note()))))
+    assert states(panel) == ["Queued – reads it when it goes on"]
+
+
+def test_a_running_agent_keeps_its_ledger_when_it_ends(panel) -> None:
+    panel.apply(opened(agent(ONE, "a")))
+    panel.select(ONE)
+    panel.apply(TurnStarted(ONE))
+    panel.apply(NoteQueued(ONE, note()))
+    panel.apply(TurnEnded(ONE, "cancelled"))
+    panel.apply(NoteReturned(ONE, NoteId("no_1"), "stopped"))
+    show(panel, agent(ONE, "a", "stopped"))
+    assert states(panel) == ["Not delivered: it was stopped"]
+
+
+def test_the_time_of_a_paused_agent_stands_still_and_the_pause_is_never_counted() -> None:
+    maker = AgentRowBuilder(agent_words())
+    begun = agent(ONE, "a", "paused", started_at=1_000.0, paused_at=1_020.0)
+    assert maker.rows((begun,), (), 1_500.0)[0].elapsed == "20 s"
+    going = agent(ONE, "a", "running", started_at=1_000.0, active_at=1_505.0, paused=480.0)
+    assert maker.rows((going,), (), 1_505.0)[0].elapsed == "25 s"
+    ended = agent(ONE, "a", "completed", started_at=1_000.0, ended_at=1_510.0, paused=480.0)
+    assert maker.rows((ended,), (), 9_000.0)[0].elapsed == "30 s"
+
+
+@pytest.mark.parametrize(
+    ("by", "words"),
+    [
+        ("", "stopped"),
+        ("user", "stopped by you"),
+        ("ag_main", "stopped by Main"),
+        ("sa_2", "stopped by Research"),
+        ("sa_gone", "stopped by its parent"),
+        ("ended", "stopped because its parent ended"),
+        ("app", "stopped when the app was closed"),
+    ],
+)
+def test_who_stopped_an_agent_is_said_in_tree_card_and_notes(panel, by: str, words: str) -> None:
+    parent = agent(TWO, "Research")
+    panel.apply(opened(parent, agent(ONE, "a")))
+    panel.select(ONE)
+    panel.apply(TurnStarted(ONE))
+    panel.apply(NoteQueued(ONE, note()))
+    panel.apply(NoteReturned(ONE, NoteId("no_1"), "stopped", by))
+    result = "stopped after 1 tool; side effects may exist"
+    ended = agent(ONE, "a", "stopped", result=result, stopped_by=by, tools_run=1)
+    show(panel, parent, ended)
+    row = panel.tree.row(ONE)
+    assert row.chip == "Stopped"
+    by_whom = words.removeprefix("stopped ")
+    assert row.doing == f"{by_whom} after 1 tool; side effects may exist"
+    assert spoken(panel, ONE).startswith(f"a, {words}, ")
+    assert words in panel.tree.model.index_of(ONE).data(Qt.ItemDataRole.ToolTipRole)
+    assert panel.strip._end.text() == words[:1].upper() + words[1:]
+    assert panel.strip._end.isVisible()
+    assert states(panel) == [f"Not delivered: it was {words}"]
+    panel.select(TWO)
+    assert not panel.strip._end.isVisible()
+
+
+def test_an_ended_agent_shows_no_button_that_is_dead(panel) -> None:
+    panel.apply(opened(agent(ONE, "a", "stopped", result="what `it` found")))
+    panel.select(ONE)
+    shown = [one for one in panel.strip.findChildren(QAbstractButton) if one.isVisible()]
+    assert [one.objectName() for one in shown if not one.isEnabled()] == []
+    assert not panel.strip.input.isVisible()
+    view = panel.tree.view
+    index = view.model().index(0, 0)
+    assert view._wish_at(index, view.wish_box(index, "stop").center()) == ""
+    assert view.row_at(index).doing == "what it found"
+    show(panel, agent(ONE, "a"))
+    assert view._wish_at(index, view.wish_box(index, "stop").center()) == "stop"
+    assert panel.strip.input.isVisible()
+
+
+def test_a_cut_line_ends_with_a_whole_word() -> None:
+    words = "stopped after 1 tool; side effects may exist"
+    assert whole_words(words, "stopped after 1 tool; side effe…") == "stopped after 1 tool; side…"
+    assert whole_words(words, "stopped after 1 tool; side…") == "stopped after 1 tool; side…"
+    assert whole_words(words, words) == words
+    assert whole_words("a/very/long/path.py", "a/very/lo…") == "a/very/lo…"
+
+
+# -- asking and probing --------------------------------------------------------------------
+
+
+def ask(panel: AgentPanel, *options: str) -> None:
+    panel.apply(opened(agent(ONE, "tester", "waiting_answer", question="Which branch?")))
+    panel.select(ONE)
+    question = Question(QuestionId("qu_1"), ONE, "c", "Which branch?", options, time.time())
+    panel.apply(QuestionAsked(ONE, question))
+
+
+def test_a_question_is_answered_in_the_card(panel, qtbot) -> None:
+    ask(panel)
+    assert panel.strip.asked.words.text() == "It asks: Which branch?"
+    button(panel, "steer-answer").click()
+    assert panel.strip.input.mode == "answer"
+    qtbot.keyClicks(panel.strip.input.field, "main")
+    with qtbot.waitSignal(panel.answered) as hit, qtbot.assertNotEmitted(panel.steered):
+        qtbot.keyClick(panel.strip.input.field, Qt.Key.Key_Return)
+    assert hit.args == ["qu_1", "main"]
+    assert panel.strip.input.mode == "steer"
+
+
+def test_an_offered_answer_is_one_click(panel, qtbot) -> None:
+    ask(panel, "main", "release")
+    with qtbot.waitSignal(panel.answered) as hit:
+        panel.findChildren(QPushButton, "questionOption")[1].click()
+    assert hit.args == ["qu_1", "release"]
+
+
+def test_words_of_a_model_are_never_taken_for_a_page(panel) -> None:
+    evil = '<img src="http://example.test/x.png">'
+    panel.apply(opened(agent(ONE, evil, doing=evil)))
+    tip = panel.tree.model.index_of(ONE).data(Qt.ItemDataRole.ToolTipRole)
+    assert "<img" not in tip
+    ask(panel, evil * 3)
+    option = panel.findChildren(QPushButton, "questionOption")[-1]
+    assert "<img" not in option.toolTip()
+    assert panel.strip.asked.words.textFormat() == Qt.TextFormat.PlainText
+
+
+def test_esc_leaves_the_answer_and_steers_again(panel, qtbot) -> None:
+    ask(panel)
+    panel._on_wished(ONE, "answer")
+    qtbot.keyClick(panel.strip.input.field, Qt.Key.Key_Escape)
+    assert panel.strip.input.mode == "steer"
+
+
+def test_a_probe_is_quoted_under_its_own_agent(panel, qtbot) -> None:
+    panel.apply(opened(agent(ONE, "a"), agent(TWO, "b")))
+    panel.select(ONE)
+    with qtbot.waitSignal(panel.probe_requested):
+        button(panel, "steer-probe").click()
+    panel.set_probe_result(ONE, "running · 3 tools")
+    assert panel.strip.quote._text.text() == "running · 3 tools"
+    panel.select(TWO)
+    assert panel.strip.quote.isHidden()
+    panel.select(ONE)
+    assert not panel.strip.quote.isHidden()
+    panel.strip.quote.closed.emit()
+    assert panel.strip.quote.isHidden()
+
+
+def test_a_question_aside_waits_for_its_answer(panel, qtbot) -> None:
+    panel.apply(opened(agent(ONE, "a")))
+    panel._on_wished(ONE, "aside")
+    qtbot.keyClicks(panel.strip.input.field, "what is left?")
+    with qtbot.waitSignal(panel.aside_requested) as hit:
+        qtbot.keyClick(panel.strip.input.field, Qt.Key.Key_Return)
+    assert hit.args == [ONE, "what is left?"]
+    assert not panel.strip.quote._spinner.isHidden()
+    panel.set_probe_result(ONE, "Two files.")
+    assert panel.strip.quote._spinner.isHidden()
+    assert panel.strip.quote._head.text() == "Aside: what is left?"
+
+
+# -- the breadcrumb ------------------------------------------------------------------------
+
+
+def test_the_breadcrumb_leads_back_and_hides_at_the_main_agent(qtbot, theme: Theme) -> None:
+    crumb = Breadcrumb(theme)
+    qtbot.addWidget(crumb)
+    agents = (main_agent(), agent(ONE, "Research"), agent(DEEP, "Prices", parent_id=ONE))
+    crumb.show_agent(agents, DEEP)
+    assert not crumb.isHidden()
+    parts = [one for one in crumb.findChildren(QPushButton) if not one.isHidden()]
+    assert [one.accessibleName() for one in parts] == ["Go to Main", "Go to Research"]
+    with qtbot.waitSignal(crumb.chosen) as hit:
+        parts[1].click()
+    assert hit.args == [ONE]
+    crumb.show_agent(agents, MAIN)
+    assert crumb.isHidden()
+
+
+def test_every_control_has_a_name(panel) -> None:
+    ask(panel, "main")
+    panel.set_probe_result(ONE, "x")
+    for one in panel.findChildren(QPushButton):
+        assert one.accessibleName(), one.objectName()
+    assert panel.tree.model.index(0, 0).data(ROW_ROLE).spoken.startswith("tester, needs an answer")
+
+
+def test_after_a_restart_notes_that_still_wait_are_spoken_of(panel) -> None:
+    held = agent(ONE, "a", "paused", waiting_notes=2)
+    panel.apply(opened(held))
+    panel.select(ONE)
+    assert not panel.strip._others.isHidden()
+    assert panel.strip._others.text().startswith("2 more notes wait")
+    panel.apply(AgentOpened(held, (NoteQueued(ONE, note()), NoteQueued(ONE, note("x", "no_2")))))
+    assert panel.strip._others.isHidden()
+    assert len(states(panel)) == 2
+
+
+# -- what the card offers ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Answer…",
+        "Probe",
+        "Pause",
+        "Stop",
+        "Stop, keep its work",
+        "Ask aside…",
+        "Budget…",
+        "Open transcript",
+        "Quick steer",
+    ],
+)
+def test_everything_that_can_be_wished_is_a_button_with_that_name(panel, name: str) -> None:
+    panel.apply(opened(agent(ONE, "a")))
+    panel.select(ONE)
+    named = [one for one in panel.strip.findChildren(QAbstractButton) if one.isVisible()]
+    assert name in [one.accessibleName() for one in named]
+
+
+def test_stopping_with_its_work_kept_is_one_click(panel, qtbot) -> None:
+    panel.apply(opened(agent(ONE, "a")))
+    panel.select(ONE)
+    with qtbot.waitSignal(panel.finish_requested) as hit:
+        qtbot.mouseClick(button(panel, "steer-finish"), Qt.MouseButton.LeftButton)
+    assert hit.args == [ONE]
+
+
+def test_a_row_opens_on_a_quick_pair_of_clicks_and_though_the_rows_moved_meanwhile(
+    panel, qtbot
+) -> None:
+    panel.apply(opened(*(agent(AgentId(f"sa_{n}"), f"n{n}") for n in range(30))))
+    view: AgentTreeView = panel.tree.view
+    box = view.visualRect(panel.tree.model.index_of(AgentId("sa_4")))
+    where = QPoint(box.left() + 40, box.center().y())
+    with qtbot.waitSignal(panel.opened) as hit:
+        qtbot.mousePress(view.viewport(), Qt.MouseButton.LeftButton, pos=where)
+        view.verticalScrollBar().setValue(120)
+        qtbot.mouseRelease(view.viewport(), Qt.MouseButton.LeftButton, pos=where)
+    assert hit.args == ["sa_4"]
+    with qtbot.waitSignal(panel.opened):
+        qtbot.mouseDClick(view.viewport(), Qt.MouseButton.LeftButton, pos=where)
+
+
+def test_a_quick_steer_is_two_clicks_away_in_the_card(panel, qtbot) -> None:
+    panel.apply(opened(agent(ONE, "a")))
+    panel.select(ONE)
+    qtbot.mouseClick(panel.strip.input.quick, Qt.MouseButton.LeftButton)
+    menu = next(one for one in panel.findChildren(QMenu) if one.objectName() == "quickMenu")
+    with qtbot.waitSignal(panel.steered) as hit:
+        menu.actions()[0].trigger()
+    menu.close()
+    assert hit.args[0] == ONE
+    assert hit.args[1].text == "Wrap up and report now"
+
+
+def test_ten_thousand_letters_are_steered_whole_with_their_lines(panel, qtbot) -> None:
+    panel.apply(opened(agent(ONE, "a")))
+    panel.select(ONE)
+    text = "one\ntwo\n" + "x" * 10_000 + "\N{ROCKET}" * 40_000
+    panel.strip.input.field.insert(text)
+    with qtbot.waitSignal(panel.steered) as hit:
+        qtbot.keyClick(panel.strip.input.field, Qt.Key.Key_Return)
+    assert hit.args[1].text == text
+
+
+def test_a_pause_shows_at_once_though_it_holds_only_at_the_next_step(panel, qtbot) -> None:
+    panel.apply(opened(agent(ONE, "a", doing="running pytest", pace="pausing")))
+    assert spoken(panel, ONE).startswith("a, running, pausing…, running pytest")
+    assert panel.tree.rows[0].chip == "Pausing…"
+    panel.select(ONE)
+    assert button(panel, "steer-pause").accessibleName() == "Resume"
+    with qtbot.waitSignal(panel.resumed):
+        qtbot.mouseClick(button(panel, "steer-pause"), Qt.MouseButton.LeftButton)
+    show(panel, agent(ONE, "a", pace="finishing"))
+    assert panel.tree.rows[0].chip == "Wrapping up…"
+    assert not button(panel, "steer-finish").isEnabled()
+
+
+def test_notes_that_wait_since_before_a_restart_stand_in_the_card_and_can_be_changed(
+    panel, qtbot
+) -> None:
+    first = opened(agent(ONE, "a", "paused", waiting_notes=1))
+    panel.apply(msgspec.structs.replace(first, notes=(NoteQueued(ONE, note()),)))
+    panel.select(ONE)
+    assert states(panel) == ["Queued – reads it when it goes on"]
+    assert panel.strip._others.isHidden()
+    view = next(iter(panel.strip._views.values()))
+    with qtbot.waitSignal(panel.note_withdrawn) as hit:
+        view._withdraw.click()
+    assert hit.args == [ONE, "no_1"]
+    # Coming back to the session tells of it again: it is the same note.
+    panel.apply(msgspec.structs.replace(first, notes=(NoteQueued(ONE, note()),)))
+    assert len(states(panel)) == 1

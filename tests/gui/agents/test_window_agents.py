@@ -1,0 +1,499 @@
+"""Subagents in the real window: seen into, steered, answered, paused and stopped by hand."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QAbstractButton, QLineEdit, QPushButton
+
+from desktop_agent.core.agents import AgentInfo, Budget
+from desktop_agent.core.events import (
+    AgentEnded,
+    AgentOpened,
+    AgentsChanged,
+    NoteDelivered,
+    QuestionAnswered,
+    QuestionAsked,
+    SessionOpened,
+)
+from desktop_agent.core.ids import AgentId, QuestionId, SessionId, new_note_id
+from desktop_agent.core.notes import Note
+from desktop_agent.core.questions import Question
+from desktop_agent.gui.transcript.cards.tool_card import ToolCard
+from tests.gui.window.test_window import WAIT, shown, wait_idle, wait_shown, write
+from tests.helpers.providers import Calls, LoopbackProvider, Say
+
+
+class Team:
+    """A provider that plays the main agent and, by their prompts, its subagents."""
+
+    def __init__(self) -> None:
+        self.scripts: dict[str, list] = {"main": []}
+        self.requests: dict[str, list] = {}
+        self._lock = threading.Lock()
+
+    def answer(self, request):
+        """Return the next step of whoever asks."""
+        with self._lock:
+            first = request.user_texts[0]
+            who = next((name for name in self.scripts if first.startswith(name)), "main")
+            self.requests.setdefault(who, []).append(request)
+            script = self.scripts[who]
+            return script.pop(0) if script else Say("All done.")
+
+
+@pytest.fixture
+def team():
+    return Team()
+
+
+@pytest.fixture
+def provider(monkeypatch, team):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-loopback")
+    with LoopbackProvider("openai", [team.answer] * 60) as server:
+        yield server
+
+
+@pytest.fixture
+def window(open_window, provider, project):
+    return open_window(project, model=provider.model, api_base=provider.api_base)
+
+
+@pytest.fixture
+def heard(window):
+    """Every event the window got."""
+    events = []
+    window._bridge.received.connect(events.extend)
+    return events
+
+
+def spawns(*names):
+    return Calls(*(("spawn", {"description": n, "prompt": n}) for n in names))
+
+
+def agents_of(window):
+    return {info.name: info for info in window.pages.agents(window.flow.current)}
+
+
+def wait_agent(qtbot, window, name, status):
+    qtbot.waitUntil(
+        lambda: name in agents_of(window) and agents_of(window)[name].status == status,
+        timeout=WAIT,
+    )
+    return agents_of(window)[name]
+
+
+def panel_of(window):
+    return window.side._panel.agents
+
+
+def test_a_note_steered_at_a_running_subagent_is_read_once_and_its_receipt_is_true(
+    window, team, heard, qtbot
+):
+    team.scripts["main"] = [spawns("alpha"), Calls(("wait", {})), Say("All done.")]
+    ask = Calls(("ask_parent", {"question": "Which currency?"}))
+    team.scripts["alpha"] = [ask, Say("alpha is done")]
+    write(qtbot, window, "Go")
+    alpha = wait_agent(qtbot, window, "alpha", "waiting_answer")
+    panel = panel_of(window)
+    window.commands.palette.trigger()
+    names = [row.title for row in window.popups._palette.list.rows()]
+    assert {"Open transcript: alpha", "Steer: alpha", "Pause: alpha", "Stop: alpha"} <= set(names)
+    assert "Pause this session" in names
+    window.popups._palette.close()
+    panel.select(alpha.id)
+    note = Note(new_note_id(), "use euros", kind="steer")
+    panel.steered.emit(alpha.id, note)
+    asked = next(e for e in heard if isinstance(e, QuestionAsked))
+    panel.answered.emit(asked.question.id, "euros")
+    qtbot.waitUntil(lambda: any(isinstance(e, AgentEnded) for e in heard), timeout=WAIT)
+    wait_shown(qtbot, window, "All done.")
+    wait_idle(qtbot, window)
+    texts = [t for t in team.requests["alpha"][1].user_texts if "use euros" in t]
+    assert len(texts) == 1
+    delivered = [e for e in heard if isinstance(e, NoteDelivered) and e.note_id == note.id]
+    assert [e.step for e in delivered] == [2]
+
+
+def test_a_subagents_transcript_opens_and_the_composer_talks_to_it(window, team, heard, qtbot):
+    team.scripts["main"] = [spawns("alpha"), Calls(("wait", {})), Say("All done.")]
+    ask = Calls(("ask_parent", {"question": "Which currency?"}))
+    team.scripts["alpha"] = [ask, Say("alpha is done")]
+    write(qtbot, window, "Go")
+    alpha = wait_agent(qtbot, window, "alpha", "waiting_answer")
+    panel_of(window).opened.emit(alpha.id)
+    qtbot.waitUntil(lambda: window.flow.agent == alpha.id, timeout=WAIT)
+    wait_shown(qtbot, window, "Which currency?")
+    assert window.side._breadcrumb.isVisible()
+    window.frame.composer.set_text("in euros please")
+    qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    asked = next(e for e in heard if isinstance(e, QuestionAsked))
+    panel_of(window).answered.emit(asked.question.id, "euros")
+    qtbot.waitUntil(lambda: any(isinstance(e, AgentEnded) for e in heard), timeout=WAIT)
+    wait_shown(qtbot, window, "alpha is done")
+    texts = team.requests["alpha"][1].user_texts
+    assert sum("in euros please" in text for text in texts) == 1
+    qtbot.keyClick(window, Qt.Key.Key_Escape)
+    qtbot.waitUntil(lambda: window.flow.is_at_main, timeout=WAIT)
+    wait_shown(qtbot, window, "All done.")
+    assert "in euros please" not in shown(window).split("You told alpha")[0]
+    assert not window.side._breadcrumb.isVisible()
+
+
+def test_after_the_way_back_from_a_subagent_words_go_to_the_message_box(window, team, heard, qtbot):
+    team.scripts["main"] = [spawns("alpha"), Calls(("wait", {})), Say("All done.")]
+    team.scripts["alpha"] = [Say("alpha is done")]
+    write(qtbot, window, "Go")
+    wait_shown(qtbot, window, "All done.")
+    alpha = agents_of(window)["alpha"]
+    panel_of(window).opened.emit(alpha.id)
+    qtbot.waitUntil(lambda: window.flow.agent == alpha.id, timeout=WAIT)
+    wait_shown(qtbot, window, "alpha is done")
+    window.pages.page(alpha.id).browser.setFocus()
+    qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Escape)
+    qtbot.waitUntil(lambda: window.flow.is_at_main, timeout=WAIT)
+    assert window.frame.composer.isAncestorOf(window.focusWidget())
+
+
+def test_a_question_of_the_agent_is_answered_by_keys_alone(window, team, qtbot):
+    asked = Calls(("ask_user", {"question": "Which colour?", "options": ["red", "blue"]}))
+    team.scripts["main"] = [asked, Say("All done.")]
+    write(qtbot, window, "Go")
+    wait_shown(qtbot, window, "Which colour?")
+    window.commands.approval.trigger()
+    qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Escape)
+    assert window.frame.composer.isAncestorOf(window.focusWidget())
+    assert not window.frame.notices.is_hinting
+    window.commands.approval.trigger()
+    qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Down)
+    qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Return)
+    assert window.frame.composer.isAncestorOf(window.focusWidget())
+    wait_shown(qtbot, window, "All done.")
+    assert "blue" in str(team.requests["main"][1].body)
+
+
+def test_pause_step_and_stop_from_the_panel(window, team, heard, qtbot):
+    team.scripts["main"] = [spawns("alpha", "beta"), Calls(("wait", {})), *[Say("Done.")] * 3]
+    ask = Calls(("ask_parent", {"question": "?"}))
+    team.scripts["alpha"] = [ask, Calls(("glob", {"pattern": "*"})), Say("a")]
+    team.scripts["beta"] = [ask, Say("b")]
+    write(qtbot, window, "Go")
+    alpha = wait_agent(qtbot, window, "alpha", "waiting_answer")
+    beta = wait_agent(qtbot, window, "beta", "waiting_answer")
+    panel = panel_of(window)
+    panel.paused.emit(alpha.id)
+    question = next(
+        e.question for e in heard if isinstance(e, QuestionAsked) and e.agent_id == alpha.id
+    )
+    panel.answered.emit(question.id, "yes")
+    wait_agent(qtbot, window, "alpha", "paused")
+    assert len(team.requests["alpha"]) == 1
+    panel.stepped.emit(alpha.id)
+    qtbot.waitUntil(lambda: len(team.requests["alpha"]) == 2, timeout=WAIT)
+    wait_agent(qtbot, window, "alpha", "paused")
+    panel.stopped.emit(beta.id)
+    wait_agent(qtbot, window, "beta", "stopped")
+    panel.resumed.emit(alpha.id)
+    wait_agent(qtbot, window, "alpha", "completed")
+
+
+def test_a_subagent_is_paused_stepped_and_resumed_from_the_list_of_commands(window, team, qtbot):
+    team.scripts["main"] = [spawns("alpha"), Calls(("wait", {})), *[Say("Done.")] * 3]
+    ask = Calls(("ask_parent", {"question": "?"}))
+    team.scripts["alpha"] = [ask, Calls(("glob", {"pattern": "*"})), Say("a")]
+    write(qtbot, window, "Go")
+    alpha = wait_agent(qtbot, window, "alpha", "waiting_answer")
+    run_command(qtbot, window, "Pause: alpha")
+    qtbot.waitUntil(lambda: agents_of(window)["alpha"].pace == "pausing", timeout=WAIT)
+    panel = panel_of(window)
+    panel.answered.emit(panel.asks.book.question_of(alpha.id).id, "yes")
+    wait_agent(qtbot, window, "alpha", "paused")
+    run_command(qtbot, window, "Take one step: alpha")
+    qtbot.waitUntil(lambda: len(team.requests["alpha"]) == 2, timeout=WAIT)
+    wait_agent(qtbot, window, "alpha", "paused")
+    run_command(qtbot, window, "Resume: alpha")
+    wait_agent(qtbot, window, "alpha", "completed")
+
+
+def run_command(qtbot, window, title):
+    """Find a command by typing, as a person does, and run it."""
+
+    def is_found():
+        if window.popups._palette is None or not window.popups._palette.isVisible():
+            window.commands.palette.trigger()
+        palette = window.popups._palette
+        palette.search.setText(title)
+        if palette.list.current is not None and palette.list.current.title == title:
+            return True
+        palette.close()
+        return False
+
+    qtbot.waitUntil(is_found, timeout=WAIT)
+    qtbot.keyClick(window.popups._palette.search, Qt.Key.Key_Return)
+
+
+def test_the_tree_and_a_transcript_are_there_after_a_restart(
+    open_window, window, team, heard, provider, qtbot
+):
+    team.scripts["main"] = [spawns("alpha"), Calls(("wait", {})), Say("All done.")]
+    team.scripts["alpha"] = [Say("what alpha found")]
+    write(qtbot, window, "Go")
+    wait_shown(qtbot, window, "All done.")
+    wait_idle(qtbot, window)
+    open_window.close(window)
+    again = open_window(model=provider.model, api_base=provider.api_base)
+    wait_shown(qtbot, again, "All done.")
+    alpha = wait_agent(qtbot, again, "alpha", "completed")
+    assert again.side._panel.agents.tree.rows
+    again.flow.show_agent(alpha.id)
+    wait_shown(qtbot, again, "what alpha found")
+
+
+def test_the_task_panel_shows_the_list_of_the_agent_that_is_shown(window, team, heard, qtbot):
+    team.scripts["main"] = [
+        Calls(
+            ("TaskCreate", {"subject": "mine"}),
+            ("spawn", {"description": "alpha", "prompt": "alpha"}),
+        ),
+        Calls(("wait", {})),
+    ]
+    ask = Calls(("ask_parent", {"question": "?"}))
+    team.scripts["alpha"] = [Calls(("TaskCreate", {"subject": "its own"})), ask, Say("done")]
+    write(qtbot, window, "Go")
+    alpha = wait_agent(qtbot, window, "alpha", "waiting_answer")
+    tasks = window.side._panel.tasks.tasks
+    assert [task.subject for task in tasks.tasks] == ["mine"]
+    main = window.flow.agent
+    window.flow.show_agent(alpha.id)
+    qtbot.waitUntil(lambda: [t.subject for t in tasks.tasks] == ["its own"], timeout=WAIT)
+    qtbot.keyClicks(tasks._add, "more")
+    qtbot.keyClick(tasks._add, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: [t.subject for t in tasks.tasks] == ["its own", "more"], timeout=WAIT)
+    window.flow.show_agent(main)
+    qtbot.waitUntil(lambda: [t.subject for t in tasks.tasks] == ["mine"], timeout=WAIT)
+
+
+def test_what_waits_is_counted_where_the_panel_is_opened(window, team, qtbot):
+    team.scripts["main"] = [spawns("alpha"), Calls(("wait", {}))]
+    team.scripts["alpha"] = [Calls(("ask_parent", {"question": "?"})), Say("done")]
+    write(qtbot, window, "Go")
+    wait_agent(qtbot, window, "alpha", "waiting_answer")
+    button = window.frame.header.side_button
+    qtbot.waitUntil(lambda: "1 waiting for you" in button.accessibleName(), timeout=WAIT)
+
+
+def test_a_long_result_is_copied_whole(window, team, heard, qtbot):
+    long = "line of the result\n" * 400
+    team.scripts["main"] = [spawns("alpha"), Calls(("wait", {})), Say("All done.")]
+    team.scripts["alpha"] = [Say(long)]
+    write(qtbot, window, "Go")
+    alpha = wait_agent(qtbot, window, "alpha", "completed")
+    QGuiApplication.clipboard().setText("")
+    panel_of(window).result_requested.emit(alpha.id)
+    qtbot.waitUntil(lambda: QGuiApplication.clipboard().text() == long.strip(), timeout=WAIT)
+
+
+def test_the_stop_button_names_whom_it_stops(window, team, heard, qtbot):
+    team.scripts["main"] = [spawns("alpha", "beta"), Calls(("wait", {}))]
+    ask = Calls(("ask_parent", {"question": "?"}))
+    team.scripts |= {"alpha": [ask], "beta": [ask]}
+    write(qtbot, window, "Go")
+    wait_agent(qtbot, window, "alpha", "waiting_answer")
+    stop = window.frame.composer.findChild(QPushButton, "stopButton")
+    qtbot.waitUntil(lambda: stop.accessibleName() == "Stop Main + 2", timeout=WAIT)
+    window.flow.show_agent(agents_of(window)["alpha"].id)
+    qtbot.waitUntil(lambda: stop.accessibleName() == "Stop alpha", timeout=WAIT)
+
+
+def test_a_subagents_model_is_called_as_everywhere_else(open_window, project, qtbot):
+    window = open_window(project, model="demo")
+    qtbot.waitUntil(lambda: window.flow.info is not None, timeout=WAIT)
+    info = window.flow.info
+    child = AgentInfo(AgentId("sa_1"), info.id, "alpha", parent_id=info.main_agent, model="demo")
+    window._on_received(
+        (AgentsChanged(info.id, (AgentInfo(info.main_agent, info.id, "Main"), child)),)
+    )
+    window.flow._wanted_agent = child.id
+    window._on_received((AgentOpened(child),))
+    assert window.flow.agent == child.id
+    assert window.frame.composer.model_button.accessibleName() == "Model: Demo"
+
+
+def test_the_list_of_commands_does_not_list_itself(window, qtbot):
+    window.commands.palette.trigger()
+    palette = window.popups._palette
+    qtbot.waitUntil(palette.isVisible)
+    titles = [row.title for row in palette.list.rows()]
+    assert "Settings" in titles
+    assert "All commands" not in titles
+
+
+def shown_button(window, name):
+    return next(
+        (b for b in window.findChildren(QAbstractButton, name) if b.isVisible() and b.isEnabled()),
+        None,
+    )
+
+
+def click(qtbot, window, name):
+    qtbot.waitUntil(lambda: shown_button(window, name) is not None, timeout=WAIT)
+    qtbot.mouseClick(shown_button(window, name), Qt.MouseButton.LeftButton)
+
+
+def test_a_session_that_used_up_its_budget_goes_on_when_it_gets_more(
+    open_window, provider, project, team, qtbot
+):
+    window = open_window(
+        project, model=provider.model, api_base=provider.api_base, budget=Budget(steps=1)
+    )
+    team.scripts["main"] = [Calls(("glob", {"pattern": "*"})), Say("All done.")]
+    write(qtbot, window, "Go")
+    wait_shown(qtbot, window, "The budget is used up")
+    assert len(team.requests["main"]) == 1
+    window.commands.approval.trigger()
+    assert window.focusWidget().objectName() == "budget-more"
+    qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Space)
+    assert window.frame.composer.isAncestorOf(window.focusWidget())
+    wait_shown(qtbot, window, "All done.")
+    wait_shown(qtbot, window, "The budget was used up")
+
+
+def test_a_sessions_budget_is_set_from_its_card_and_from_the_commands(
+    open_window, provider, project, team, qtbot
+):
+    window = open_window(
+        project, model=provider.model, api_base=provider.api_base, budget=Budget(steps=1)
+    )
+    team.scripts["main"] = [Calls(("glob", {"pattern": "*"})), Say("All done.")]
+    write(qtbot, window, "Go")
+    click(qtbot, window, "budget-budget")
+    form = window.side._budget
+    qtbot.waitUntil(form.isVisible)
+    form._fields["steps"].setText("9")
+    click(qtbot, window, "budgetSet")
+    wait_shown(qtbot, window, "All done.")
+    wait_idle(qtbot, window)
+    window.commands.budget.trigger()
+    qtbot.waitUntil(form.isVisible)
+    assert form._fields["steps"].text() == "9"
+    form.close()
+
+
+def test_a_childs_question_is_answered_in_the_main_transcript(window, team, qtbot):
+    team.scripts["main"] = [spawns("alpha"), Calls(("wait", {})), Say("I wait."), Say("All done.")]
+    ask = Calls(("ask_parent", {"question": "Which currency?"}))
+    team.scripts["alpha"] = [ask, Say("alpha is done")]
+    write(qtbot, window, "Go")
+    wait_shown(qtbot, window, "alpha asked: Which currency?")
+    qtbot.waitUntil(lambda: shown_button(window, "skipQuestion") is not None, timeout=WAIT)
+    field = next(f for f in window.findChildren(QLineEdit, "otherAnswer") if f.isVisible())
+    field.setText("euros")
+    click(qtbot, window, "sendAnswer")
+    wait_agent(qtbot, window, "alpha", "completed")
+    assert team.requests["alpha"][1].results[-1] == "euros"
+    assert "answer_child" not in shown(window)
+
+
+def click_when_asked(qtbot, window):
+    """Allow the command, once the card takes a click."""
+
+    def is_running():
+        button = shown_button(window, "allowOnce")
+        if button is not None:
+            button.click()
+        return (Path(window.flow.workspace.root) / "pid").exists()
+
+    qtbot.waitUntil(is_running, timeout=WAIT)
+
+
+def test_one_running_command_is_stopped_and_its_agent_goes_on(
+    open_window, provider, project, team, qtbot
+):
+    window = open_window(project, model=provider.model, api_base=provider.api_base)
+    (project / "hold").write_text("#!/bin/sh\necho $$ > pid\nexec sleep 600\n")
+    (project / "hold").chmod(0o755)
+    team.scripts["main"] = [Calls(("shell", {"command": "./hold"})), Say("All done.")]
+    write(qtbot, window, "Go")
+    click_when_asked(qtbot, window)
+    page = window.pages.page(window.flow.agent)
+
+    def card():
+        cards = [c for c in page.findChildren(ToolCard) if c.is_live and c.isVisible()]
+        return cards[-1] if cards else None
+
+    qtbot.waitUntil(lambda: card() is not None, timeout=WAIT)
+    card().header.setFocus()
+    click(qtbot, window, "stopTool")
+    wait_shown(qtbot, window, "All done.")
+    assert "Stopped by the user" in team.requests["main"][1].results[-1]
+    pid = int((project / "pid").read_text())
+    qtbot.waitUntil(lambda: not Path(f"/proc/{pid}").exists(), timeout=WAIT)
+
+
+def test_a_stopped_subagent_takes_no_message_and_its_lost_note_goes_to_main_once(
+    window, team, heard, qtbot
+):
+    team.scripts["main"] = [spawns("alpha"), Calls(("wait", {})), Say("All done.")]
+    ask = Calls(("ask_parent", {"question": "Which currency?"}))
+    team.scripts["alpha"] = [ask, Say("alpha is done")]
+    write(qtbot, window, "Go")
+    alpha = wait_agent(qtbot, window, "alpha", "waiting_answer")
+    panel, composer = panel_of(window), window.frame.composer
+    panel.opened.emit(alpha.id)
+    qtbot.waitUntil(lambda: window.flow.agent == alpha.id, timeout=WAIT)
+    panel.select(alpha.id)
+    panel.steered.emit(alpha.id, Note(new_note_id(), "use euros", kind="steer"))
+    qtbot.waitUntil(lambda: len(composer._ledger.rows) == 1, timeout=WAIT)
+    panel.stopped.emit(alpha.id)
+    wait_agent(qtbot, window, "alpha", "stopped")
+    qtbot.waitUntil(lambda: shown_button(window, "steerNoteResend") is not None, timeout=WAIT)
+    assert shown_button(window, "continueTurn") is None
+    assert shown_button(window, "noteResend").text() == "Send as new task"
+    click(qtbot, window, "steerNoteResend")
+    qtbot.waitUntil(lambda: composer._ledger.rows == (), timeout=WAIT)
+    assert shown_button(window, "noteResend") is None
+    click(qtbot, window, "writeToMain")
+    qtbot.waitUntil(lambda: window.flow.is_at_main, timeout=WAIT)
+    wait_idle(qtbot, window)
+    # As a message of its own; that it was told to alpha is said with more words around it.
+    assert sum(t.endswith("use euros") for t in team.requests["main"][-1].user_texts) == 1
+
+
+def test_what_another_sessions_subagent_asks_waits_there_on_a_switch(window, qtbot):
+    qtbot.waitUntil(lambda: window.flow.info is not None, timeout=WAIT)
+    assert window.side._panel is None
+    main, child = AgentId("ag_main"), AgentId("ag_child")
+    other = replace(window.flow.info, id=SessionId("se_other"), main_agent=main)
+    agents = (
+        AgentInfo(main, other.id, "main", "waiting_children"),
+        AgentInfo(child, other.id, "prices", "waiting_answer", main),
+    )
+    question = Question(QuestionId("qu_1"), child, "call_1", "Which currency?")
+    window.side.hear(QuestionAsked(child, question))
+    window.side.apply(SessionOpened(other, agents, (), 1))
+    assert window.side._panel.agents.asks.count == 1
+    window.side.apply(QuestionAnswered(child, question.id, "Euros"))
+    assert window.side._panel.agents.asks.count == 0
+
+
+def test_the_last_session_that_is_clicked_is_the_one_shown(window, project, tmp_path, heard, qtbot):
+    qtbot.waitUntil(lambda: window.flow.info is not None, timeout=WAIT)
+    first = window.flow.current
+    window.flow.send(Note(new_note_id(), "Begin."))
+    wait_idle(qtbot, window)
+    window.flow.open_folder(str(tmp_path))
+    qtbot.waitUntil(lambda: window.flow.current not in (None, first), timeout=WAIT)
+    second = window.flow.current
+    heard.clear()
+    window.flow.show_session(first)
+    window.flow.show_session(second)
+    opened = [first]
+    qtbot.waitUntil(
+        lambda: [e.info.id for e in heard if isinstance(e, SessionOpened)] == opened, timeout=WAIT
+    )
+    assert window.flow.current == second

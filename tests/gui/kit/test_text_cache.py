@@ -1,0 +1,118 @@
+"""What was typed and not sent is there again at the next start; what was sent is not."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QWidget
+
+from desktop_agent import paths
+from desktop_agent.core.agents import AgentInfo
+from desktop_agent.core.events import AgentsChanged, SessionOpened
+from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.core.workspace import Workspace
+from desktop_agent.gui.agents.panel import AgentPanel
+from desktop_agent.gui.composer.composer import Composer
+from desktop_agent.gui.composer.mode_button import ModeButton
+from desktop_agent.gui.kit.text_cache import TextCache
+
+
+@pytest.fixture
+def start(qtbot, theme):
+    """Start a part of the window; hiding it is the end of the app."""
+
+    def start_one(kind):
+        part = kind(theme)
+        qtbot.addWidget(part)
+        part.resize(800, 600)
+        part.show()
+        qtbot.waitExposed(part)
+        return part
+
+    return start_one
+
+
+def opened(number=1):
+    info = SessionInfo(f"se_{number}", f"ag_{number}", "Title", Workspace("/tmp"), "demo")
+    return SessionOpened(info, (AgentInfo(info.main_agent, info.id, "Main"),))
+
+
+def test_a_draft_of_each_session_is_there_after_a_restart(start):
+    composer = start(Composer)
+    for number in (1, 2):
+        composer.apply(opened(number))
+        composer.set_text(f"draft {number}\nof two lines \N{ROCKET}")
+    composer.hide()
+    again = start(Composer)
+    again.apply(opened(1))
+    assert again.draft() == "draft 1\nof two lines \N{ROCKET}"
+    again.apply(opened(2))
+    assert again.draft() == "draft 2\nof two lines \N{ROCKET}"
+
+
+def test_a_sent_message_does_not_come_back_as_a_draft_even_after_a_crash(start, qtbot):
+    composer = start(Composer)
+    composer.apply(opened())
+    composer.set_text("send me")
+    composer.hide()
+    composer.show()
+    with qtbot.waitSignal(composer.submitted):
+        composer._send(False)
+    # No orderly end: the file is as it is now.
+    again = start(Composer)
+    again.apply(opened())
+    assert again.draft() == ""
+
+
+def test_an_unsent_steer_is_there_after_a_restart(start, qtbot):
+    main = AgentInfo("ag_1", "se_1", "Main")
+    child = AgentInfo("sa_1", "se_1", "a", "running", "ag_1")
+    panel = start(AgentPanel)
+    for _ in range(2):
+        panel.apply(opened())
+        panel.apply(AgentsChanged("se_1", (main, child)))
+        panel.tree.flush()
+        panel.select("sa_1")
+        if not panel.strip.input.field.text():
+            qtbot.keyClicks(panel.strip.input.field, "use euros")
+            panel.hide()
+            panel = start(AgentPanel)
+    assert panel.strip.input.field.text() == "use euros"
+    with qtbot.waitSignal(panel.steered):
+        qtbot.keyClick(panel.strip.input.field, Qt.Key.Key_Return)
+    panel.hide()
+    assert TextCache(paths.data_dir() / "steer_drafts.json").text("sa_1") == ""
+
+
+def test_the_free_mode_is_confirmed_once_a_folder_also_after_a_restart(start, qtbot):
+    button = start(ModeButton)
+    button.set_folder("/home/ada/shop")
+    button._on_confirmed(True)
+    again = start(ModeButton)
+    again.set_folder("/home/ada/shop")
+    with qtbot.waitSignal(again.mode_chosen):
+        again._choose("free")
+    other = start(ModeButton)
+    other.set_folder("/home/ada/other")
+    other._choose("free")
+    box = other.window().findChild(QWidget, "confirmFree")
+    assert box is not None
+    box.reject()
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"[1]", b"\xff\xfe", b'{"a": 3}'])
+def test_a_damaged_file_of_drafts_costs_the_drafts_alone(tmp_path, qtbot, damage):
+    path = tmp_path / "drafts.json"
+    path.write_bytes(damage)
+    kept = TextCache(path)
+    assert kept.text("a") == ""
+    kept.keep("a", "new")
+    kept.save()
+    assert TextCache(path).text("a") == "new"
+
+
+def test_old_drafts_make_room_for_new_ones(tmp_path):
+    kept = TextCache(tmp_path / "drafts.json")
+    for number in range(300):
+        kept.keep(str(number), "text")
+    kept.save()
+    again = TextCache(tmp_path / "drafts.json")
+    assert (again.text("299"), again.text("0")) == ("text", "")

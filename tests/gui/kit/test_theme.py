@@ -1,0 +1,110 @@
+"""The look follows the person: dark or light, large or small, still or moving."""
+
+import pytest
+from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QPushButton, QWidget
+
+from desktop_agent import paths
+from desktop_agent.gui.kit.search_field import SearchField
+from desktop_agent.gui.kit.widgets import ElidedLabel, IconButton, Spinner
+
+
+def luminance(color):
+    def linear(value):
+        return value / 12.92 if value <= 0.03928 else ((value + 0.055) / 1.055) ** 2.4
+
+    return (
+        0.2126 * linear(color.redF())
+        + 0.7152 * linear(color.greenF())
+        + 0.0722 * linear(color.blueF())
+    )
+
+
+def contrast(first, second):
+    light, dark = sorted((luminance(first), luminance(second)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_can_be_read_on_every_ground(theme, scheme):
+    theme.configure(scheme)
+    for ground in ("window", "canvas", "raised", "sunken"):
+        assert contrast(theme.color("fg"), theme.color(ground)) >= 7
+        assert contrast(theme.color("muted"), theme.color(ground)) >= 4.5
+        assert contrast(theme.color("line3"), theme.color(ground)) >= 3
+    assert contrast(theme.color("onAccent"), theme.color("accentFill")) >= 4.5
+
+
+def test_larger_text_makes_controls_larger(theme, qtbot):
+    button = QPushButton("Go")
+    qtbot.addWidget(button)
+    button.show()
+    before = button.sizeHint().height()
+    theme.configure("light", 200)
+    button.ensurePolished()
+    assert button.sizeHint().height() > before
+    assert theme.text_px("ui") == 26
+    assert theme.size("row") == 64
+
+
+def test_an_explicit_font_survives_the_style_sheet(theme, qtbot):
+    label = QLabel("Title")
+    qtbot.addWidget(label)
+    label.setFont(theme.font("h1", "semibold"))
+    label.show()
+    assert label.font().pixelSize() == theme.text_px("h1")
+
+
+@pytest.mark.parametrize("make", [QLineEdit, QPushButton, QComboBox])
+def test_the_focus_can_be_seen(theme, qtbot, make):
+    window = QWidget()
+    qtbot.addWidget(window)
+    control = make(window)
+    control.resize(120, 40)
+    with qtbot.waitExposed(window):
+        window.show()
+    window.activateWindow()
+    control.clearFocus()
+    plain = control.grab().toImage()
+    control.setFocus()
+    qtbot.waitUntil(control.hasFocus)
+    assert control.grab().toImage() != plain
+
+
+def test_every_icon_can_be_drawn(theme):
+    for path in sorted(paths.resource("icons").glob("*.svg")):
+        image = theme.pixmap(path.stem, "fg", 16).toImage()
+        assert any(image.pixelColor(x, y).alpha() for x in range(16) for y in range(16)), path.name
+
+
+def test_nothing_turns_when_motion_is_off(theme, qtbot):
+    spinner = Spinner(theme)
+    qtbot.addWidget(spinner)
+    spinner.show()
+    theme.pulse._on_timeout()
+    assert theme.pulse.angle == 0.0
+    assert theme.duration("expand_ms") == 0
+    theme.configure("light", 100, False)
+    with qtbot.waitSignal(theme.pulse.ticked):
+        pass
+    assert theme.duration("expand_ms") == 180
+
+
+def test_a_shortened_text_can_still_be_read_whole(theme, qtbot):
+    label = ElidedLabel("A rather long name of a folder")
+    qtbot.addWidget(label)
+    label.resize(60, 20)
+    label.show()
+    assert label.text().endswith("…")
+    assert label.toolTip() == "A rather long name of a folder"
+    assert label.accessibleName() == "A rather long name of a folder"
+
+
+def test_buttons_and_fields_have_names_for_screen_readers(theme, qtbot):
+    button = IconButton(theme, "settings", "Settings")
+    field = SearchField(theme, "Search sessions")
+    for widget in (button, field):
+        qtbot.addWidget(widget)
+    assert button.accessibleName() == "Settings"
+    assert field.accessibleName() == "Search sessions"
+    inner = [one.accessibleName() for one in field.findChildren(type(button).__mro__[1])]
+    assert all(inner)

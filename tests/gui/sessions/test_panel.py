@@ -1,0 +1,233 @@
+"""The list of sessions tells what is going on, and a slip of the finger costs nothing."""
+
+import time
+
+import pytest
+from msgspec.structs import replace
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLineEdit, QPushButton
+
+from desktop_agent.core.events import SessionsChanged
+from desktop_agent.core.ids import AgentId, SessionId
+from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.core.workspace import Workspace
+from desktop_agent.gui.kit.plurals import with_plural
+from desktop_agent.gui.sessions import panel as session_panel
+from desktop_agent.gui.sessions import rows as session_rows
+from desktop_agent.gui.sessions.panel import SessionPanel
+
+DAY = 86_400.0
+NOON = time.mktime((2026, 11, 21, 12, 0, 0, 0, 0, -1))
+
+
+def info(number, title, status="idle", age=0.0, unread=False):
+    return SessionInfo(
+        SessionId(f"se_{number}"),
+        AgentId(f"ag_{number}"),
+        title,
+        Workspace("/tmp/project"),
+        "demo",
+        status=status,
+        is_unread=unread,
+        created_at=1.0,
+        updated_at=time.time() - age,
+    )
+
+
+@pytest.fixture
+def panel(qtbot, theme):
+    widget = SessionPanel(theme)
+    qtbot.addWidget(widget)
+    widget.resize(264, 500)
+    with qtbot.waitExposed(widget):
+        widget.show()
+    return widget
+
+
+def show(panel, *sessions):
+    panel.apply(SessionsChanged(tuple(sessions)))
+
+
+def titles(panel):
+    model = panel.list.model()
+    return [model.index(row, 0).data() for row in range(model.rowCount())]
+
+
+def spoken(panel, title):
+    model = panel.list.model()
+    for row in range(model.rowCount()):
+        if model.index(row, 0).data() == title:
+            return model.index(row, 0).data(Qt.ItemDataRole.AccessibleTextRole)
+    raise AssertionError(title)
+
+
+def press(qtbot, panel, title):
+    model = panel.list.model()
+    row = titles(panel).index(title)
+    where = panel.list.visualRect(model.index(row, 0)).center()
+    qtbot.mouseClick(panel.list.viewport(), Qt.MouseButton.LeftButton, pos=where)
+
+
+def test_sessions_stand_under_the_day_they_were_last_used(panel, monkeypatch):
+    monkeypatch.setattr(time, "time", lambda: NOON)
+    show(panel, info(1, "Fresh"), info(2, "Older", age=DAY), info(3, "Oldest", age=9 * DAY))
+    assert titles(panel) == ["Today", "Fresh", "Yesterday", "Older", "Earlier", "Oldest"]
+
+
+def test_a_screen_reader_hears_title_state_and_age(panel):
+    show(
+        panel,
+        info(1, "Fix", "running", 240),
+        info(2, "Plan", "needs_you", 3700),
+        info(3, "Read", unread=True),
+    )
+    assert spoken(panel, "Fix") == "Fix, running, 4 minutes ago"
+    assert spoken(panel, "Plan") == "Plan, needs you, 1 hour ago"
+    assert spoken(panel, "Read") == "Read, unread, just now"
+
+
+def test_a_click_opens_the_session_and_a_heading_does_nothing(panel, qtbot):
+    show(panel, info(1, "One"), info(2, "Two"))
+    with qtbot.waitSignal(panel.session_chosen) as chosen:
+        press(qtbot, panel, "Two")
+    assert chosen.args == ["se_2"]
+    with qtbot.assertNotEmitted(panel.session_chosen):
+        press(qtbot, panel, "Today")
+
+
+def test_f2_renames_in_place_and_esc_changes_nothing(panel, qtbot):
+    show(panel, info(1, "Old name"))
+    panel.set_current("se_1")
+    panel.list.setFocus()
+    panel.rename_current()
+    editor = panel.list.findChild(QLineEdit, "renameSession")
+    qtbot.keyClicks(editor, "New name")
+    with qtbot.waitSignal(panel.renamed) as renamed:
+        qtbot.keyClick(editor, Qt.Key.Key_Return)
+    assert renamed.args == ["se_1", "New name"]
+    panel.rename_current()
+    editor = panel.list.findChildren(QLineEdit, "renameSession")[-1]
+    qtbot.keyClicks(editor, "Nothing")
+    with qtbot.assertNotEmitted(panel.renamed):
+        qtbot.keyClick(editor, Qt.Key.Key_Escape)
+
+
+def test_a_list_that_changes_while_a_name_is_typed_keeps_the_field(panel, qtbot):
+    show(panel, info(1, "Mine"))
+    panel.set_current("se_1")
+    panel.list.setFocus()
+    panel.rename_current()
+    show(panel, info(2, "Newer"), info(1, "Mine"))
+    editor = panel.list.findChild(QLineEdit, "renameSession")
+    qtbot.keyClicks(editor, "Still typing")
+    with qtbot.waitSignal(panel.renamed) as renamed:
+        qtbot.keyClick(editor, Qt.Key.Key_Return)
+    assert renamed.args == ["se_1", "Still typing"]
+    qtbot.waitUntil(lambda: "Newer" in titles(panel))
+
+
+def test_a_deleted_session_can_be_brought_back(panel, qtbot):
+    show(panel, info(1, "Keep"), info(2, "Slip"))
+    with qtbot.assertNotEmitted(panel.deleted):
+        panel.delete("se_2")
+        assert "Slip" not in titles(panel)
+        undo = panel.findChild(QPushButton, "undoDeleteButton")
+        assert undo.isVisible()
+        qtbot.mouseClick(undo, Qt.MouseButton.LeftButton)
+    assert "Slip" in titles(panel)
+    assert not undo.isVisible()
+
+
+def marked(panel):
+    return [index.data() for index in panel.list.selectionModel().selectedIndexes()]
+
+
+def test_the_marked_session_is_the_one_shown_whatever_is_deleted(panel, qtbot):
+    show(panel, info(1, "Shown"), info(2, "Slip"), info(3, "Next"))
+    panel.set_current("se_1")
+    panel.activateWindow()
+    panel.list.setFocus()
+    panel.list.setCurrentIndex(panel.list.model().index(titles(panel).index("Slip"), 0))
+    assert marked(panel) == ["Shown"]
+    qtbot.keyClick(panel.list, Qt.Key.Key_Delete)
+    assert "Slip" not in titles(panel)
+    assert marked(panel) == ["Shown"]
+    panel.undo_delete()
+    assert marked(panel) == ["Shown"]
+    panel.set_current("se_3")
+    assert marked(panel) == ["Next"]
+
+
+def test_a_deleted_session_is_gone_when_the_time_for_undo_is_over(panel, qtbot, monkeypatch):
+    monkeypatch.setattr(session_panel, "UNDO_MS", 1)
+    show(panel, info(1, "Keep"), info(2, "Away"))
+    with qtbot.waitSignal(panel.deleted) as deleted:
+        panel.delete("se_2")
+    assert deleted.args == ["se_2"]
+    assert titles(panel) == ["Today", "Keep"]
+
+
+def test_deleting_is_finished_when_the_app_closes_before(panel, qtbot):
+    show(panel, info(1, "Away"))
+    panel.delete("se_1")
+    with qtbot.waitSignal(panel.deleted) as deleted:
+        panel.finish_deletes()
+    assert deleted.args == ["se_1"]
+
+
+def test_an_empty_list_and_a_search_without_a_match_say_so(panel, qtbot):
+    show(panel)
+    assert panel._empty.text() == "No sessions yet"
+    show(panel, info(1, "Budget"))
+    panel.search.setText("zebra")
+    assert "zebra" in panel._empty.text()
+    clear = panel.findChild(QPushButton, "clearSearch")
+    qtbot.mouseClick(clear, Qt.MouseButton.LeftButton)
+    assert titles(panel) == ["Today", "Budget"]
+
+
+def test_a_search_also_finds_words_said_in_a_session(panel, qtbot):
+    show(panel, info(1, "Budget"), info(2, "Letters"))
+    with qtbot.waitSignal(panel.searched) as searched:
+        panel.search.setText("rainfall")
+    panel.set_matches(searched.args[0], (SessionId("se_2"),))
+    assert titles(panel) == ["Today", "Letters"]
+
+
+def test_the_spinner_clock_rests_unless_a_session_runs(panel, theme):
+    show(panel, info(1, "Quiet"))
+    assert not theme.pulse.is_running
+    show(panel, info(1, "Busy", "running"))
+    assert theme.pulse.is_running
+    panel.hide()
+    assert not theme.pulse.is_running
+
+
+def test_every_state_is_drawn_in_both_directions(panel, qtbot):
+    states = ("running", "needs_you", "failed", "interrupted", "idle")
+    show(panel, *(info(n, f"Session {n}", state) for n, state in enumerate(states)))
+    left = panel.grab().toImage()
+    panel.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
+    assert panel.grab().toImage() != left
+
+
+def test_sessions_of_the_same_name_in_two_folders_say_which_is_which(panel):
+    shop = replace(info(1, "look around"), workspace=Workspace("/tmp/shop"))
+    bank = replace(info(2, "look around"), workspace=Workspace("/tmp/bank"))
+    show(panel, shop, bank, info(3, "another"))
+    rows = {row.session_id: row for row in panel._model.rows() if row.session_id}
+    assert [rows[one.id].is_ambiguous for one in (shop, bank)] == [True, True]
+    assert "look around, bank" in rows_spoken(panel)[1]
+    assert "project" not in spoken(panel, "another")
+    narrow = panel.grab().toImage()
+    show(panel, shop, replace(bank, workspace=Workspace("/tmp/other")), info(3, "another"))
+    assert panel.grab().toImage() != narrow
+
+
+def rows_spoken(panel):
+    return [session_rows.spoken(row) for row in panel._model.rows() if row.session_id]
+
+
+def test_a_number_of_things_is_said_in_plain_words():
+    assert with_plural("Copied: 1 character(s)", 1) == "Copied: 1 character"
+    assert with_plural("Copied: 68 character(s)", 68) == "Copied: 68 characters"

@@ -1,0 +1,247 @@
+"""Settings: each control changes its field, and nothing else."""
+
+import msgspec
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QWidget
+
+from desktop_agent.core.agents import Budget
+from desktop_agent.core.approvals import Rule
+from desktop_agent.core.faults import Fault
+from desktop_agent.core.models import KeyInfo, ModelInfo
+from desktop_agent.core.requests import Limits
+from desktop_agent.core.settings import CustomServer, Settings
+from desktop_agent.gui.settings.dialog import SettingsDialog
+from desktop_agent.gui.settings.rows import ChoiceBox, NumberBox, Switch
+from desktop_agent.gui.settings.rules_page import visible
+
+SONNET = ModelInfo("anthropic/sonnet", "Sonnet", "anthropic", "", 200_000, True)
+
+
+@pytest.fixture
+def dialog(qtbot, theme):
+    one = SettingsDialog(theme, Settings())
+    qtbot.addWidget(one)
+    one.show()
+    qtbot.waitExposed(one)
+    return one
+
+
+def choose(dialog, name, value):
+    box = dialog.findChild(ChoiceBox, name)
+    box.setCurrentIndex(box._values.index(value))
+    box.activated.emit(box.currentIndex())
+
+
+def number(dialog, name, value):
+    dialog.findChild(NumberBox, name).setValue(value)
+
+
+def switch(dialog, name):
+    dialog.findChild(Switch, name).click()
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda d: choose(d, "theme", "dark"), {"theme": "dark"}),
+        (lambda d: choose(d, "textScale", 150), {"text_scale": 150}),
+        (lambda d: switch(d, "reduceMotion"), {"reduce_motion": True}),
+        (lambda d: choose(d, "defaultMode", "look"), {"mode": "look"}),
+        (lambda d: choose(d, "sendKey", True), {"send_with_ctrl_enter": True}),
+        (lambda d: choose(d, "steerOnEnter", True), {"steer_on_enter": True}),
+        (lambda d: number(d, "maxSteps", 50), {"max_steps": 50}),
+        (lambda d: number(d, "shellTimeout", 300), {"shell_timeout_s": 300}),
+        (lambda d: number(d, "connectTime", 20), {"limits": Limits(connect_s=20.0)}),
+        (lambda d: number(d, "firstByteTime", 60), {"limits": Limits(first_byte_s=60.0)}),
+        (lambda d: number(d, "idleTime", 60), {"limits": Limits(idle_s=60.0)}),
+        (lambda d: number(d, "retryTime", 30), {"limits": Limits(retry_total_s=30.0)}),
+        (lambda d: number(d, "maxRetries", 1), {"limits": Limits(max_retries=1)}),
+        (lambda d: switch(d, "hasSubagents"), {"has_subagents": False}),
+        (lambda d: number(d, "maxAgents", 3), {"max_agents": 3}),
+        (lambda d: number(d, "maxChildren", 2), {"max_children": 2}),
+        (lambda d: number(d, "maxDepth", 1), {"max_depth": 1}),
+        (lambda d: number(d, "questionTimeout", 60), {"question_timeout_s": 60}),
+        (lambda d: number(d, "subagentSteps", 9), {"subagent_budget": Budget(steps=9)}),
+        (lambda d: number(d, "subagentCost", 0.25), {"subagent_budget": Budget(cost=0.25)}),
+        (lambda d: switch(d, "keepKeysInFile"), {"keep_keys_in_file": True}),
+    ],
+)
+def test_a_control_changes_its_own_field_once(qtbot, dialog, change, expected):
+    seen = []
+    dialog.settings_changed.connect(seen.append)
+    change(dialog)
+    assert seen == [msgspec.structs.replace(Settings(), **expected)]
+    assert msgspec.json.decode(msgspec.json.encode(seen[0]), type=Settings) == seen[0]
+
+
+def test_a_budget_can_be_taken_away_again_and_leaves_its_neighbour(dialog):
+    seen = []
+    dialog.settings_changed.connect(seen.append)
+    dialog.set_settings(Settings(subagent_budget=Budget(cost=2.0, steps=40)))
+    number(dialog, "subagentCost", 0)
+    assert dialog.findChild(NumberBox, "subagentCost").text() == "No limit"
+    assert [one.subagent_budget for one in seen] == [Budget(steps=40)]
+
+
+def test_changes_on_two_pages_add_up(dialog):
+    seen = []
+    dialog.settings_changed.connect(seen.append)
+    choose(dialog, "theme", "dark")
+    number(dialog, "maxSteps", 9)
+    assert (seen[-1].theme, seen[-1].max_steps) == ("dark", 9)
+
+
+def test_showing_settings_shows_every_one_and_emits_nothing(qtbot, dialog):
+    wanted = Settings(
+        theme="dark",
+        text_scale=125,
+        reduce_motion=True,
+        mode="free",
+        send_with_ctrl_enter=True,
+        steer_on_enter=True,
+        max_steps=7,
+        shell_timeout_s=9,
+        limits=Limits(11.0, 12.0, 13.0, 14.0, 3),
+    )
+    with qtbot.assertNotEmitted(dialog.settings_changed):
+        dialog.set_settings(wanted)
+    assert dialog.findChild(ChoiceBox, "textScale").currentText() == "125%"
+    assert dialog.findChild(NumberBox, "idleTime").value() == 13
+    assert dialog.findChild(Switch, "reduceMotion").isChecked()
+
+
+def test_an_unusual_text_size_shows_the_nearest_choice(dialog):
+    dialog.set_settings(Settings(text_scale=160))
+    assert dialog.findChild(ChoiceBox, "textScale").currentText() == "150%"
+
+
+def test_keys_are_shown_with_where_they_are_and_those_of_the_environment_stay(qtbot, dialog):
+    dialog.open_page("models")
+    dialog.set_keys(
+        (KeyInfo("anthropic", "environment", "ANTHROPIC_API_KEY"), KeyInfo("openai", "keyring"))
+    )
+    names = [w.accessibleName() for w in dialog.findChildren(QWidget)]
+    assert "Anthropic, From the environment: ANTHROPIC_API_KEY" in names
+    delete = dialog.findChildren(QAbstractButton, "deleteKey")
+    assert [one.accessibleName() for one in delete] == ["Delete the key of OpenAI"]
+    with qtbot.waitSignal(dialog.key_deleted) as hit:
+        delete[0].click()
+    assert hit.args == ["openai"]
+
+
+def test_a_key_is_tested_before_it_is_kept(qtbot, dialog):
+    dialog.show_keys("mistral")
+    field = dialog.findChild(QLineEdit, "keyField")
+    field.setText("abc")
+    with qtbot.waitSignal(dialog.check_requested) as hit:
+        dialog.findChild(QAbstractButton, "testKey").click()
+    assert hit.args == ["mistral", "", "abc"]
+    with qtbot.assertNotEmitted(dialog.key_entered):
+        dialog.set_check_result(Fault("auth", "Unauthorized"))
+    dialog.findChild(QAbstractButton, "testKey").click()
+    with qtbot.waitSignal(dialog.key_entered) as hit:
+        dialog.set_check_result(None)
+    assert hit.args == ["mistral", "abc", "keyring"]
+
+
+def test_a_form_that_is_being_filled_survives_new_keys(qtbot, dialog):
+    dialog.open_page("models")
+    field = dialog.findChild(QLineEdit, "keyField")
+    field.setText("half a key")
+    dialog.set_keys((KeyInfo("openai", "keyring"),))
+    assert dialog.findChild(QLineEdit, "keyField").text() == "half a key"
+    qtbot.waitUntil(field.isVisible)
+
+
+def test_without_a_keyring_the_choice_of_a_file_is_offered(dialog):
+    dialog.open_page("models")
+    box = dialog.findChild(Switch, "keepKeysInFile")
+    assert not box.isVisible()
+    dialog.set_has_keyring(False)
+    assert box.isVisible()
+    box.click()
+    assert dialog._models.key_form.place == "file"
+
+
+def test_servers_are_added_and_removed(qtbot, dialog):
+    dialog.open_page("models")
+    dialog.findChild(QLineEdit, "serverAddress").setText("10.0.0.4:8000/v1")
+    dialog.findChild(QAbstractButton, "testServer").click()
+    with qtbot.waitSignal(dialog.settings_changed) as hit:
+        dialog.set_check_result(None)
+    added = CustomServer("10.0.0.4:8000", "https://10.0.0.4:8000/v1")
+    assert hit.args[0].servers == (added,)
+    with qtbot.waitSignal(dialog.settings_changed) as hit:
+        dialog.findChild(QAbstractButton, "removeServer").click()
+    assert hit.args[0].servers == ()
+
+
+def test_the_model_of_new_sessions_is_chosen_from_the_list(qtbot, dialog):
+    dialog.open_page("models")
+    dialog.set_models((SONNET,))
+    with qtbot.waitSignal(dialog.models_requested):
+        dialog.findChild(QAbstractButton, "defaultModel").click()
+    picker = dialog._models._picker
+    qtbot.keyClicks(picker.search, "son")
+    with qtbot.waitSignal(dialog.settings_changed) as hit:
+        qtbot.keyClick(picker.search, Qt.Key.Key_Return)
+    assert hit.args[0].model == "anthropic/sonnet"
+
+
+def test_rules_are_listed_with_their_origin_and_deleted(qtbot, dialog):
+    dialog.open_page("rules")
+    assert dialog.findChild(QWidget, "noRules").isVisible()
+    rule = Rule("shell", "pytest", "folder", "/tmp/api", origin="Run the tests?", uses=4)
+    deny = Rule("shell", "rm\u202e", "everywhere", is_deny=True)
+    dialog.set_rules((rule, deny))
+    rows = [one.accessibleName() for one in dialog.findChildren(QWidget, "ruleRow")]
+    assert rows[0] == "shell pytest, One folder, /tmp/api · used 4 times · Run the tests?"
+    assert rows[1].startswith("Never: shell rm\\u202e, Everywhere")
+    with qtbot.waitSignal(dialog.rule_deleted) as hit:
+        dialog.findChildren(QAbstractButton, "deleteRule")[0].click()
+    assert hit.args == [rule]
+    dialog.set_rules(())
+    assert dialog.findChild(QWidget, "noRules").isVisible()
+
+
+def test_hidden_characters_of_a_rule_are_made_visible():
+    assert visible("a\u200bb\nc é") == "a\\u200bb\\u000ac é"
+
+
+def test_the_licences_can_be_read(qtbot, dialog):
+    dialog.open_page("about")
+    dialog.findChild(QAbstractButton, "showLicences").click()
+    texts = dialog.findChild(QWidget, "licenceTexts")
+    assert texts.isVisible()
+    assert "SIL OPEN FONT LICENSE" in texts.toPlainText().upper()
+    assert "ISC" in texts.toPlainText()
+
+
+def test_every_page_is_reached_by_keyboard_and_every_control_has_a_name(qtbot, dialog):
+    names = dialog.findChild(QWidget, "settingsPages")
+    names.setFocus()
+    for number in range(5):
+        assert dialog._pages.currentIndex() == number
+        page = dialog._pages.currentWidget()
+        controls = [*page.findChildren(QAbstractButton), *page.findChildren(QLineEdit)]
+        nameless = [c.objectName() for c in controls if c.isVisible() and not c.accessibleName()]
+        assert [name for name in nameless if name != "qt_spinbox_lineedit"] == []
+        qtbot.keyClick(names, Qt.Key.Key_Down)
+
+
+def test_the_wheel_over_a_control_changes_nothing(dialog):
+    labels = [one.text() for one in dialog.findChildren(QLabel)]
+    assert "Text size" in labels
+    box = dialog.findChild(ChoiceBox, "textScale")
+    assert box.accessibleName() == "Text size"
+
+
+def test_with_large_text_the_window_stays_on_the_screen(qtbot, theme, dialog):
+    room = dialog.screen().availableGeometry()
+    dialog.move(room.left() + 120, room.top() + 300)
+    theme.configure("light", 150)
+    try:
+        assert room.contains(dialog.frameGeometry())
+    finally:
+        theme.configure("light", 100)

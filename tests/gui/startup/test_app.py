@@ -1,0 +1,133 @@
+"""Starting the app: the right thing opens, and when nothing can, it says why in one sentence."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+from desktop_agent import __version__, paths
+from desktop_agent.gui.startup.display import display_problem, missing_libraries
+
+
+def start(*arguments, **changes):
+    environment = {**os.environ, **changes}
+    for name in [name for name, value in changes.items() if value is None]:
+        environment.pop(name)
+    return subprocess.run(
+        [sys.executable, "-m", "desktop_agent", *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_the_version_is_told_without_loading_qt():
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import sys; from desktop_agent.app import main; main(['--version']);"
+            "sys.exit(any(name.startswith('PySide6') for name in sys.modules))",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert done.stdout == f"desktop-agent {__version__}\n"
+
+
+def test_without_a_display_there_is_one_sentence_instead_of_a_crash():
+    done = start(QT_QPA_PLATFORM=None, DISPLAY=None, WAYLAND_DISPLAY=None)
+    assert done.returncode == 1
+    assert "no display" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_display_that_does_not_answer_is_named():
+    done = start(QT_QPA_PLATFORM=None, DISPLAY=":987", WAYLAND_DISPLAY=None)
+    assert done.returncode == 1
+    assert ":987" in done.stderr
+
+
+def test_an_unknown_argument_shows_how_to_start():
+    done = start("--nonsense")
+    assert done.returncode == 2
+    assert "usage" in done.stderr
+
+
+def test_missing_libraries_are_named_by_their_package():
+    found = missing_libraries({"libnothing-like-this.so.9": "libnothing9", "libc.so.6": "libc6"})
+    assert found == "libnothing9"
+
+
+def test_an_offscreen_window_needs_no_display():
+    assert display_problem({"QT_QPA_PLATFORM": "offscreen"}) == ""
+
+
+def test_a_wayland_desktop_needs_no_x_server(tmp_path):
+    (tmp_path / "wayland-0").touch()
+    environment = {"WAYLAND_DISPLAY": "wayland-0", "XDG_RUNTIME_DIR": str(tmp_path)}
+    assert display_problem(environment) == ""
+
+
+def test_the_demo_does_its_job_in_the_real_window_without_a_person(tmp_path):
+    folder = shutil.copytree(paths.resource("demo"), tmp_path / "garden")
+    picture = tmp_path / "window.png"
+    done = start("--demo-run", str(folder), "--screenshot", str(picture))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (folder / "OVERVIEW.md").exists()
+    assert picture.stat().st_size > 10_000
+    assert done.stderr == ""
+
+
+def test_a_polite_end_from_outside_closes_the_window_and_its_engine(own_home):
+    running = subprocess.Popen(
+        [sys.executable, "-X", "faulthandler", "-m", "desktop_agent"],
+        env={**os.environ, "QT_QPA_PLATFORM": "offscreen"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    # The window writes its place a moment after it was shown; then its loop runs.
+    written = paths.config_dir() / "window.ini"
+    for _ in range(600):
+        if written.exists():
+            break
+        try:
+            running.wait(0.1)
+        except subprocess.TimeoutExpired:
+            continue
+        break
+    running.send_signal(signal.SIGTERM)
+    output, errors = running.communicate(timeout=30)
+    assert running.returncode == 0
+    assert output == ""
+    assert errors == ""
+
+
+def test_an_end_that_is_asked_for_before_the_loop_turns_is_not_forgotten(own_home):
+    program = (
+        "from desktop_agent.app import _compose\n"
+        "from desktop_agent.core.settings import Settings\n"
+        "from desktop_agent.gui.startup import run\n"
+        "wait = run.wait_for_paint\n"
+        "def close_early(window):\n"
+        "    wait(window)\n"
+        "    window.quit_now()\n"
+        "run.wait_for_paint = close_early\n"
+        "run.run_window(_compose, Settings(model='demo'), '', lambda: None)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "QT_QPA_PLATFORM": "offscreen"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr

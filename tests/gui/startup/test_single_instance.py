@@ -1,0 +1,80 @@
+"""Starting the app twice brings the open window to the front, with the folder asked for."""
+
+import threading
+
+import pytest
+
+from desktop_agent.gui.startup.single_instance import SecondStarts, hand_over
+
+
+@pytest.fixture
+def place(tmp_path_factory):
+    return tmp_path_factory.mktemp("s") / "w"
+
+
+@pytest.fixture(params=[True, False], ids=["file", "port"])
+def has_files(request):
+    """Sockets that are files, or ports: what Windows has."""
+    return request.param
+
+
+def start_again(place, folder, results, has_files):
+    results.append(hand_over(place, folder, has_files=has_files))
+
+
+def test_a_second_start_hands_its_folder_over(qtbot, qapp, place, has_files):
+    first = SecondStarts(place, has_files=has_files)
+    results = []
+    with qtbot.waitSignal(first.asked) as asked:
+        other = threading.Thread(target=start_again, args=(place, "/tmp/büro", results, has_files))
+        other.start()
+    other.join(5)
+    assert asked.args == ["/tmp/büro"]
+    assert results == [True]
+    first.close()
+
+
+def test_the_first_start_finds_nobody(place, has_files):
+    assert hand_over(place, "/tmp", has_files=has_files) is False
+
+
+@pytest.mark.parametrize("left", ["", "x", "70000 word", "1 word", "é"])
+def test_a_damaged_note_of_the_port_is_nobody(place, left):
+    place.write_text(left)
+    assert hand_over(place, "/tmp", has_files=False) is False
+
+
+def test_another_program_can_not_hand_a_folder_over_through_the_port(qtbot, qapp, place):
+    first = SecondStarts(place, has_files=False)
+    port = place.read_text().split()[0]
+    place.write_text(f"{port} guessed")
+    results, asked = [], []
+    first.asked.connect(asked.append)
+    other = threading.Thread(target=start_again, args=(place, "/tmp", results, False))
+    other.start()
+    qtbot.waitUntil(lambda: bool(results))
+    other.join(5)
+    assert results == [False]
+    assert asked == []
+    first.close()
+
+
+def test_a_window_that_was_killed_does_not_stop_the_next(qtbot, qapp, place, has_files):
+    killed = SecondStarts(place, has_files=has_files)
+    killed._line.close()  # what is left of a killed process: the file alone
+    assert hand_over(place, "", has_files=has_files) is False
+    fresh = SecondStarts(place, has_files=has_files)
+    results = []
+    with qtbot.waitSignal(fresh.asked):
+        other = threading.Thread(target=start_again, args=(place, "", results, has_files))
+        other.start()
+    other.join(5)
+    assert results == [True]
+    fresh.close()
+    assert hand_over(place, "", has_files=has_files) is False
+
+
+def test_a_place_that_can_not_be_used_does_no_harm(qapp, tmp_path):
+    place = tmp_path / "missing" / "folder" / "socket"
+    SecondStarts(place).close()
+    assert hand_over(place, "") is False

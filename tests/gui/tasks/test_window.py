@@ -1,0 +1,158 @@
+"""The task list in the real window: seen live, edited by hand, and told to the agent once."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QPushButton
+
+from desktop_agent.core.events import ListChanged
+from desktop_agent.core.tasks import TaskEdit
+from tests.gui.window.test_window import WAIT, card_button, ready, wait_idle, wait_shown, write
+from tests.helpers.providers import Calls, LoopbackProvider, Say
+
+
+@pytest.fixture
+def provider(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-loopback")
+    with LoopbackProvider("openai", []) as server:
+        yield server
+
+
+@pytest.fixture
+def window(open_window, provider, project):
+    return open_window(project, model=provider.model, api_base=provider.api_base)
+
+
+def panel_of(window):
+    return window.side._panel.tasks.tasks
+
+
+def allow_once(qtbot, window):
+    """Press the button until it counts: a card is deaf right after it appeared."""
+
+    def is_settled():
+        page = window.pages.page(window.flow.agent)
+        if page is None:
+            return False
+        page.focus_oldest_approval()
+        for button in page.findChildren(QPushButton, "allowOnce"):
+            if button.isVisible() and button.isEnabled():
+                button.click()
+        return window.flow.info.status != "needs_you"
+
+    qtbot.waitUntil(is_settled, timeout=WAIT)
+
+
+def subjects(window):
+    return [task.subject for task in panel_of(window).tasks]
+
+
+def select(window, subject):
+    panel = panel_of(window)
+    number = next(task.id for task in panel.tasks if task.subject == subject)
+    panel.list.setCurrentIndex(panel._model.index_of(number))
+    return panel.list
+
+
+def test_edits_made_while_a_tool_waits_reach_the_next_request_as_one_note(window, provider, qtbot):
+    made = [("TaskCreate", {"subject": s}) for s in ("alpha", "beta", "gamma")]
+    provider.push(Calls(*made), Calls(("write", {"path": "x.txt", "content": "x\n"})), Say("Done."))
+    write(qtbot, window, "Plan it")
+    card_button(qtbot, window, "allowOnce")
+    assert subjects(window) == ["alpha", "beta", "gamma"]
+    assert window.side._panel.isVisible()
+
+    qtbot.keyClick(select(window, "beta"), Qt.Key.Key_Delete)
+    qtbot.waitUntil(lambda: subjects(window) == ["alpha", "gamma"], timeout=WAIT)
+    qtbot.keyClick(select(window, "gamma"), Qt.Key.Key_Up, Qt.KeyboardModifier.AltModifier)
+    qtbot.waitUntil(lambda: subjects(window) == ["gamma", "alpha"], timeout=WAIT)
+    view = select(window, "alpha")
+    qtbot.keyClick(view, Qt.Key.Key_F2)
+    field = view.findChild(object, "renameTask")
+    field.setText("omega")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: subjects(window) == ["gamma", "omega"], timeout=WAIT)
+    panel = panel_of(window)
+    qtbot.keyClicks(panel._add, "delta")
+    qtbot.keyClick(panel._add, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: subjects(window) == ["gamma", "omega", "delta"], timeout=WAIT)
+    assert panel._receipt.state == "queued"
+    # True in the first turn as well, which began before the panel was made.
+    assert panel._receipt_words().startswith("Your edits are read at the next step")
+
+    allow_once(qtbot, window)
+    wait_shown(qtbot, window, "Done.")
+    wait_idle(qtbot, window)
+    notes = [t for t in provider.requests[2].user_texts if "<app:task_edits" in t]
+    assert len(notes) == 1
+    for line in ("deleted #2 (beta)", "moved #3 before #1", "renamed #1 to: omega", "added #4"):
+        assert line in notes[0]
+    qtbot.waitUntil(lambda: panel._receipt.state == "delivered", timeout=WAIT)
+
+
+def test_the_panel_is_there_only_while_there_are_tasks(window, provider, qtbot):
+    ready(qtbot, window)
+    assert window.side._panel is None or not window.side._panel.isVisible()
+    provider.push(
+        Calls(("TaskCreate", {"subject": "only"})),
+        Calls(("TaskUpdate", {"taskId": 1, "status": "completed"})),
+        Say("All done."),
+    )
+    write(qtbot, window, "Go")
+    wait_shown(qtbot, window, "All done.")
+    wait_idle(qtbot, window)
+    qtbot.waitUntil(lambda: not window.side._panel.isVisible(), timeout=WAIT)
+
+
+def test_the_list_is_there_again_after_a_restart(open_window, window, provider, qtbot):
+    provider.push(Calls(("TaskCreate", {"subject": "later"})), Say("Noted."))
+    write(qtbot, window, "Note it")
+    wait_shown(qtbot, window, "Noted.")
+    wait_idle(qtbot, window)
+    open_window.close(window)
+    again = open_window(model=provider.model, api_base=provider.api_base)
+    wait_shown(qtbot, again, "Noted.")
+    qtbot.waitUntil(lambda: again.side._panel is not None, timeout=WAIT)
+    qtbot.waitUntil(lambda: subjects(again) == ["later"], timeout=WAIT)
+
+
+def test_a_click_on_a_task_shows_the_call_that_changed_it(window, provider, qtbot):
+    provider.push(Calls(("TaskCreate", {"subject": "here"})), Say("x\n\n" * 80 + "End."))
+    write(qtbot, window, "Go")
+    wait_shown(qtbot, window, "End.")
+    wait_idle(qtbot, window)
+    page = window.pages.page(window.flow.agent)
+    bar = page.browser.verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.value() > 0, timeout=WAIT)
+    qtbot.keyClick(select(window, "here"), Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: bar.value() < bar.maximum() // 2, timeout=WAIT)
+
+
+def test_a_task_can_be_added_before_there_is_any(window, qtbot):
+    ready(qtbot, window)
+    window.commands.task.trigger()
+    panel = panel_of(window)
+    assert window.side._panel.isVisible()
+    qtbot.keyClicks(panel._add, "first")
+    qtbot.keyClick(panel._add, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: subjects(window) == ["first"], timeout=WAIT)
+
+
+def test_rapid_changes_from_the_engine_end_at_its_last_list(window, qtbot):
+    ready(qtbot, window)
+    window.commands.task.trigger()
+    agent_id = window.flow.agent
+    seen: list[ListChanged] = []
+    window._bridge.received.connect(
+        lambda batch: seen.extend(e for e in batch if isinstance(e, ListChanged))
+    )
+    for number in range(300):
+        window._bridge.engine.edit_tasks(agent_id, TaskEdit("add", text=f"task {number}"))
+    for number in range(1, 300, 2):
+        window._bridge.engine.edit_tasks(agent_id, TaskEdit("delete", number))
+    # The window gets the newest list of a batch; each change counts the revision up by one.
+    qtbot.waitUntil(lambda: bool(seen) and seen[-1].revision == 450, timeout=WAIT)
+    assert len(seen) < 450
+    assert panel_of(window).tasks == seen[-1].tasks
+    assert len(seen[-1].tasks) == 150

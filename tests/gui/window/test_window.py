@@ -1,0 +1,476 @@
+"""The whole window on the real engine: what a person does, sees, and gets back after a restart."""
+
+import subprocess
+import sys
+import threading
+
+import pytest
+from PySide6.QtCore import QEvent, QMimeData, QPointF, Qt, QTimer, QUrl
+from PySide6.QtGui import QDropEvent, QKeySequence
+from PySide6.QtWidgets import (
+    QApplication,
+    QDialog,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QTextBrowser,
+)
+from shiboken6 import isValid
+
+from desktop_agent import paths
+from desktop_agent.adapters.config.settings_file import load
+from desktop_agent.core.events import TurnEnded
+from desktop_agent.gui.startup.run import show_defects
+from desktop_agent.gui.window.close_dialog import make_question
+from tests.helpers.providers import Calls, Fail, LoopbackProvider, NeverEnding, Say
+
+WAIT = 60_000
+
+
+@pytest.fixture
+def provider(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-loopback")
+    with LoopbackProvider("openai", []) as server:
+        yield server
+
+
+@pytest.fixture
+def window(open_window, provider, project):
+    return open_window(project, model=provider.model, api_base=provider.api_base)
+
+
+@pytest.fixture
+def quick(open_window, project):
+    """A window on the built-in model, which needs no provider."""
+    return open_window(project, model="demo")
+
+
+def ready(qtbot, window):
+    qtbot.waitUntil(lambda: window.flow.info is not None, timeout=WAIT)
+
+
+def write(qtbot, window, text):
+    ready(qtbot, window)
+    window.frame.composer.set_text(text)
+    qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Return)
+
+
+def shown(window):
+    page = window.pages.page(window.flow.agent)
+    return page.findChild(QTextBrowser).toPlainText() if page is not None else ""
+
+
+def wait_shown(qtbot, window, text):
+    qtbot.waitUntil(lambda: text in shown(window), timeout=WAIT)
+
+
+def wait_idle(qtbot, window):
+    """Wait for the end of a turn that has begun or is about to."""
+
+    def is_idle():
+        info = window.flow.info
+        return info.updated_at > info.created_at and info.status not in ("running", "needs_you")
+
+    qtbot.waitUntil(is_idle, timeout=WAIT)
+
+
+def wait_running(qtbot, window):
+    def is_running():
+        return window.pages.agent_status(window.flow.agent) == "running"
+
+    qtbot.waitUntil(is_running, timeout=WAIT)
+
+
+def card_button(qtbot, window, name):
+    def find():
+        page = window.pages.page(window.flow.agent)
+        if page is None:
+            return []
+        page.focus_oldest_approval()
+        return [b for b in page.findChildren(QPushButton, name) if b.isVisible() and b.isEnabled()]
+
+    qtbot.waitUntil(lambda: bool(find()), timeout=WAIT)
+    return find()[0]
+
+
+def session_titles(window):
+    return [one.title for one in window.frame.sidebar.sessions._model.rows() if one.session_id]
+
+
+def test_a_question_is_answered_in_the_window(window, provider, qtbot):
+    provider.push(Say("Forty-two."))
+    write(qtbot, window, "What is the answer?")
+    wait_shown(qtbot, window, "Forty-two.")
+    wait_idle(qtbot, window)
+    assert session_titles(window) == ["What is the answer?"]
+    assert window.windowTitle().startswith("What is the answer?")
+    assert provider.requests[0].user_texts[-1].endswith("What is the answer?")
+
+
+def test_a_change_happens_only_after_the_person_allowed_it(window, provider, project, qtbot):
+    made = project / "made.txt"
+    provider.push(Calls(("write", {"path": "made.txt", "content": "bread\n"})), Say("Written."))
+    write(qtbot, window, "Write it")
+    allow = card_button(qtbot, window, "allowOnce")
+    assert not made.exists()
+    assert window.flow.info.status == "needs_you"
+
+    def press():
+        if isValid(allow):  # the card goes as soon as a press counts
+            allow.click()
+        return made.exists()
+
+    qtbot.waitUntil(press, timeout=WAIT)
+    wait_shown(qtbot, window, "Written.")
+    assert made.read_text(encoding="utf-8") == "bread\n"
+
+
+def test_everything_is_there_again_after_a_restart(open_window, window, provider, qtbot):
+    provider.push(Say("Remember the milk."))
+    write(qtbot, window, "What did I forget?")
+    wait_shown(qtbot, window, "Remember the milk.")
+    wait_idle(qtbot, window)
+    open_window.close(window)
+    again = open_window(model=provider.model, api_base=provider.api_base)
+    wait_shown(qtbot, again, "Remember the milk.")
+    assert session_titles(again) == ["What did I forget?"]
+
+
+def test_two_sessions_run_at_once_and_each_keeps_its_own_words(window, provider, qtbot):
+    provider.push(Say("First answer."))
+    write(qtbot, window, "First")
+    wait_shown(qtbot, window, "First answer.")
+    wait_idle(qtbot, window)
+    first = window.flow.current
+    qtbot.mouseClick(window.frame.sidebar.new_session, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: window.flow.current not in (None, first), timeout=WAIT)
+    provider.push(Say("Second answer."))
+    write(qtbot, window, "Second")
+    wait_shown(qtbot, window, "Second answer.")
+    assert "First answer." not in shown(window)
+    window.frame.sidebar.sessions.session_chosen.emit(first)
+    wait_shown(qtbot, window, "First answer.")
+    assert "Second answer." not in shown(window)
+
+
+def test_a_session_left_behind_goes_on_and_is_marked(window, provider, qtbot):
+    provider.push([Calls(("write", {"path": "later.txt", "content": "x\n"}))], Say("Late."))
+    write(qtbot, window, "Slow one")
+    qtbot.waitUntil(lambda: window.flow.info.status == "needs_you", timeout=WAIT)
+    behind = window.flow.current
+    qtbot.mouseClick(window.frame.sidebar.new_session, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: window.flow.current not in (None, behind), timeout=WAIT)
+    rows = {one.session_id: one.state for one in window.frame.sidebar.sessions._model.rows()}
+    assert rows[behind] == "needs_you"
+
+
+def test_stop_ends_the_turn_and_the_window_says_so(window, provider, qtbot):
+    provider.push(NeverEnding())
+    write(qtbot, window, "Go on for ever")
+    qtbot.waitUntil(lambda: window.pages.agent_status(window.flow.agent) == "running", timeout=WAIT)
+    provider.wait_for(1, WAIT / 1000)
+    window.commands.stop.trigger()
+    wait_idle(qtbot, window)
+    wait_shown(qtbot, window, "Stopped by you")
+
+
+def test_esc_asks_once_and_stops_at_the_second_press(window, provider, qtbot):
+    provider.push(NeverEnding())
+    write(qtbot, window, "Go on for ever")
+    qtbot.waitUntil(lambda: window.pages.agent_status(window.flow.agent) == "running", timeout=WAIT)
+    qtbot.keyClick(window, Qt.Key.Key_Escape)
+    assert "Esc" in window.frame.notices._text.text()
+    assert window.flow.info.status == "running"
+    qtbot.keyClick(window, Qt.Key.Key_Escape)
+    wait_idle(qtbot, window)
+
+
+def test_a_wrong_key_is_said_and_offers_the_settings(window, provider, qtbot):
+    provider.push(Fail(401, message="Incorrect API key"))
+    write(qtbot, window, "Hello")
+    qtbot.waitUntil(lambda: window.flow.info.status == "failed", timeout=WAIT)
+    assert "key refused" in window.frame.sidebar._state.whole_text()
+
+
+def test_without_a_model_the_first_run_page_is_shown(open_window, qtbot):
+    window = open_window()
+    qtbot.waitUntil(
+        lambda: window.frame.stack.currentWidget().objectName() == "welcome", timeout=WAIT
+    )
+    assert not window.frame.composer.isVisible()
+
+
+def test_the_demo_and_a_folder_lead_from_the_first_run_to_a_session(open_window, project, qtbot):
+    window = open_window()
+    qtbot.waitUntil(
+        lambda: window.frame.stack.currentWidget().objectName() == "welcome", timeout=WAIT
+    )
+    page = window.frame.stack.currentWidget()
+    page.model_chosen.emit("demo", "")
+    assert page.is_choosing_folder
+    assert window.frame.sidebar._state.whole_text() == "Demo model · works offline"
+    page.folder_chosen.emit(str(project))
+    ready(qtbot, window)
+    assert window.frame.composer.isVisible()
+    assert window.flow.info.model == "demo"
+    assert window.flow.info.workspace.root == str(project.resolve())
+
+    def is_saved():
+        return load(paths.config_dir() / "settings.json").model == "demo"
+
+    qtbot.waitUntil(is_saved, timeout=WAIT)
+
+
+def test_a_folder_dropped_on_the_window_is_opened(quick, qtbot, tmp_path):
+    ready(qtbot, quick)
+    other = tmp_path / "other"
+    other.mkdir()
+    mime = QMimeData()
+    mime.setUrls([QUrl.fromLocalFile(str(other))])
+    drop = QDropEvent(
+        QPointF(300, 300),
+        Qt.DropAction.CopyAction,
+        mime,
+        Qt.MouseButton.LeftButton,
+        Qt.KeyboardModifier.NoModifier,
+    )
+    quick.dropEvent(drop)
+    qtbot.waitUntil(lambda: quick.flow.info.workspace.root == str(other), timeout=WAIT)
+    assert load(paths.config_dir() / "settings.json") is not None
+
+
+def test_an_unused_session_is_used_again_instead_of_piling_up(quick, qtbot):
+    ready(qtbot, quick)
+    first = quick.flow.current
+    for _ in range(3):
+        qtbot.mouseClick(quick.frame.sidebar.new_session, Qt.MouseButton.LeftButton)
+    assert quick.flow.current == first
+    assert len(quick.pages.sessions) == 1
+
+
+def test_the_title_can_be_changed_where_it_stands(quick, qtbot):
+    write(qtbot, quick, "list files")
+    wait_idle(qtbot, quick)
+    quick.commands.rename.trigger()
+    field = quick.frame.header.findChild(QLineEdit, "renameTitle")
+    field.setText("New title")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: session_titles(quick) == ["New title"], timeout=WAIT)
+
+
+def test_larger_text_is_one_key_away_and_is_kept(quick, theme, qtbot):
+    ready(qtbot, quick)
+    before = theme.text_px("ui")
+    quick.commands.larger.trigger()
+    assert theme.text_px("ui") > before
+
+    def is_saved():
+        return load(paths.config_dir() / "settings.json").text_scale == 110
+
+    qtbot.waitUntil(is_saved, timeout=WAIT)
+    quick.commands.normal.trigger()
+    assert theme.text_px("ui") == before
+
+
+def test_f6_goes_through_all_parts_of_the_window(quick, qtbot):
+    write(qtbot, quick, "list files")
+    wait_shown(qtbot, quick, "notes.txt")
+    regions = quick.frame.regions()
+    visited = set()
+    for _ in regions:
+        quick.commands.next_region.trigger()
+        focused = QApplication.focusWidget()
+        visited.update(
+            n for n, one in enumerate(regions) if one is focused or one.isAncestorOf(focused)
+        )
+    assert visited == set(range(len(regions)))
+
+
+def test_every_command_has_a_name_and_no_two_share_a_key(quick, qtbot):
+    seen = {}
+    for action in quick.commands.all:
+        assert action.text().strip()
+        for keys in action.shortcuts():
+            assert keys.toString() not in seen, (keys.toString(), action.text())
+            seen[keys.toString()] = action
+    assert QKeySequence("Ctrl+K").toString() in seen
+
+
+def test_in_a_narrow_window_the_sidebar_is_a_drawer(quick, qtbot):
+    ready(qtbot, quick)
+    quick.resize(700, 600)
+    assert not quick.frame.sidebar.isVisible()
+    qtbot.mouseClick(quick.frame.header.sidebar_button, Qt.MouseButton.LeftButton)
+    assert quick.frame.sidebar.isVisible()
+    qtbot.mouseClick(quick.frame.header, Qt.MouseButton.LeftButton)
+    assert not quick.frame.sidebar.isVisible()
+
+
+def press_choice(choice):
+    box = QApplication.activeModalWidget()
+    next(one for one in box.buttons() if one.property("choice") == choice).click()
+
+
+def test_closing_while_an_agent_works_asks_first(window, provider, qtbot):
+    provider.push(NeverEnding())
+    write(qtbot, window, "Go on for ever")
+    qtbot.waitUntil(lambda: bool(window.pages.running()), timeout=WAIT)
+    QTimer.singleShot(0, lambda: press_choice("cancel"))
+    assert not window.close()
+    assert window.isVisible()
+    assert window.pages.running()
+    with qtbot.waitSignal(window.closed):
+        QTimer.singleShot(0, lambda: press_choice("quit"))
+        window.close()
+
+
+def test_the_tray_is_offered_only_where_there_is_one(quick, qtbot):
+    def choices(has_tray):
+        box = make_question(quick, 2, has_tray=has_tray)
+        assert box.escapeButton().property("choice") == "cancel"
+        return {button.property("choice") for button in box.buttons()}
+
+    ready(qtbot, quick)
+    assert choices(has_tray=True) == {"tray", "quit", "cancel"}
+    assert choices(has_tray=False) == {"quit", "cancel"}
+
+
+def test_what_the_engine_can_not_do_is_said_in_a_bar(quick, qtbot):
+    ready(qtbot, quick)
+    quick._bridge.engine.rename_session("se_unknown", "x")
+    qtbot.waitUntil(lambda: quick.frame.notices.isVisible(), timeout=WAIT)
+    close = quick.frame.notices.findChild(type(quick.frame.header.find_button), "dismissNotice")
+    close.click()
+    assert not quick.frame.notices.isVisible()
+
+
+def test_the_end_of_a_turn_reaches_the_list(quick, qtbot):
+    ended = []
+    quick._bridge.received.connect(
+        lambda batch: ended.extend(e for e in batch if isinstance(e, TurnEnded))
+    )
+    write(qtbot, quick, "list files")
+    qtbot.waitUntil(lambda: bool(ended), timeout=WAIT)
+    assert ended[0].reason == "finished"
+
+
+def test_a_message_typed_while_the_app_starts_is_not_lost(open_window, project, qtbot):
+    window = open_window(project, model="demo")
+    window.frame.composer.set_text("list files")
+    qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Return)
+    assert window.flow.info is None
+    ready(qtbot, window)
+    wait_shown(qtbot, window, "notes.txt")
+
+
+def test_a_draft_typed_while_the_app_starts_stays_in_the_box(open_window, project, qtbot):
+    window = open_window(project, model="demo")
+    window.frame.composer.set_text("half a thou")
+    ready(qtbot, window)
+    assert window.frame.composer.draft() == "half a thou"
+
+
+def test_each_session_keeps_its_own_draft(quick, qtbot):
+    write(qtbot, quick, "list files")
+    wait_idle(qtbot, quick)
+    first = quick.flow.current
+    quick.frame.composer.set_text("about the first")
+    qtbot.mouseClick(quick.frame.sidebar.new_session, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: quick.flow.current not in (None, first), timeout=WAIT)
+    assert quick.frame.composer.draft() == ""
+    quick.frame.sidebar.sessions.session_chosen.emit(first)
+    qtbot.waitUntil(lambda: quick.frame.composer.draft() == "about the first", timeout=WAIT)
+
+
+def test_a_second_window_on_the_same_sessions_says_why_it_can_not_open_them(
+    open_window, quick, project, qtbot
+):
+    ready(qtbot, quick)
+    second = open_window(project, model="demo")
+    qtbot.waitUntil(lambda: second.frame.notices.isVisible(), timeout=WAIT)
+    assert second.frame.notices._text.text()
+    assert "Error" not in second.frame.notices._text.text()
+
+
+def test_deleting_the_session_on_screen_shows_another_and_undo_brings_it_back(quick, qtbot):
+    write(qtbot, quick, "list files")
+    wait_idle(qtbot, quick)
+    first = quick.flow.current
+    quick.commands.delete.trigger()
+    qtbot.waitUntil(lambda: quick.flow.current not in (None, first), timeout=WAIT)
+    assert first not in [one.session_id for one in quick.frame.sidebar.sessions._model.rows()]
+    quick.frame.sidebar.sessions.undo_delete()
+    qtbot.waitUntil(lambda: quick.flow.current == first, timeout=WAIT)
+    wait_shown(qtbot, quick, "notes.txt")
+
+
+def test_undoing_the_deletion_of_another_session_leaves_the_one_shown(quick, qtbot):
+    write(qtbot, quick, "list files")
+    wait_idle(qtbot, quick)
+    first = quick.flow.current
+    quick.commands.new.trigger()
+    qtbot.waitUntil(lambda: quick.flow.current not in (None, first), timeout=WAIT)
+    second = quick.flow.current
+    panel = quick.frame.sidebar.sessions
+    for change in (lambda: panel.delete(first), panel.undo_delete):
+        change()
+        assert quick.flow._wanted is None
+        assert quick.flow.current == second
+        marked = panel.list.selectionModel().selectedIndexes()
+        assert [panel._model.rows()[one.row()].session_id for one in marked] == [second]
+
+
+def test_every_key_is_listed_on_one_sheet(quick, qtbot):
+    ready(qtbot, quick)
+    quick.commands.shortcuts.trigger()
+    sheet = quick.findChild(QDialog, "shortcutsDialog")
+    assert sheet.isVisible()
+    listed = [label.text() for label in sheet.findChildren(QLabel)]
+    assert "Ctrl+N" in listed
+    assert "Ctrl+., Esc, twice" in listed
+    for keys in ("Ctrl+Enter", "Shift+Enter", "F2", "Alt+↑, Alt+↓", "S", "P"):
+        assert keys in listed
+    sheet.close()
+
+
+def test_the_sheet_of_keys_takes_the_place_of_the_list_of_commands(quick, qtbot):
+    ready(qtbot, quick)
+    quick.commands.palette.trigger()
+    palette = quick.popups._palette
+    qtbot.waitUntil(palette.isVisible)
+    quick.commands.shortcuts.trigger()
+    assert not palette.isVisible()
+    quick.findChild(QDialog, "shortcutsDialog").close()
+
+
+def test_a_defect_in_the_window_is_logged_and_said_and_the_window_lives(
+    quick, qtbot, monkeypatch, caplog
+):
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    monkeypatch.setattr(threading, "excepthook", threading.excepthook)
+    show_defects(quick)
+    try:
+        raise RuntimeError("a slip")
+    except RuntimeError:
+        sys.excepthook(*sys.exc_info())
+    assert quick.frame.notices.isVisible()
+    assert "a defect in the window" in caplog.text
+    ready(qtbot, quick)
+
+
+def test_another_branch_is_seen_when_the_person_comes_back(quick, project, qtbot):
+    ready(qtbot, quick)
+    subprocess.run(["git", "init", "-q", "-b", "side", str(project)], check=True)
+    QApplication.sendEvent(quick, QEvent(QEvent.Type.ActivationChange))
+    assert "side" in quick.frame.header._place.whole_text()
+
+
+def test_what_is_typed_right_after_the_model_was_chosen_goes_to_the_message_box(
+    open_window, project, qtbot
+):
+    window = open_window(project)
+    window.flow.choose_model("demo", "")
+    ready(qtbot, window)
+    qtbot.waitUntil(lambda: window.focusWidget() is not None, timeout=WAIT)
+    qtbot.keyClicks(window.focusWidget(), "Look around")
+    assert window.frame.composer.draft() == "Look around"

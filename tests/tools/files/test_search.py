@@ -1,0 +1,281 @@
+"""Finding files and text: bounded, inside the folder, and without what git ignores."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from desktop_agent.core.messages import FilesDisplay
+from desktop_agent.core.tool import ToolError
+from desktop_agent.engine.workspace.containment import OutsideWorkspace
+from desktop_agent.tools.files.patterns import compile_safely
+from desktop_agent.tools.files.search import glob, grep
+from desktop_agent.tools.files.walk import glob_pattern
+from tests.tools.conftest import Bench
+
+
+@pytest.fixture(params=["ripgrep", "python"])
+def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Search with ripgrep, and as on a computer that has none."""
+    if request.param == "python":
+        monkeypatch.setenv("PATH", "/nonexistent")
+    elif shutil.which("rg") is None:
+        pytest.skip("ripgrep is not installed")
+    return request.param
+
+
+@pytest.fixture
+def tree(bench: Bench) -> Bench:
+    outside = bench.root.parent / "outside"
+    outside.mkdir()
+    (outside / "secret.py").write_text("needle outside\n")
+    bench.put("a.py", "one needle\ntwo\nNeedle three\n")
+    bench.put("src/b.py", "needle\r\n")
+    bench.put("src/deep/c.txt", "a needle\n")
+    bench.put(".github/x.yml", "needle: 1\n")
+    bench.put(".gitignore", "build/\n*.log\n!keep.log\n")
+    bench.put("build/out.py", "needle\n")
+    bench.put("a.log", "needle\n")
+    bench.put("keep.log", "needle\n")
+    bench.put("src/.gitignore", "gen_*\n")
+    bench.put("src/gen_a.py", "needle\n")
+    bench.put("gen_a.py", "needle\n")
+    bench.put(".git/config", "needle\n")
+    bench.put(".env", "needle=secret\n")
+    bench.put("src/.env.local", "needle=secret\n")
+    bench.put("bin.dat", b"needle\0\1\2\n")
+    (bench.root / "link").symlink_to(outside)
+    (bench.root / "link.py").symlink_to(outside / "secret.py")
+    os.mkfifo(bench.root / "pipe.py")
+    return bench
+
+
+FOUND = [
+    ".github/x.yml:1:needle: 1",
+    "a.py:1:one needle",
+    "gen_a.py:1:needle",
+    "keep.log:1:needle",
+    "src/b.py:1:needle",
+    "src/deep/c.txt:1:a needle",
+]
+
+
+async def test_text_is_found_where_it_should_be_and_nowhere_else(tree: Bench, engine: str) -> None:
+    result = await tree.run(grep, pattern="needle")
+    assert sorted(result.text.splitlines()) == FOUND
+    assert isinstance(result.display, FilesDisplay)
+    assert result.display.summary == "6 matches"
+    assert "src/b.py" in result.display.paths
+
+
+async def test_one_file_found_is_not_called_files(tree: Bench) -> None:
+    for pattern, said in (("src/b.py", "1 file"), ("*.py", "5 files")):
+        result = await tree.run(glob, pattern=pattern)
+        assert isinstance(result.display, FilesDisplay)
+        assert result.display.summary == said
+
+
+async def test_a_search_can_be_narrowed(tree: Bench, engine: str) -> None:
+    assert (await tree.run(grep, pattern="^needle$", glob="*.py", path="src")).text == (
+        "src/b.py:1:needle"
+    )
+    assert (await tree.run(grep, pattern="NEEDLE T", ignore_case=True)).text == (
+        "a.py:3:Needle three"
+    )
+    files = await tree.run(grep, pattern="needle", files_only=True, path="src")
+    assert sorted(files.text.splitlines()) == ["src/b.py", "src/deep/c.txt"]
+    assert (await tree.run(grep, pattern="needle", path="a.py")).text == "a.py:1:one needle"
+    assert (await tree.run(grep, pattern="nowhere")).text == "No match."
+
+
+async def test_many_results_say_how_to_go_on(bench: Bench, engine: str) -> None:
+    bench.put("a.txt", "".join(f"needle {n}\n" for n in range(450)))
+    first = await bench.run(grep, pattern="needle")
+    assert first.text.count("\n") == 200
+    assert "go on with offset=200" in first.text
+    last = await bench.run(grep, pattern="needle", offset=400)
+    assert last.text.splitlines()[0] == "a.txt:401:needle 400"
+    assert "go on" not in last.text
+
+
+async def test_a_pattern_is_never_taken_for_an_option(bench: Bench, engine: str) -> None:
+    bench.put("a.txt", "--pre=x\n-e\n")
+    assert (await bench.run(grep, pattern="--pre=x")).text == "a.txt:1:--pre=x"
+    assert (await bench.run(grep, pattern="-e")).text == "a.txt:2:-e"
+
+
+async def test_a_wrong_pattern_is_an_error_in_words(bench: Bench, engine: str) -> None:
+    bench.put("a.txt", "x")
+    with pytest.raises(ToolError):
+        await bench.run(grep, pattern="(")
+
+
+async def test_a_long_line_does_not_fill_the_result(bench: Bench, engine: str) -> None:
+    bench.put("a.txt", "needle " + "x" * 100_000 + "\n")
+    assert len((await bench.run(grep, pattern="needle")).text) < 1000
+
+
+async def test_a_search_configuration_of_the_folder_is_not_used(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.put("a.txt", "needle\n")
+    config = bench.put("rc", "--pre\n./evil\n")
+    evil = bench.put("evil", "#!/bin/sh\ntouch ran\n")
+    evil.chmod(0o755)
+    monkeypatch.setenv("RIPGREP_CONFIG_PATH", str(config))
+    await bench.run(grep, pattern="needle")
+    assert not (bench.root / "ran").exists()
+
+
+@pytest.mark.parametrize("path", ["..", "/etc", "link", "link/..", "~", "link.py"])
+async def test_no_search_reaches_outside(tree: Bench, engine: str, path: str) -> None:
+    for act in (tree.run, tree.preview):
+        with pytest.raises(OutsideWorkspace):
+            await act(grep, pattern="needle", path=path)
+    with pytest.raises(OutsideWorkspace):
+        await tree.run(glob, pattern="*", path=path)
+
+
+async def test_searching_a_secret_file_by_name_is_asked_about(tree: Bench) -> None:
+    assert (await tree.preview(grep, pattern="x", path=".env")).protected == (".env",)
+    assert (await tree.preview(grep, pattern="x", path="src")).protected == ()
+
+
+async def test_a_path_that_is_not_there_is_an_error_in_words(tree: Bench) -> None:
+    for tool in (glob, grep):
+        with pytest.raises(ToolError, match="doesn't exist"):
+            await tree.run(tool, pattern="x", path="missing")
+    with pytest.raises(ToolError, match="use `read`"):
+        await tree.run(glob, pattern="x", path="a.py")
+
+
+async def test_files_are_found_by_name(tree: Bench) -> None:
+    result = await tree.run(glob, pattern="**/*")
+    assert result.text.splitlines() == [
+        ".env", ".gitignore", "a.py", "bin.dat", "gen_a.py", "keep.log", "link.py",
+        "pipe.py", ".github/x.yml", "src/.env.local", "src/.gitignore", "src/b.py",
+        "src/deep/c.txt",
+    ]  # fmt: skip
+    assert (await tree.run(glob, pattern="*.txt")).text == "src/deep/c.txt"
+    assert (await tree.run(glob, pattern="src/*.py")).text == "src/b.py"
+    assert (await tree.run(glob, pattern="*.py", path="src")).text == "src/b.py"
+    assert (await tree.run(glob, pattern="*.nothing")).text == "No file matches."
+
+
+async def test_many_files_say_how_to_go_on(bench: Bench) -> None:
+    for number in range(620):
+        bench.put(f"d{number % 7}/f{number:04}.txt")
+    first = await bench.run(glob, pattern="**/*.txt")
+    assert "go on with offset=500" in first.text
+    rest = await bench.run(glob, pattern="**/*.txt", offset=500)
+    names = {*first.text.splitlines()[:500], *rest.text.splitlines()}
+    assert len(names) == 620
+
+
+async def test_what_git_ignores_is_what_git_says(bench: Bench) -> None:
+    ignore = "*.o\n/top\nsub/*\n!sub/keep\n**/cache/\nd*/x\n\\#odd\ntrail \n# comment\n"
+    bench.put(".gitignore", ignore)
+    bench.put("in/.gitignore", "*.txt\n!yes.txt\n!*.o\n")
+    names = ["a.o", "in/a.o", "top", "in/top", "sub/a", "sub/keep", "x/cache/a", "cache/b", "d1/x"]
+    names += ["d1/y", "#odd", "in/no.txt", "in/yes.txt", "no.txt", "trail", "sub/deep/x"]
+    for name in names:
+        bench.put(name)
+    subprocess.run(["git", "init", "-q", str(bench.root)], check=True)
+    listed = subprocess.run(
+        ["git", "-C", str(bench.root), "ls-files", "-co", "--exclude-standard"],
+        capture_output=True, text=True, check=True,
+    ).stdout.splitlines()  # fmt: skip
+    ours = (await bench.run(glob, pattern="**")).text.splitlines()
+    assert sorted(ours) == sorted(listed)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "matches"),
+    [
+        ("*.py", "a.py", True), ("*.py", "x/a.py", True), ("*.py", "a.pyc", False),
+        ("src/*.py", "src/a.py", True), ("src/*.py", "src/x/a.py", False),
+        ("src/**/*.py", "src/a.py", True), ("src/**/*.py", "src/x/y/a.py", True),
+        ("**", "a/b", True), ("**/*", "a", True), ("./a.py", "a.py", True), ("/a.py", "a.py", True),
+        ("src/", "src/a/b", True), ("src/**", "src/a/b", True), ("a?.py", "ab.py", True),
+        ("*.{ts,tsx}", "x/a.tsx", True), ("*.{ts,tsx}", "a.js", False), ("[ab].py", "b.py", True),
+        ("[!ab].py", "b.py", False), ("[!ab].py", "c.py", True), ("a[", "a[", True),
+        ("a{b", "a{b", True), ("a.b", "axb", False), ("(x)", "(x)", True), ("[z-a]", "[z-a]", True),
+        ("{a,{b,c}}.py", "c.py", True),
+    ],
+)  # fmt: skip
+def test_names_are_matched_as_people_expect(pattern: str, path: str, matches: bool) -> None:
+    assert bool(glob_pattern(pattern).fullmatch(path)) is matches
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["(a+)+$", "(a*)*b", "(a|a)*b", "(ab|cd)+", "((a+)x)+", ".*.*.*.*=", "(?:a{1,}){5}b+"],
+)
+def test_a_pattern_that_could_take_for_ever_is_refused(pattern: str) -> None:
+    with pytest.raises(ToolError):
+        compile_safely(pattern, ignore_case=False)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["needle", r"def \w+\(", "a|b|c", r"^\s*import .*os", r"\d{1,3}", "(foo)?bar"],
+)
+def test_everyday_patterns_are_accepted(pattern: str) -> None:
+    assert compile_safely(pattern, ignore_case=True)
+
+
+FLIPPER = """
+import os, sys
+root, outside = sys.argv[1:]
+os.chdir(root)
+while True:
+    os.rename("dir", "away")
+    os.symlink(outside, "dir")
+    os.unlink("dir")
+    os.rename("away", "dir")
+"""
+
+
+async def test_no_search_escapes_a_race(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    outside = bench.root.parent / "outside"
+    outside.mkdir()
+    (outside / "x.txt").write_text("secret\n")
+    (outside / "outside-name.txt").write_text("secret\n")
+    bench.put("dir/x.txt", "inside\n")
+    process = subprocess.Popen([sys.executable, "-c", FLIPPER, str(bench.root), str(outside)])
+    try:
+        for _ in range(400):
+            for tool, pattern in ((grep, "secret|inside"), (glob, "**")):
+                for path in (".", "dir"):
+                    try:
+                        text = (await bench.run(tool, pattern=pattern, path=path)).text
+                    except ToolError:
+                        continue
+                    assert "secret" not in text
+                    assert "outside-name" not in text
+        assert process.poll() is None
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_what_they_do_is_said_in_words() -> None:
+    said = [tool.describe({"pattern": "x"}) for tool in (glob, grep) if tool.describe]
+    assert said == ["finding x", "searching for “x”"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are bytes on Linux")
+async def test_a_name_that_is_no_text_breaks_nothing(bench: Bench, engine: str) -> None:
+    raw = os.fsencode(bench.root) + b"/bad\xff\nname.txt"
+    with open(raw, "w") as file:  # noqa: PTH123 - a name in bytes
+        file.write("needle\n")
+    for tool in (glob, grep):
+        result = await bench.run(tool, pattern="needle" if tool is grep else "**")
+        result.text.encode()
+        assert isinstance(result.display, FilesDisplay)
+        "".join(result.display.paths).encode()
