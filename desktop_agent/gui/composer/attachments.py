@@ -24,6 +24,7 @@ from PySide6.QtGui import QImage, QImageReader
 
 from desktop_agent.core.messages import ImagePart, TextPart
 from desktop_agent.core.parts.origins import AttachedFile
+from desktop_agent.gui.kit.text import size_text
 
 translate = QCoreApplication.translate
 
@@ -91,16 +92,6 @@ def image_attachment(image: QImage, name: str) -> Attachment:
         return Attachment(name, _encoded(image, name), detail=_pixels(image.size()))
     except Refused as refusal:
         return Attachment(name, reason=str(refusal))
-
-
-def size_text(count: int) -> str:
-    """Return a number of bytes for people."""
-    size = float(count)
-    for unit in ("bytes", "KB", "MB"):
-        if size < 1024:
-            return f"{size:.0f} {unit}" if unit == "bytes" or size >= 10 else f"{size:.1f} {unit}"
-        size /= 1024
-    return f"{size:.1f} GB"
 
 
 def _read_bounded(path: Path) -> bytes:
