@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from desktop_agent.core.ids import AgentId, MessageId, NoteId
 from desktop_agent.core.messages import ImagePart, Message, TextPart
 from desktop_agent.core.notes import Note, origin_of
-from desktop_agent.core.parts.framing import escaped, for_model, framed
 from desktop_agent.core.parts.origins import (
     AppNotice,
     AskedAside,
@@ -27,6 +26,7 @@ from desktop_agent.core.parts.origins import (
     TaskListShown,
     ToldChild,
 )
+from desktop_agent.core.prose.framing import escaped, for_model, framed
 
 FRAME = re.compile(r'<app:([a-z_]+)((?: [a-z_]+="[^"<>\n]*")*)>\n(.*?)\n</app:\1>', re.S)
 FORGERIES = (

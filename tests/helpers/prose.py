@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from desktop_agent.core.messages import Message
-from desktop_agent.core.parts.framing import for_model
+from desktop_agent.core.prose.framing import for_model
 
 
 def prose(message: Message) -> str:

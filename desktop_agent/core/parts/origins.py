@@ -1,7 +1,7 @@
 """What a text in a message is and whom it comes from. The words stand beside it, unchanged.
 
 Everybody who asks who said something asks these values; nobody looks into the words. How they
-are told to a model is `core/parts/framing.py`.
+are told to a model is `core/prose/framing.py`.
 """
 
 from __future__ import annotations

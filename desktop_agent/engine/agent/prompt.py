@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 
 from desktop_agent.core.agents import AgentSpec
 from desktop_agent.core.approvals import MODE_TITLES
-from desktop_agent.core.parts.framing import attribute, escaped
+from desktop_agent.core.prose.framing import attribute, escaped
 from desktop_agent.engine.permissions.scope import Scope
 from desktop_agent.engine.skills.catalog import Catalog
 from desktop_agent.engine.skills.instructions import Instructions

@@ -17,8 +17,8 @@ from desktop_agent.core.ids import AgentId, new_message_id, new_note_id, new_que
 from desktop_agent.core.messages import Message, TextPart, close_open_calls
 from desktop_agent.core.notes import Note, NoteKind
 from desktop_agent.core.parts.facts import Waited
-from desktop_agent.core.parts.framing import framed
 from desktop_agent.core.parts.origins import AskedAside, ChildQuestion, Origin, ToldChild
+from desktop_agent.core.prose.framing import framed
 from desktop_agent.core.questions import Question
 from desktop_agent.core.requests import Answer, ModelRequest
 from desktop_agent.core.settings import Settings

@@ -16,8 +16,8 @@ from desktop_agent.core.messages import (
     ToolResult,
 )
 from desktop_agent.core.models import DEMO_MODEL
-from desktop_agent.core.parts.framing import for_model, framed
 from desktop_agent.core.parts.origins import AppNotice
+from desktop_agent.core.prose.framing import for_model, framed
 from desktop_agent.core.requests import ModelRequest
 
 Family = Literal["anthropic", "gemini", "responses", "deepseek", "chat"]

@@ -13,7 +13,7 @@ from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.events import AgentEnded, AgentsChanged, AgentSpawned, NoteQueued
 from desktop_agent.core.ids import AgentId
-from desktop_agent.core.parts.framing import framed
+from desktop_agent.core.prose.framing import framed
 from desktop_agent.core.requests import ModelRequest, StreamItem
 from desktop_agent.tools.agents import agent_tools
 from desktop_agent.tools.shell.jobs import Jobs

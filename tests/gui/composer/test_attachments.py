@@ -8,8 +8,8 @@ import pytest
 from PySide6.QtGui import QImage
 
 from desktop_agent.core.messages import ImagePart, TextPart
-from desktop_agent.core.parts.framing import framed
 from desktop_agent.core.parts.origins import AttachedFile
+from desktop_agent.core.prose.framing import framed
 from desktop_agent.gui.composer.attachments import (
     MAX_ATTACHMENTS,
     MAX_TEXT_BYTES,
