@@ -40,6 +40,7 @@ from desktop_agent.core.messages import (
 )
 from desktop_agent.core.models import KeyInfo, ModelInfo, ServerInfo
 from desktop_agent.core.notes import Note
+from desktop_agent.core.parts.origins import ChildQuestion, Origin, Report, Spoken, ToldChild
 from desktop_agent.core.questions import Question
 from desktop_agent.core.sessions import SessionInfo, SessionStatus
 from desktop_agent.core.tasks import Task
@@ -176,10 +177,21 @@ def _says(number: int, text: str, *calls: ToolCall, agent: AgentId = MAIN) -> Me
     return MessageAdded(agent, Message(MessageId(f"{agent}/a{number}"), "assistant", parts))
 
 
-def _told(number: int, text: str, agent: AgentId = MAIN, sender: str = "") -> tuple[Happening, ...]:
+def _told(
+    number: int,
+    text: str,
+    agent: AgentId = MAIN,
+    sender: str = "",
+    origin: Origin | None = None,
+) -> tuple[Happening, ...]:
     note = NoteId(f"{agent}/n{number}")
     message = Message(
-        MessageId(f"{agent}/u{number}"), "user", (TextPart(text),), sender, (note,), NOW - 80
+        MessageId(f"{agent}/u{number}"),
+        "user",
+        (TextPart(text, origin),),
+        sender,
+        (note,),
+        NOW - 80,
     )
     return MessageAdded(agent, message), NoteDelivered(agent, note, number, NOW - 80)
 
@@ -325,6 +337,7 @@ def _team() -> tuple[AgentInfo, ...]:
             doing="asks a question",
             started_at=NOW - 124,
             question="Which currency?",
+            question_id="qu_tester",
         ),
         _agent(
             EXPLORER,
@@ -352,21 +365,19 @@ def _team() -> tuple[AgentInfo, ...]:
 def team() -> SessionOpened:
     """Seven subagents in every state."""
     spawn = _call(20, "spawn", description="explorer", prompt="Find callers")
-    asks_parent = (
-        "[Question from tester (sa_1)] Which currency?\n"
-        'It waits for answer_child(agent_id: "sa_1", answer: "…").'
-    )
+    asks_parent = ChildQuestion(AgentId("sa_1"), "tester", QuestionId("qu_tester"))
+    has_ended = Report(AgentId("sa_3"), "grep callers", "completed")
     report = (
-        "[Report from grep callers (sa_3): completed]\nNine callers, all in src/webhooks and "
+        "Nine callers, all in src/webhooks and "
         "src/cli.\n\nThe one in deliver.py catches the error itself."
     )
     return _opened(
         *_ASKED,
         *_ran(spawn, None),
         _says(6, "Three of them look at different parts. I wait for what they find."),
-        *_told(7, asks_parent, sender="sa_1"),
-        *_told(8, report, sender="sa_3"),
-        *_told(9, "[The user told explorer (sa_2): Skip the vendored copies.]", sender="user"),
+        *_told(7, "Which currency?", sender="sa_1", origin=asks_parent),
+        *_told(8, report, sender="sa_3", origin=has_ended),
+        *_told(9, "Skip the vendored copies.", origin=ToldChild(EXPLORER, "explorer")),
         BudgetReached(MAIN, MAIN, Spent(0.51), Budget(cost=0.5)),
         agents=_team(),
         lists=(tasks(),),
@@ -392,7 +403,7 @@ def notes() -> tuple[Happening, ...]:
 def asks() -> tuple[Happening, ...]:
     """Four things that wait, and a budget that is gone."""
     question = Question(
-        QuestionId("qu_7"), TESTER, "c", "Which currency?", ("Euros", "Dollars"), NOW - 70
+        QuestionId("qu_tester"), TESTER, "c", "Which currency?", ("Euros", "Dollars"), NOW - 70
     )
     return (
         QuestionAsked(TESTER, question),
@@ -410,13 +421,13 @@ def explorer() -> AgentOpened:
         _team()[1],
         (
             TurnStarted(EXPLORER, NOW - 90),
-            *_told(1, "Find every caller of retry_with_backoff.", EXPLORER, MAIN),
+            *_told(1, "Find every caller of retry_with_backoff.", EXPLORER, MAIN, Spoken("parent")),
             *_ran(
                 _call(29, "grep", EXPLORER, pattern="retry_with_backoff"),
                 FilesDisplay(("a",), "9 matches"),
                 EXPLORER,
             ),
-            *_told(12, "Skip the vendored copies in third_party/.", EXPLORER, "user"),
+            *_told(12, "Skip the vendored copies in third_party/.", EXPLORER, "user", Spoken()),
             _says(3, "I leave `third_party/` out, and run the tests once.", call, agent=EXPLORER),
             ToolStarted(EXPLORER, call, "pytest -q", NOW - 12),
         ),

@@ -393,7 +393,8 @@ def test_a_subagents_question_is_its_parents_to_answer(folder: Path) -> None:
     """Only what no parent answers is answered for the person who is not there."""
 
     def answers(request: Received) -> Say | Calls:
-        asked = re.search(r"\[Question from beta \((sa_\w+)\)\]", "\n".join(request.user_texts))
+        said = "\n".join(request.user_texts)
+        asked = re.search(r'<app:question from="beta" agent_id="(sa_\w+)"', said)
         if asked and "Answered" not in "".join(request.results):
             return Calls(("answer_child", {"agent_id": asked[1], "answer": "the second"}))
         return _tree(request)
@@ -472,7 +473,7 @@ def _tree(request: Received) -> Say | Calls:
         return Calls(
             *[("spawn", {"description": n, "prompt": f"{n}: work"}) for n in ("alpha", "beta")]
         )
-    reports = said.count("[Report from")
+    reports = said.count("<app:report ")
     return Say("Both have reported." if reports == 2 else "I wait for the rest.")
 
 

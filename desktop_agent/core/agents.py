@@ -118,10 +118,11 @@ class AgentInfo(Value, frozen=True):
     """An agent as it is now. `doing` is a verb and an object, such as `reading prices.csv`.
 
     `active_at` is its last sign of life. `used` is the share of its budget. `result` is the
-    text it ended with, shortened; `question` is what it asks. `pace` tells what the person asked
-    of it that its next step will show. `paused_at` is since when it is paused, `paused` how many
-    seconds it was before. `stopped_by` is who stopped it: `user`, `app`, the id of an agent, or
-    `ended` when the agent above it ended. `unmeasured` are limits of its own that can't be held.
+    text it ended with, shortened; `question` is what it asks, `question_id` which question that
+    is. `pace` tells what the person asked of it that its next step will show. `paused_at` is since
+    when it is paused, `paused` how many seconds it was before. `stopped_by` is who stopped it:
+    `user`, `app`, the id of an agent, or `ended` when the agent above it ended. `unmeasured` are
+    limits of its own that can't be held.
     """
 
     id: AgentId
@@ -149,6 +150,7 @@ class AgentInfo(Value, frozen=True):
     paused: float = 0.0
     stopped_by: str = ""
     unmeasured: tuple[Literal["cost", "tokens"], ...] = ()
+    question_id: str = ""
 
     @property
     def is_ended(self) -> bool:

@@ -8,6 +8,9 @@ from typing import Any, Literal
 import msgspec
 
 from desktop_agent.core.ids import MessageId, NoteId, new_message_id
+from desktop_agent.core.parts.facts import CutShort, Facts
+from desktop_agent.core.parts.origins import Origin
+from desktop_agent.core.parts.values import Value
 
 Role = Literal["user", "assistant", "tool"]
 
@@ -17,14 +20,15 @@ UNKNOWN_OUTCOME = (
 )
 
 
-class Value(msgspec.Struct, frozen=True, tag=True):
-    """A frozen record. Encodes to JSON and msgpack with its class name under `type`."""
-
-
 class TextPart(Value, frozen=True):
-    """Plain text, Markdown by convention."""
+    """Plain text, Markdown by convention.
+
+    `origin` says what it is in a user message; an answer, and a message of before there were
+    origins, has none.
+    """
 
     text: str
+    origin: Origin | None = None
 
 
 class ThinkingPart(Value, frozen=True):
@@ -52,7 +56,7 @@ class ToolCall(Value, frozen=True):
 
     id: str
     name: str
-    arguments: dict[str, Any] = {}
+    arguments: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
     raw: str = ""
     signature: str = ""
 
@@ -102,13 +106,16 @@ Display = DiffDisplay | CommandDisplay | OutputDisplay | FilesDisplay | UrlDispl
 
 
 class ToolResult(Value, frozen=True):
-    """What a tool call gave. `display` is for the person and never goes to the model."""
+    """What a tool call gave. `display` is for the person and never goes to the model; `facts` say
+    what the text says, for those who must not read it.
+    """
 
     call_id: str
     text: str
     is_error: bool = False
     display: Display | None = None
     images: tuple[ImagePart, ...] = ()
+    facts: Facts | None = None
 
 
 Part = TextPart | ThinkingPart | ImagePart | ToolCall | ToolResult
@@ -126,8 +133,9 @@ class Message(Value, frozen=True):
 
     @property
     def text(self) -> str:
-        """All text parts, joined."""
-        return "".join(part.text for part in self.parts if isinstance(part, TextPart))
+        """The words of all text parts; those of a user message are of several, so apart."""
+        texts = (part.text for part in self.parts if isinstance(part, TextPart))
+        return ("\n\n" if self.role == "user" else "").join(texts)
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
@@ -175,7 +183,7 @@ def close_open_calls(history: Sequence[Message], text: str = UNKNOWN_OUTCOME) ->
             pending = []
         closed.append(message)
         pending = [
-            ToolResult(call.id, text, is_error=True)
+            ToolResult(call.id, text, is_error=True, facts=CutShort())
             for call in message.tool_calls
             if call.id not in answered
         ]

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from typing import Literal
 
-from desktop_agent.core.ids import NoteId
-from desktop_agent.core.messages import ImagePart, TextPart, Value
+from desktop_agent.core.ids import AgentId, NoteId
+from desktop_agent.core.messages import ImagePart, TextPart
+from desktop_agent.core.parts.origins import (
+    AppNotice,
+    ChildQuestion,
+    Origin,
+    Report,
+    Spoken,
+    TaskEdits,
+)
+from desktop_agent.core.parts.values import Value
 
 NoteKind = Literal["message", "steer", "task_edit", "report", "question", "notice"]
 
@@ -21,7 +30,8 @@ ReturnReason = Literal["withdrawn", "finished", "stopped", "failed"]
 class Note(Value, frozen=True):
     """Text queued for one agent. `attachments` follow the text in the message made of it.
 
-    `skills` are names the person picked: their texts follow, loaded for sure.
+    `skills` are names the person picked: their texts follow, loaded for sure. `origin` says what
+    it is; words of the person's and of the parent's have none, the sender tells.
     """
 
     id: NoteId
@@ -32,26 +42,26 @@ class Note(Value, frozen=True):
     attachments: tuple[TextPart | ImagePart, ...] = ()
     created_at: float = 0.0
     skills: tuple[str, ...] = ()
+    origin: Origin | None = None
 
 
-# A subagent reads who speaks: its prompt apart, a user message may come from either.
-FROM_USER = "[Note from the user]"
-FROM_PARENT = "[Note from your parent]"
-
-
-def framed(note: Note, parent_id: str | None) -> str:
-    """Return a note as its agent reads it; without a parent it is a session's main agent."""
-    if parent_id is None or note.kind not in {"message", "steer"} or not note.text:
-        return note.text
-    if note.sender == "user":
-        return f"{FROM_USER}\n{note.text}"
-    # The prompt is a message of the parent's, and needs no name.
-    return f"{FROM_PARENT}\n{note.text}" if note.kind == "steer" else note.text
-
-
-def unframed(text: str) -> str:
-    """Return a note's own words."""
-    for frame in (FROM_USER, FROM_PARENT):
-        if text.startswith(f"{frame}\n"):
-            return text[len(frame) + 1 :]
-    return text
+def origin_of(note: Note, parent_id: str | None) -> Origin:
+    """Return what a note is to its agent; without a parent that is a session's main agent."""
+    if note.origin is not None:
+        return note.origin
+    sender = AgentId(note.sender)
+    match note.kind:
+        # Notes that waited while the app was brought up to date have no origin.
+        case "report":
+            return Report(sender)
+        case "question":
+            return ChildQuestion(sender)
+        case "task_edit":
+            return TaskEdits()
+        case "notice":
+            return AppNotice()
+        case "message" | "steer":
+            is_parents = parent_id is not None and note.sender != "user"
+            # What a subagent is started with is a plain message of its parent's.
+            is_named = parent_id is not None and not (is_parents and note.kind == "message")
+            return Spoken("parent" if is_parents else "user", is_named)

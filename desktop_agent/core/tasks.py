@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from desktop_agent.core.messages import Value
+from desktop_agent.core.parts.origins import EditKind
+from desktop_agent.core.parts.values import Value
 
 TaskStatus = Literal["pending", "in_progress", "completed"]
 STATUSES: tuple[TaskStatus, ...] = ("pending", "in_progress", "completed")
@@ -76,12 +77,6 @@ class TaskChanges(Value, frozen=True):
         return self == TaskChanges()
 
 
-# What the person does by hand: one line of the note that tells the agent.
-EditKind = Literal[
-    "add", "rename", "status", "delete", "restore", "move", "blockers", "next", "skip"
-]
-
-
 class TaskEdit(Value, frozen=True):
     """One edit by hand. `before` is the task it moves in front of; 0 is the end."""
 
@@ -117,7 +112,12 @@ def render(tasks: Sequence[Task]) -> str:
 
 def one_line(subject: str) -> str:
     """Return a subject that keeps to its line and can't close the block it stands in."""
-    return re.sub(r"<(?=/?tasks>)", "&lt;", " ".join(subject.split()), flags=re.IGNORECASE)
+    return within_block(" ".join(subject.split()))
+
+
+def within_block(text: str) -> str:
+    """Return the text so that it neither opens nor closes a block of tasks."""
+    return re.sub(r"<(?=/?tasks>)", "&lt;", text, flags=re.IGNORECASE)
 
 
 def ids(numbers: Iterable[int]) -> str:

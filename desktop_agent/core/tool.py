@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import Display, ImagePart
+from desktop_agent.core.parts.facts import Facts
 from desktop_agent.core.workspace import OwnPlaces, Workspace
 
 
@@ -30,11 +31,15 @@ class ToolError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """What a tool gives: `text` and `images` for the model, `display` for the person."""
+    """What a tool gives: `text` and `images` for the model, `display` for the person.
+
+    `facts` say what the text says, for those who must not read it.
+    """
 
     text: str
     display: Display | None = None
     images: tuple[ImagePart, ...] = ()
+    facts: Facts | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from msgspec import Meta
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.faults import ModelError
 from desktop_agent.core.models import ModelInfo
+from desktop_agent.core.parts.facts import Started
 from desktop_agent.core.tool import Access, Preview, Tool, ToolContext, ToolError, ToolOutput
 from desktop_agent.engine.agent.agent import Agent
 from desktop_agent.engine.skills.roles import role_named
@@ -100,7 +101,7 @@ async def spawn(args: SpawnArguments, ctx: ToolContext) -> ToolOutput:
     role = role_named(args.agent, caller.skills.catalog.roles)
     if unknown := role.unknown_tools(caller.known_tools):
         text += f" Its role names tools that do not exist here: {', '.join(unknown)}."
-    return ToolOutput(text)
+    return ToolOutput(text, facts=Started(child.id, child.name))
 
 
 class WaitArguments(Arguments, frozen=True):
@@ -115,7 +116,7 @@ async def wait(args: WaitArguments, ctx: ToolContext) -> ToolOutput:
     """Do nothing until a subagent reports or asks, or a note reaches you."""
     caller, steering = _parties(ctx)
     limit = min(max(args.timeout_s, 0.0), _LONGEST_WAIT_S)
-    return ToolOutput(await steering.wait(caller, args.agent_ids, limit))
+    return await steering.wait(caller, args.agent_ids, limit)
 
 
 class ChildArguments(Arguments, frozen=True):

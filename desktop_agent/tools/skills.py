@@ -30,4 +30,5 @@ async def skill(args: SkillArguments, ctx: ToolContext) -> ToolOutput:
     """
     if not isinstance(ctx.agent, Agent):
         raise ToolError("skills are not available here")
-    return ToolOutput(await ctx.agent.skills.load(args.name.strip()))
+    text, facts = await ctx.agent.skills.load(args.name.strip())
+    return ToolOutput(text, facts=facts)

@@ -7,7 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from desktop_agent.core.tasks import Task, TaskChanges, ids, one_line, render
+from desktop_agent.core.parts.facts import ListShown
+from desktop_agent.core.tasks import Task, TaskChanges, ids, one_line, render, within_block
 from desktop_agent.core.tool import Access, Tool, ToolContext, ToolError, ToolOutput
 from desktop_agent.engine.tasks.task_list import TaskList
 
@@ -69,7 +70,7 @@ async def _create(args: Mapping[str, Any], ctx: ToolContext) -> ToolOutput:
         blocks=_ids(args, "addBlocks"),
         call_id=ctx.call_id,
     )
-    return _answer(f"Task #{task.id} created: {one_line(task.subject)}", tasks)
+    return _answer(f"Task #{task.id} created: {one_line(task.subject)}", tasks, task.id)
 
 
 async def _update(args: Mapping[str, Any], ctx: ToolContext) -> ToolOutput:
@@ -90,16 +91,16 @@ async def _update(args: Mapping[str, Any], ctx: ToolContext) -> ToolOutput:
     warning = tasks.update(task_id, changes, owner=ctx.agent_name, call_id=ctx.call_id)
     is_deleted = changes.status == "deleted"
     said = f"Task #{task_id} deleted" if is_deleted else f"Updated task #{task_id}"
-    return _answer(f"{said}\n{warning}" if warning else said, tasks)
+    return _answer(f"{said}\n{warning}" if warning else said, tasks, task_id)
 
 
 async def _get(args: Mapping[str, Any], ctx: ToolContext) -> ToolOutput:
     task = _list(ctx).get(_task_id(args))
-    return _answer(_detail(task), _list(ctx))
+    return _answer(_detail(task), _list(ctx), task.id)
 
 
 async def _show(_: Mapping[str, Any], ctx: ToolContext) -> ToolOutput:
-    return ToolOutput(render(_list(ctx).tasks))
+    return _answer("", _list(ctx))
 
 
 def task_tools() -> tuple[Tool, ...]:
@@ -143,17 +144,19 @@ def _list(ctx: ToolContext) -> TaskList:
     return ctx.tasks
 
 
-def _answer(text: str, tasks: TaskList) -> ToolOutput:
-    return ToolOutput(f"{text}\n\n{render(tasks.tasks)}")
+def _answer(text: str, tasks: TaskList, task_id: int = 0) -> ToolOutput:
+    states = tuple((task.id, task.status) for task in tasks.tasks)
+    shown = f"{text}\n\n{render(tasks.tasks)}".lstrip("\n")
+    return ToolOutput(shown, facts=ListShown(task_id, states))
 
 
 def _detail(task: Task) -> str:
     lines = [
         ("", f"Task #{task.id}: {one_line(task.subject)}"),
         ("Status: ", task.status),
-        ("Description: ", task.description),
-        ("Active form: ", task.active_form),
-        ("Owner: ", task.owner),
+        ("Description: ", within_block(task.description)),
+        ("Active form: ", one_line(task.active_form)),
+        ("Owner: ", one_line(task.owner)),
         ("Blocks: ", ids(task.blocks)),
         ("Blocked by: ", ids(task.open_blockers)),
     ]

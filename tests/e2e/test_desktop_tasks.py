@@ -77,15 +77,17 @@ def test_edits_by_mouse_and_keys_in_mid_run_reach_the_next_request_as_one_note(
         ]
         (folder / "main.go").touch()
         last = provider.wait_for(3, SECONDS)[2]
-        notes = [text for text in last.user_texts if "edited your task list" in text]
+        notes = [text for text in last.user_texts if "<app:task_edits" in text]
         assert len(notes) == 1
         assert [line for line in notes[0].splitlines() if line] == [
-            "[The user edited your task list]",
+            '<app:task_edits by="user">',
             "- renamed #1 to: omega",
             "- deleted #2 (beta)",
             "- moved #4 before #1",
             "- moved #5 before #3",
             "- added #6: epsilon",
+            "</app:task_edits>",
+            "<app:task_list>",
             "<tasks>",
             "- #4 [pending] delta",
             "- #1 [pending] omega",
@@ -93,6 +95,7 @@ def test_edits_by_mouse_and_keys_in_mid_run_reach_the_next_request_as_one_note(
             "- #3 [pending] gamma",
             "- #6 [pending] epsilon",
             "</tasks>",
+            "</app:task_list>",
         ]
         me.sees("Your edits were read at step 3")
 

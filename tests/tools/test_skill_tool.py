@@ -22,6 +22,7 @@ from desktop_agent.tools.builtin import builtin_tools
 from tests.engine.rig import Rig
 from tests.engine.tree.tree_rig import TreeModel
 from tests.helpers.patience import HANG_S
+from tests.helpers.prose import prose
 from tests.helpers.scripted import Answer, MemoryStore, calls, says
 from tests.helpers.skills import Shelf, put_skill
 
@@ -244,9 +245,9 @@ async def test_a_picked_skill_that_is_gone_is_said_in_its_place(shelf: Shelf) ->
     rig = SkillRig(shelf, says("1"))
     rig.pick("Read a.pdf", "pdf")
     await rig.until(TurnEnded)
-    text = rig.requests[0].messages[-1].parts[1].text
-    assert "'pdf'" in text
-    assert "was not loaded: skill 'pdf' not found" in text
+    text = prose(rig.requests[0].messages[-1])
+    assert '<app:skill name="pdf" picked_by="user" status="not loaded">' in text
+    assert "skill 'pdf' not found" in text
 
 
 # -- folders ----------------------------------------------------------------------------------

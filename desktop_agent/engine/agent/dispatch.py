@@ -26,6 +26,7 @@ from desktop_agent.core.approvals import (
 from desktop_agent.core.events import EngineFailed, ToolEnded, ToolOutput, ToolStarted
 from desktop_agent.core.ids import AgentId, new_question_id, new_request_id
 from desktop_agent.core.messages import ToolCall, ToolResult
+from desktop_agent.core.parts.facts import Refused
 from desktop_agent.core.questions import Question
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tool import FileMemory, Preview, Tool, ToolContext, ToolError
@@ -193,7 +194,8 @@ class Dispatch:
         outcome: Outcome = "failed"
         try:
             output = await self._checked(call, caller)
-            result = ToolResult(call.id, output.text, display=output.display, images=output.images)
+            shown = (output.display, output.images, output.facts)
+            result = ToolResult(call.id, output.text, False, *shown)
             outcome = "ok"
         except StoreError:
             raise
@@ -221,7 +223,7 @@ class Dispatch:
                 except StoreError as error:  # what it wanted to write did not happen
                     raise ToolError(str(error)) from error
         if prepared.remark:
-            output = Output(f"{prepared.remark}\n\n{output.text}", output.display, output.images)
+            output = replace(output, text=f"{prepared.remark}\n\n{output.text}")
         return output
 
     async def _prepare(self, call: ToolCall, caller: Caller) -> _Prepared:
@@ -387,7 +389,7 @@ def _denial(call: ToolCall, deny: Deny) -> ToolResult:
     if deny.reason:
         said = f" They said: {deny.reason}" if deny.by == "user" else f" {deny.reason}"
         text += said
-    return ToolResult(call.id, text, is_error=True)
+    return ToolResult(call.id, text, is_error=True, facts=Refused(deny.by, deny.reason))
 
 
 def _refusals(preview: Preview) -> tuple[Rule, ...]:

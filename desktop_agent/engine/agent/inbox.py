@@ -19,10 +19,11 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.ids import AgentId, NoteId, new_message_id, new_note_id
 from desktop_agent.core.messages import ImagePart, Message, TextPart
-from desktop_agent.core.notes import QUIET_KINDS, Note, ReturnReason, framed
+from desktop_agent.core.notes import QUIET_KINDS, Note, ReturnReason, origin_of
+from desktop_agent.core.parts.origins import AttachedFile, EditLine, TaskEdits
 from desktop_agent.engine.base.ports import AgentRecord
 from desktop_agent.engine.base.session import Session
-from desktop_agent.engine.tasks.user_edits import MoreParts, note_text
+from desktop_agent.engine.tasks.user_edits import MoreParts, edits_text, with_edit
 
 
 def _no_more(_: Note) -> Sequence[TextPart]:
@@ -106,12 +107,15 @@ class Inbox:
             self._notes.append(note)
         self._show_waking()
 
-    def put_edit(self, line: str) -> None:
+    def put_edit(self, edit: EditLine) -> None:
         """Tell of an edit of the task list, in the one note of edits that waits."""
-        waiting = next((note for note in self._notes if note.kind == "task_edit"), None)
-        text = note_text(waiting.text if waiting is not None else "", line)
-        note_id = waiting.id if waiting is not None else new_note_id()
-        self.put(Note(note_id, text, kind="task_edit", created_at=time.time()))
+        note_id, earlier = new_note_id(), TaskEdits()
+        for note in self._notes:
+            if isinstance(note.origin, TaskEdits):
+                note_id, earlier = note.id, note.origin
+        edits = with_edit(earlier, edit)
+        now = time.time()
+        self.put(Note(note_id, edits_text(edits), "task_edit", created_at=now, origin=edits))
 
     def edit(self, note_id: NoteId, text: str) -> None:
         """Change a note that still waits; one that was taken is left alone."""
@@ -188,9 +192,9 @@ def _as_message(notes: Iterable[Note], more_parts: MoreParts, parent_id: AgentId
     ordered = sorted(notes, key=_weight)
     parts: list[TextPart | ImagePart] = []
     for note in ordered:
-        if text := framed(note, parent_id):
-            parts.append(TextPart(text if not parts else f"\n\n{text}"))
-        parts.extend(note.attachments)
+        if note.text or note.origin is not None:
+            parts.append(TextPart(note.text, origin_of(note, parent_id)))
+        parts.extend(_attached(part) for part in note.attachments)
         parts.extend(more_parts(note))
     return Message(
         new_message_id(),
@@ -200,6 +204,13 @@ def _as_message(notes: Iterable[Note], more_parts: MoreParts, parent_id: AgentId
         note_ids=tuple(note.id for note in ordered),
         created_at=time.time(),
     )
+
+
+def _attached(part: TextPart | ImagePart) -> TextPart | ImagePart:
+    # One that waited while the app was brought up to date has no origin, and its path inside.
+    if isinstance(part, TextPart) and part.origin is None:
+        return TextPart(part.text, AttachedFile(""))
+    return part
 
 
 def _weight(note: Note) -> int:

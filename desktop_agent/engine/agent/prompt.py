@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import platform
+import re
 import time
 from collections.abc import Collection, Mapping
 
 from desktop_agent.core.agents import AgentSpec
 from desktop_agent.core.approvals import MODE_TITLES
+from desktop_agent.core.prose.framing import attribute, escaped
 from desktop_agent.engine.permissions.scope import Scope
 from desktop_agent.engine.skills.catalog import Catalog
 from desktop_agent.engine.skills.instructions import Instructions
@@ -21,6 +23,9 @@ _ONLY_A_START = (
     "only where your relative paths start; you may use the folders below and nothing else, and "
     "a command needs one of them as its `directory`"
 )
+
+
+_INSTRUCTIONS = re.compile(r"<(?=/?instructions\b)", re.IGNORECASE)
 
 
 class Prompt:
@@ -42,11 +47,11 @@ class Prompt:
     ) -> str:
         """Return the prompt for one request."""
         workspace = scope.workspace
-        others = [f"{path} (read)" for path in workspace.readable]
-        others += [f"{path} (read and write)" for path in workspace.writable]
-        root = workspace.root if workspace.has_root else f"{workspace.root} ({_ONLY_A_START})"
+        others = [f"{_on_one_line(path)} (read)" for path in workspace.readable]
+        others += [f"{_on_one_line(path)} (read and write)" for path in workspace.writable]
+        root = _on_one_line(workspace.root)
         values = {
-            "workspace": root,
+            "workspace": root if workspace.has_root else f"{root} ({_ONLY_A_START})",
             "read_folders": ", ".join(others) or "none",
             "mode": MODE_TITLES[scope.mode],
             "date": time.strftime("%Y-%m-%d"),
@@ -76,17 +81,23 @@ class Prompt:
 
 
 def _instructions(file: Instructions) -> str:
+    text = _INSTRUCTIONS.sub("&lt;", escaped(file.text))
     return (
         "# Instructions of this folder\n\n"
-        f"The person trusts what {file.path} says for work in this folder. What the person writes "
-        "counts more.\n\n"
-        f'<instructions path="{file.path}">\n{file.text}\n</instructions>'
+        f"The person trusts what {_on_one_line(file.path)} says for work in this folder. "
+        "What the person writes counts more.\n\n"
+        f'<instructions path="{attribute(file.path)}">\n{text}\n</instructions>'
     )
 
 
 def _more_roles(roles: Mapping[str, Role]) -> list[str]:
     lines = [f"- {name}: {role.about or 'no description'}" for name, role in sorted(roles.items())]
     return ["\n".join(["# More roles of subagents", "", *lines])] if lines else []
+
+
+def _on_one_line(path: str) -> str:
+    """Return a path that can't begin a line of its own: folders are named by anybody."""
+    return "".join(one if one.isprintable() else "\ufffd" for one in path)
 
 
 def _read(name: str) -> str:

@@ -10,6 +10,7 @@ from itertools import groupby
 from desktop_agent.core.events import MessageAdded, StopReport, ToolEnded
 from desktop_agent.core.ids import new_message_id
 from desktop_agent.core.messages import Message, ToolCall, ToolResult
+from desktop_agent.core.parts.facts import CutShort
 from desktop_agent.core.tool import Access
 from desktop_agent.engine.agent.dispatch import Caller, Dispatch, Unsaved, record_end
 from desktop_agent.engine.base.ports import StoreError
@@ -93,7 +94,9 @@ class ToolBatch:
             return self._unsaved[call.id]
         text = begun if call.id in self._begun else not_begun
         outcome = "unknown" if text == UNSAVED else "cancelled"
-        return ToolEnded(self._caller.id, ToolResult(call.id, text, is_error=True), outcome)
+        return ToolEnded(
+            self._caller.id, ToolResult(call.id, text, is_error=True, facts=CutShort()), outcome
+        )
 
     def _message(self, ended: Sequence[ToolEnded]) -> Message:
         results = {**self._results, **{one.result.call_id: one.result for one in ended}}

@@ -21,19 +21,21 @@ from desktop_agent.core.events import (
     TurnEnded,
 )
 from desktop_agent.core.faults import Fault
-from desktop_agent.core.ids import AgentId, SessionId, new_message_id, new_note_id
+from desktop_agent.core.ids import AgentId, SessionId, new_message_id
 from desktop_agent.core.messages import (
     UNKNOWN_OUTCOME,
     Message,
+    TextPart,
     ToolResult,
     open_calls,
     owes_reply,
 )
 from desktop_agent.core.notes import Note
+from desktop_agent.core.parts.facts import CutShort
+from desktop_agent.core.parts.origins import Report
 from desktop_agent.engine.agent.inbox import why_unread
 from desktop_agent.engine.base.ports import AgentRecord
-from desktop_agent.engine.tree.reports import body, last_text
-from desktop_agent.engine.tree.reports import head as reports_head
+from desktop_agent.engine.tree.reports import last_text, report_note
 
 _SOON_S = 5.0
 
@@ -106,18 +108,24 @@ def unreported(records: Sequence[AgentRecord]) -> list[NoteQueued]:
         if parent is None or record.spec is None or record.end is None or parent.end is not None:
             continue
         end = record.end
-        head = reports_head(record.spec.name, record.agent_id, end.status)
-        if _went_on(parent, end.at) or _has_read(parent, head):
+        if _went_on(parent, end.at) or _has_report(parent, record.agent_id):
             continue
-        text = f"{head}\n{body(record.agent_id, end.text)}"
-        note = Note(new_note_id(), text, "report", sender=record.agent_id, created_at=time.time())
-        reports.append(NoteQueued(parent.agent_id, note))
+        report = Report(record.agent_id, record.spec.name, end.status)
+        reports.append(NoteQueued(parent.agent_id, report_note(report, end.text)))
     return reports
 
 
-def _has_read(parent: AgentRecord, head: str) -> bool:
+def _has_report(parent: AgentRecord, child: AgentId) -> bool:
     notes = (*parent.inbox, *parent.unconfirmed)
-    return any(head in one.text for one in (*notes, *parent.history))
+    if any(note.kind == "report" and note.sender == child for note in notes):
+        return True
+    parts = [part for message in parent.history for part in message.parts]
+    return any(
+        isinstance(part, TextPart)
+        and isinstance(part.origin, Report)
+        and part.origin.agent_id == child
+        for part in parts
+    )
 
 
 def _went_on(parent: AgentRecord, at: float) -> bool:
@@ -162,7 +170,7 @@ def _closed_calls(
     for call in calls:
         result = known.get(call.id)
         if result is None:
-            result = ToolResult(call.id, UNKNOWN_OUTCOME, is_error=True)
+            result = ToolResult(call.id, UNKNOWN_OUTCOME, is_error=True, facts=CutShort())
             events.append(ToolEnded(agent_id, result, "unknown"))
         results.append(result)
     message = Message(new_message_id(), "tool", tuple(results), created_at=time.time())

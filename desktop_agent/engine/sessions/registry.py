@@ -17,6 +17,8 @@ from desktop_agent.core.events import (
     ListChanged,
     NoteQueued,
     PartDelta,
+    QuestionAnswered,
+    QuestionAsked,
     SessionOpened,
     SessionsChanged,
     ToolOutput,
@@ -293,6 +295,11 @@ class Sessions:
             self._listener(event)
         except Exception:  # noqa: BLE001 - a listener is outside the engine's control
             _log.exception("a listener failed on %s", type(event).__name__)
+        if isinstance(event, QuestionAsked | QuestionAnswered):
+            # What an agent asks stands in its snapshot, and goes out of it.
+            agent = self._agents.find(event.agent_id)
+            if agent is not None:
+                self.on_agents_changed(agent.session.info.id)
 
     def _note_end(self, agent_id: AgentId, *, is_failed: bool) -> None:
         agent = self._agents.find(agent_id)

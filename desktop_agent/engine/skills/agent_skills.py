@@ -10,6 +10,7 @@ import msgspec
 
 from desktop_agent.core.messages import Message, TextPart, ToolResult
 from desktop_agent.core.notes import Note
+from desktop_agent.core.parts.origins import PickedSkill
 from desktop_agent.core.tool import ToolError
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.base.session import Session
@@ -49,7 +50,7 @@ class SkillUse:
     def __init__(self, agent: Reader, skills: Skills | None) -> None:
         self._agent = agent
         self._skills = skills
-        self._texts: dict[str, str] = {}
+        self._picked: dict[str, TextPart] = {}
 
     @property
     def catalog(self) -> Catalog:
@@ -72,38 +73,34 @@ class SkillUse:
         readable = (*workspace.readable, *directories)
         return msgspec.structs.replace(workspace, readable=readable)
 
-    async def load(self, name: str) -> str:
-        """Return a skill's text, or a word that the agent has it already. Raises ToolError."""
-        if self._skills is None:
-            raise ToolError("skills are not available here")
-        text = await self._skills.text(self._root, name)
-        if _stands_in(self._agent.history, text):
-            return f"The skill '{name}' is loaded already; its text above is unchanged."
-        return text
-
     async def prepare(self, notes: Callable[[], Sequence[Note]]) -> None:
         """Have everything there for the next request: the catalog, and what notes pick."""
         if self._skills is None:
             return
         await self._skills.ready(self._root)
-        self._texts.clear()
-        while wanted := [n for note in notes() for n in note.skills if n not in self._texts]:
-            self._texts[wanted[0]] = await self._picked(wanted[0])
+        self._picked.clear()
+        while wanted := [n for note in notes() for n in note.skills if n not in self._picked]:
+            self._picked[wanted[0]] = await self._pick(wanted[0])
 
     def parts_for(self, note: Note) -> tuple[TextPart, ...]:
         """Return the texts of the skills that the note picks."""
-        return tuple(
-            TextPart(f"\n\n{self._texts[name]}") for name in note.skills if name in self._texts
-        )
+        return tuple(self._picked[name] for name in note.skills if name in self._picked)
 
-    async def _picked(self, name: str) -> str:
+    async def load(self, name: str) -> tuple[str, PickedSkill]:
+        """Return a skill's text, or a word that the agent has it already. Raises ToolError."""
+        if self._skills is None:
+            raise ToolError("skills are not available here")
+        text = await self._skills.text(self._root, name)
+        if _stands_in(self._agent.history, text):
+            said = f"The skill '{name}' is loaded already; its text above is unchanged."
+            return said, PickedSkill(name, "known")
+        return text, PickedSkill(name)
+
+    async def _pick(self, name: str) -> TextPart:
         try:
-            return await self.load(name)
+            return TextPart(*await self.load(name))
         except ToolError as error:
-            words = str(error).removeprefix("Error: ")
-            return (
-                f"[The person picked the skill {name!r} for this, but it was not loaded: {words}]"
-            )
+            return TextPart(str(error).removeprefix("Error: "), PickedSkill(name, "failed"))
 
     @property
     def _root(self) -> str:

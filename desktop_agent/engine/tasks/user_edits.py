@@ -1,62 +1,56 @@
 """Edits of the task list by the person's hand, and the one note that tells the agent.
 
-The note is short, however many the edits were. Its own text is all that is kept: after a
-restart, edits go on where it ends.
+The note is short, however many the edits were, and holds them as values: after a restart, edits
+go on where it ends.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
 from desktop_agent.core.messages import TextPart
 from desktop_agent.core.notes import Note
+from desktop_agent.core.parts.origins import EditKind, EditLine, TaskEdits, TaskListShown
 from desktop_agent.core.tasks import Task, TaskChanges, TaskEdit, ids, one_line, render
 from desktop_agent.engine.tasks.task_list import TaskList
 
 MoreParts = Callable[[Note], Sequence[TextPart]]
 
-_HEAD = "[The user edited your task list]"
 _MOST_LINES = 30
 _MOST_TASKS = 60
 _MOST_CHARS = 300
 
-# Every line says what was done and, right after, to which task: `renamed #3 to: …`.
-_LINE = re.compile(r"- (?P<verb>[a-z]+)(?: back #\d+ as)? #(?P<task>\d+)")
-_EARLIER = re.compile(r"\((\d+) earlier edits? ")
 # What an edit says anew, or makes void, for the same task.
-_REPLACED = {
-    "added": set[str](),
-    "brought": set[str](),
-    "renamed": {"renamed"},
-    "marked": {"marked", "skip"},
-    "skip": {"marked", "skip", "do"},
-    "moved": {"moved"},
-    "do": {"moved", "do"},
-    "changed": {"changed"},
-    "deleted": {"added", "renamed", "marked", "skip", "moved", "do", "changed", "deleted"},
+_REPLACED: dict[EditKind, set[EditKind]] = {
+    "rename": {"rename"},
+    "status": {"status", "skip"},
+    "skip": {"status", "skip", "next"},
+    "move": {"move"},
+    "next": {"move", "next"},
+    "blockers": {"blockers"},
+    "delete": {"add", "rename", "status", "skip", "move", "next", "blockers", "delete"},
 }
 
 
-def apply_edit(edit: TaskEdit, tasks: TaskList) -> str:
-    """Make the edit and return the line that tells of it; empty when nothing changed.
+def apply_edit(edit: TaskEdit, tasks: TaskList) -> EditLine | None:
+    """Make the edit and return what tells of it; None when nothing changed.
 
     Raises TaskError, and then nothing changed.
     """
     before = tasks.state.revision
     line = _apply(edit, tasks)
-    return line if tasks.state.revision != before or edit.kind == "next" else ""
+    return line if tasks.state.revision != before or edit.kind == "next" else None
 
 
-def note_text(earlier: str, line: str) -> str:
-    """Return the note with one edit more; an edit of the same task takes its place there.
+def with_edit(earlier: TaskEdits, edit: EditLine) -> TaskEdits:
+    """Return the edits with one more; an edit of the same task takes its place there."""
+    edits = _merged(earlier.edits, edit)
+    return TaskEdits(edits[-_MOST_LINES:], earlier.left_out + max(0, len(edits) - _MOST_LINES))
 
-    `line` begins with one of the verbs and the task's id.
-    """
-    count, lines = _told(earlier)
-    lines = _merged(lines, f"- {line}")
-    count += max(0, len(lines) - _MOST_LINES)
-    return "\n".join([_HEAD, *_left_out(count), *lines[-_MOST_LINES:]])
+
+def edits_text(edits: TaskEdits) -> str:
+    """Return the edits in words, a line each, with how many are left out."""
+    return "\n".join([*_left_out(edits.left_out), *(f"- {edit.line}" for edit in edits.edits)])
 
 
 def with_list(tasks: TaskList, parts_for: MoreParts) -> MoreParts:
@@ -65,30 +59,38 @@ def with_list(tasks: TaskList, parts_for: MoreParts) -> MoreParts:
     def more_parts(note: Note) -> Sequence[TextPart]:
         if note.kind != "task_edit":
             return parts_for(note)
-        return (TextPart("\n" + "\n".join(_shown(tasks.tasks))),)
+        states = tuple((task.id, task.status) for task in tasks.tasks)
+        return (TextPart("\n".join(_shown(tasks.tasks)), TaskListShown(states)),)
 
     return more_parts
 
 
-def _apply(edit: TaskEdit, tasks: TaskList) -> str:
+def _apply(edit: TaskEdit, tasks: TaskList) -> EditLine | None:
     match edit.kind:
         case "add":
             task = tasks.create(edit.text, blocked_by=edit.blocked_by)
-            return f"added #{task.id}: {_quoted(task.subject)}"
+            return _added(task.id, _quoted(task.subject))
         case "restore":
             return _restore(edit, tasks)
         case "move":
+            task = tasks.get(edit.task_id)
             tasks.move(edit.task_id, edit.before)
             where = f"before #{edit.before}" if edit.before else "to the end"
-            return f"moved #{edit.task_id} {where}"
+            return EditLine("move", task.id, _quoted(task.subject), f"moved #{task.id} {where}")
         case "next":
             return _next(edit, tasks)
         case _:
             return _update(edit, tasks)
 
 
-def _update(edit: TaskEdit, tasks: TaskList) -> str:
+def _update(edit: TaskEdit, tasks: TaskList) -> EditLine:
     task = tasks.get(edit.task_id)
+    subject = _quoted(edit.text if edit.kind == "rename" else task.subject)
+    return EditLine(edit.kind, task.id, subject, _updated(edit, task, tasks))
+
+
+def _updated(edit: TaskEdit, task: Task, tasks: TaskList) -> str:
+    """Change one task; return the line that tells of it."""
     name = f"#{task.id} ({_quoted(task.subject)})"
     match edit.kind:
         case "rename":
@@ -118,20 +120,23 @@ def _set_blockers(task: Task, blockers: tuple[int, ...], tasks: TaskList) -> Non
         tasks.update(task.id, changes)
 
 
-def _restore(edit: TaskEdit, tasks: TaskList) -> str:
+def _restore(edit: TaskEdit, tasks: TaskList) -> EditLine | None:
     deleted = edit.deleted
     if deleted is None:
-        return ""
+        return None
     task = tasks.restore(deleted, edit.before)
-    return f"brought back #{deleted.id} as #{task.id}: {_quoted(task.subject)}"
+    subject = _quoted(task.subject)
+    line = f"brought back #{deleted.id} as #{task.id}: {subject}"
+    return EditLine("restore", task.id, subject, line)
 
 
-def _next(edit: TaskEdit, tasks: TaskList) -> str:
+def _next(edit: TaskEdit, tasks: TaskList) -> EditLine:
     task = tasks.get(edit.task_id)
     first = next((t.id for t in tasks.tasks if t.status == "pending" and t.id != task.id), 0)
     if first:
         tasks.move(task.id, first)
-    return f"do #{task.id} ({_quoted(task.subject)}) next"
+    subject = _quoted(task.subject)
+    return EditLine("next", task.id, subject, f"do #{task.id} ({subject}) next")
 
 
 # -- the note -----------------------------------------------------------------------------
@@ -143,29 +148,20 @@ def _quoted(subject: str) -> str:
     return flat if len(flat) <= _MOST_CHARS else f"{flat[: _MOST_CHARS - 1]}…"
 
 
-def _told(text: str) -> tuple[int, list[str]]:
-    """Return what a note says: how many edits it leaves out, and those that it lists."""
-    lines = text.splitlines()[1:]
-    found = _EARLIER.match(lines[0]) if lines else None
-    return int(found[1]) if found else 0, [line for line in lines if _LINE.match(line)]
+def _added(task_id: int, subject: str) -> EditLine:
+    return EditLine("add", task_id, subject, f"added #{task_id}: {subject}")
 
 
-def _merged(lines: list[str], line: str) -> list[str]:
-    verb, task = _parts(line)
-    replaced = _REPLACED.get(verb, set())
-    kept = [one for one in lines if _parts(one)[1] != task or _parts(one)[0] not in replaced]
-    if verb == "renamed":
-        added = next((n for n, one in enumerate(kept) if _parts(one) == ("added", task)), None)
-        if added is not None:
-            # The agent has not heard of the first name.
-            kept[added] = f"- added #{task}: {line.partition(' to: ')[2]}"
-            return kept
-    return [*kept, line]
-
-
-def _parts(line: str) -> tuple[str, str]:
-    found = _LINE.match(line)
-    return (found["verb"], found["task"]) if found else ("", "")
+def _merged(edits: Sequence[EditLine], edit: EditLine) -> tuple[EditLine, ...]:
+    replaced = _REPLACED.get(edit.kind, set[EditKind]())
+    kept = [one for one in edits if one.task_id != edit.task_id or one.kind not in replaced]
+    if edit.kind == "rename":
+        for place, one in enumerate(kept):
+            if (one.kind, one.task_id) == ("add", edit.task_id):
+                # The agent has not heard of the first name.
+                kept[place] = _added(edit.task_id, edit.subject)
+                return tuple(kept)
+    return (*kept, edit)
 
 
 def _left_out(count: int) -> list[str]:

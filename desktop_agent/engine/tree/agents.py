@@ -11,7 +11,7 @@ from desktop_agent.core.agents import AgentInfo, AgentSpec, AgentStatus, EndStat
 from desktop_agent.core.events import AgentEnded, AgentSpawned, NoteQueued
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import AgentId, SessionId, new_note_id, new_subagent_id
-from desktop_agent.core.notes import Note, NoteKind, ReturnReason
+from desktop_agent.core.notes import Note, ReturnReason
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tasks import TaskChanges
 from desktop_agent.core.tool import ToolError
@@ -182,6 +182,7 @@ class Agents:
             ended_at=end.at if end is not None else 0.0,
             result=reports.shortened(end.text, _RESULT_SHOWN) if end is not None else "",
             question=questions[0].text if questions else "",
+            question_id=questions[0].id if questions else "",
             waiting_notes=len(agent.inbox),
             paused_at=meter.paused_at,
             paused=meter.paused,
@@ -343,14 +344,12 @@ class Agents:
         parent = self.parent(agent)
         if parent is None:
             return
-        remark = self._finish_task(parent, agent, status)
+        task = self._finish_task(parent, agent, status)
         if parent.id in self._ending:
             self._end_if_last(parent)
             return
         mine = [note.text for note in returned if note.kind == "steer" and note.sender == parent.id]
-        text = reports.report(agent, status, text, mine, remark)
-        note = Note(new_note_id(), text, "report", sender=agent.id, created_at=time.time())
-        parent.inbox.put_report(note)
+        parent.inbox.put_report(reports.report(agent, status, text, mine, task))
         if not parent.is_hushed:
             parent.wake()
 
@@ -371,26 +370,25 @@ class Agents:
         if agent.id in self._ending and not agent.is_running and not self.live_children(agent):
             self._end(agent, *self._ending[agent.id])
 
-    def _finish_task(self, parent: Agent, agent: Agent, status: EndStatus) -> str:
-        """Complete the linked task, or free it again; return what the report says of it."""
+    def _finish_task(self, parent: Agent, agent: Agent, status: EndStatus) -> tuple[str, str]:
+        """Complete the linked task, or free it; return its status now and a remark on it."""
         assert agent.spec is not None
         number = agent.spec.task_id
         if not number:
-            return ""
+            return "", ""
         try:
             if status == "completed":
                 parent.tasks.update(number, TaskChanges(status="completed"))
-                return f"Task #{number} is completed."
+                return "completed", f"Task #{number} is completed."
             if parent.tasks.get(number).status != "in_progress":
-                return ""  # somebody settled it in the meantime
+                return "", ""  # somebody settled it in the meantime
             parent.tasks.update(number, TaskChanges(status="pending", owner=""))
         except (TaskError, StoreError) as error:
-            return f"Its task #{number} was not updated: {error}."
-        return reports.task_is_free(number, status)
+            return "", f"Its task #{number} was not updated: {error}."
+        return "pending", reports.task_is_free(number, status)
 
-    def tell(self, agent: Agent, text: str, *, kind: NoteKind, sender: str) -> None:
+    def tell(self, agent: Agent, note: Note) -> None:
         """Queue a note and wake the agent; one that the person stopped is left asleep."""
-        note = Note(new_note_id(), text, kind=kind, sender=sender, created_at=time.time())
         if agent.is_hushed:
             agent.inbox.put(note)
         else:

@@ -15,7 +15,7 @@ from desktop_agent.engine.base.ports import StoreError
 from desktop_agent.engine.tree import budgets
 from desktop_agent.engine.tree.agents import Agents
 
-_WARNING = "[Four fifths of your budget are used. Come to an end: finish what matters most.]"
+_WARNING = "Four fifths of your budget are used. Come to an end: finish what matters most."
 
 
 class BudgetGuard:

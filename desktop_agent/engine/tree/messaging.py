@@ -9,17 +9,21 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
+from typing import Literal
 
 from desktop_agent.core.agents import ENDED, AgentStatus
 from desktop_agent.core.faults import ModelError
 from desktop_agent.core.ids import AgentId, new_message_id, new_note_id, new_question_id
 from desktop_agent.core.messages import Message, TextPart, close_open_calls
 from desktop_agent.core.models import ModelInfo
-from desktop_agent.core.notes import Note
+from desktop_agent.core.notes import Note, NoteKind
+from desktop_agent.core.parts.facts import Waited
+from desktop_agent.core.parts.origins import AskedAside, ChildQuestion, Origin, ToldChild
+from desktop_agent.core.prose.framing import framed
 from desktop_agent.core.questions import Question
 from desktop_agent.core.requests import Answer, ModelRequest
 from desktop_agent.core.settings import Settings
-from desktop_agent.core.tool import ToolError
+from desktop_agent.core.tool import ToolError, ToolOutput
 from desktop_agent.engine.agent.agent import Agent
 from desktop_agent.engine.agent.inbox import InboxClosed
 from desktop_agent.engine.agent.questions import Questions
@@ -32,6 +36,7 @@ NO_ANSWER = "Your parent did not provide an answer. Proceed with your best judge
 MAX_LIVE_PROBES = 5
 _ECHO = 80
 _QUESTION = 120
+_QUOTE = 200
 _WAITS_FOR_PERSON: dict[AgentStatus, str] = {
     "waiting_approval": "the user's approval of a tool call",
     "waiting_answer": "the user's answer to a question",
@@ -67,7 +72,7 @@ class Steering:
             raise ToolError("Error: note is required")
         child = self._own_live_child(caller, agent_id.strip())
         try:
-            self.agents.tell(child, text, kind="steer", sender=caller.id)
+            self.agents.tell(child, _note("steer", text, caller.id))
         except InboxClosed:
             raise ToolError(_unknown(agent_id.strip())) from None
         echo = f"steer ▸ {child.id} ← {_shortened(text, _ECHO)}"
@@ -110,7 +115,7 @@ class Steering:
             return self.snapshot(child)
         asked = self._questions.to_parent_of(child.id)
         if asked:
-            return f"{child.id} is waiting for your answer to: {asked[0].text}"
+            return f"{child.id} is waiting for your answer.\n{_framed(child, asked[0])}"
         if self._probes.get(child.id, 0) >= MAX_LIVE_PROBES:
             raise ToolError(
                 f"Error: live-probe budget exhausted for {child.id} (max {MAX_LIVE_PROBES} per "
@@ -125,13 +130,19 @@ class Steering:
             raise ToolError(f"Error: the probe got no answer: {error.fault.message}") from None
 
     def snapshot(self, agent: Agent) -> str:
+        """Return how an agent stands, under its id, as its parent is told."""
+        return f"probe {agent.id} · {self.standing(agent)}"
+
+    def standing(self, agent: Agent) -> str:
         """Return one line of state and the last activities; no model is asked."""
         status, doing = self.agents.status(agent)
         meter = agent.meter
-        last = doing or (meter.activities[-1] if meter.activities else "nothing yet")
+        # What a call is about is the model's words: a line each, whatever is in them.
+        activities = [" ".join(activity.split()) for activity in meter.activities]
+        last = " ".join(doing.split()) or (activities[-1] if activities else "nothing yet")
         role = agent.spec.role if agent.spec is not None else "main"
-        head = f"probe {agent.id} · {role} · {status} · {meter.tools_run} tools · last: {last}"
-        return "\n".join([head, *(f"- {activity}" for activity in meter.activities)])
+        head = f"{role} · {status} · {meter.tools_run} tools · last: {last}"
+        return "\n".join([head, *(f"- {activity}" for activity in activities)])
 
     async def ask_aside(self, agent: Agent, question: str) -> str:
         """Ask an agent's model about its work, for the person, over a copy of its history."""
@@ -141,8 +152,8 @@ class Steering:
         history = agent.history if agent.end is None else agent.recalled().history
         history = close_open_calls(history, "Still running.")
         said = question.strip() or "In two sentences: what are you doing, and what is left?"
-        text = f"[A question aside; your work goes on unchanged. Answer in a few lines.]\n{said}"
-        message = Message(new_message_id(), "user", (TextPart(text),), created_at=time.time())
+        asked = TextPart(said, AskedAside())
+        message = Message(new_message_id(), "user", (asked,), created_at=time.time())
         scope = agent.scope
         # Not the agent's own id: what the host keeps of its history stays as it is.
         aside = AgentId(f"{agent.id}/probe")
@@ -175,20 +186,18 @@ class Steering:
             raise ToolError("Error: question is required")
         if self._questions.to_parent_of(caller.id):
             raise ToolError("Error: you already have a question pending; wait for the answer.")
-        text = (
-            f"[Question from {caller.name} ({caller.id})] {question.strip()}\n"
-            f'It waits for answer_child(agent_id: "{caller.id}", answer: "…").'
-        )
-        self.agents.tell(parent, text, kind="question", sender=caller.id)
+        text, question_id = question.strip(), new_question_id()
+        asks = ChildQuestion(caller.id, caller.name, question_id)
+        self.agents.tell(parent, _note("question", text, caller.id, asks))
         with caller.busy("waiting_answer", f"asking: {_shortened(question, _ECHO)}"):
             try:
                 async with asyncio.timeout(self._settings().question_timeout_s):
                     return await self._questions.ask(
                         Question(
-                            new_question_id(),
+                            question_id,
                             caller.id,
                             call_id,
-                            question.strip(),
+                            text,
                             created_at=time.time(),
                             is_for_parent=True,
                         ),
@@ -210,26 +219,28 @@ class Steering:
 
     # -- wait, results, stop ---------------------------------------------------------------
 
-    async def wait(self, caller: Agent, agent_ids: Sequence[str], timeout_s: float) -> str:
+    async def wait(self, caller: Agent, agent_ids: Sequence[str], timeout_s: float) -> ToolOutput:
         """Park until a report, a question, or any note reaches the caller."""
         wanted = [self._own_child(caller, agent_id) for agent_id in agent_ids]
         live = self.agents.live_children(caller)
         if not caller.inbox.has_news:
             if wanted and all(child.end is not None for child in wanted):
-                return "They have all ended; their reports reached you."
+                return _waited("They have all ended; their reports reached you.", "nobody")
             if not live:
-                return "You have no running subagents."
+                return _waited("You have no running subagents.", "nobody")
         for child in live:
             if asked := self._questions.to_parent_of(child.id):
-                return f"{child.id} waits for your answer to: {asked[0].text}"
+                said = f"{child.id} waits for your answer.\n{_framed(child, asked[0])}"
+                return ToolOutput(said, facts=Waited("question", child.id, asked[0].text))
         names = ", ".join(child.name for child in wanted or live)
         with caller.busy("waiting_children", f"waiting for {names}"):
             try:
                 async with asyncio.timeout(timeout_s):
                     await caller.inbox.waking_note()
             except TimeoutError:
-                return f"Nothing came within {timeout_s:g} s; {len(live)} still running."
-        return "Something came: it follows."
+                still = f"Nothing came within {timeout_s:g} s; {len(live)} still running."
+                return _waited(still, "timeout")
+        return _waited("Something came: it follows.", "notes")
 
     def result(self, caller: Agent, agent_id: str) -> str:
         """Return the whole text a child ended with."""
@@ -264,10 +275,22 @@ class Steering:
         if parent is None or parent.end is not None:
             agent.inbox.put(note)
         else:
-            text = f"[The user told {agent.name} ({agent.id}): {_shortened(note.text, 200)}]"
-            told = Note(new_note_id(), text, kind="notice", created_at=time.time())
+            child = ToldChild(agent.id, agent.name)
+            told = _note("notice", _shortened(note.text, _QUOTE), "user", child)
             agent.inbox.put_both(note, parent.inbox, told)
         agent.wake()
+
+
+def _waited(text: str, outcome: Literal["notes", "timeout", "nobody"]) -> ToolOutput:
+    return ToolOutput(text, facts=Waited(outcome))
+
+
+def _framed(child: Agent, asked: Question) -> str:
+    return framed(asked.text, ChildQuestion(child.id, child.name, asked.id))
+
+
+def _note(kind: NoteKind, text: str, sender: str, origin: Origin | None = None) -> Note:
+    return Note(new_note_id(), text, kind, sender=sender, created_at=time.time(), origin=origin)
 
 
 def _unknown(agent_id: str) -> str:

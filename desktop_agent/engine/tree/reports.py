@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
+
+from msgspec.structs import replace
 
 from desktop_agent.core.agents import EndStatus, StopReason
 from desktop_agent.core.faults import Fault
-from desktop_agent.core.ids import AgentId
+from desktop_agent.core.ids import new_note_id
 from desktop_agent.core.messages import Message
+from desktop_agent.core.notes import Note
+from desktop_agent.core.parts.origins import Report
 from desktop_agent.engine.agent.agent import Agent
 
 # A longer report is shortened; agent_result gives the whole.
@@ -48,30 +53,33 @@ def effects(agent: Agent) -> str:
     return text
 
 
-def report(agent: Agent, status: EndStatus, text: str, unread: Sequence[str], remark: str) -> str:
-    """Return what the parent is told: `unread` are notes of its own that came too late."""
-    lines = [head(agent.name, agent.id, status)]
+def report(
+    agent: Agent, status: EndStatus, text: str, unread: Sequence[str], task: tuple[str, str]
+) -> Note:
+    """Return what the parent is told: `unread` are notes of its own that came too late.
+
+    `task` is the status that the agent's task has now, if it was changed, and a remark on it.
+    """
+    task_status, remark = task
+    remarks = [remark] if remark else []
     if status != "completed" and effects(agent) != text:
-        lines.append(effects(agent))
-    if text:
-        lines.append(body(agent.id, text))
-    if remark:
-        lines.append(remark)
-    lines += [f"It did not read your note: {shortened(note, _NOTE_SHOWN)}" for note in unread]
-    return "\n".join(lines)
+        remarks.insert(0, effects(agent))
+    remarks += [f"It did not read your note: {shortened(note, _NOTE_SHOWN)}" for note in unread]
+    task_id = agent.spec.task_id if agent.spec is not None else 0
+    told = Report(agent.id, agent.name, status, tuple(remarks), task_id, task_status)
+    return report_note(told, text)
 
 
-def head(name: str, agent_id: AgentId, status: EndStatus) -> str:
-    """Return the line by which a report is known."""
-    return f"[Report from {name} ({agent_id}): {status}]"
-
-
-def body(agent_id: AgentId, text: str) -> str:
-    """Return a result as it stands in a report."""
-    if len(text) <= REPORT_LIMIT:
-        return text
-    rest = f'agent_result(agent_id: "{agent_id}") gives all {len(text)} characters'
-    return f"{text[:REPORT_LIMIT]}\n… (shortened; {rest})"
+def report_note(report: Report, text: str) -> Note:
+    """Return the note of a report; a long text is shortened, and the remarks say so."""
+    if len(text) > REPORT_LIMIT:
+        rest = f"shortened: agent_result gives all {len(text)} characters"
+        report = replace(report, remarks=(rest, *report.remarks))
+        text = f"{text[:REPORT_LIMIT]}\n…"
+    now = time.time()
+    return Note(
+        new_note_id(), text, "report", sender=report.agent_id, created_at=now, origin=report
+    )
 
 
 def task_is_free(number: int, status: EndStatus) -> str:

@@ -145,7 +145,6 @@ class AgentPanel(QWidget):
     def set_probe_result(self, agent_id: str, text: str) -> None:
         """Show what a probe or a question aside brought, or why it brought nothing."""
         question, _ = self._probes.get(agent_id, ("", ""))
-        text = text.removeprefix(f"probe {agent_id} · ")  # it stands under its name
         self._probes[agent_id] = (question, text.strip() or self.tr("It gave no answer."))
         self._show_strip()
 

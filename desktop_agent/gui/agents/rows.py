@@ -42,6 +42,12 @@ class AgentWords:
     budget: str = "{percent} % of its budget"
     cost: str = "${cost}"
     waits: str = "its subagents work"
+    # With no tool, with one, with more.
+    ran: tuple[str, str, str] = (
+        "before it ran any tools",
+        "after 1 tool; side effects may exist",
+        "after {count} tools; side effects may exist",
+    )
     paces: dict[str, str] = field(default_factory=dict)
     stops: StopWords = field(default_factory=lambda: StopWords())
 
@@ -113,12 +119,16 @@ class AgentRow:
     @property
     def doing(self) -> str:
         """What it does, or that it is silent; once it has ended, what came of it."""
-        doing = self._silent or self._activity
-        if self.state == "stopped" and self.info.stopped_by and doing.startswith(_STOPPED):
-            # The chip says that it was, so this says by whom.
+        if self.state == "stopped" and self.info.stopped_by:
+            # The chip says that it was, so this says by whom, and what it had run.
             by = self.standing.removeprefix(f"{self.words.states['stopped']} ")
-            doing = by + doing.removeprefix(_STOPPED)
-        return doing
+            return f"{by} {self._ran}"
+        return self._silent or self._activity
+
+    @property
+    def _ran(self) -> str:
+        count = self.info.tools_run
+        return self.words.ran[min(count, 2)].format(count=count)
 
     @property
     def standing(self) -> str:
@@ -196,5 +206,3 @@ def matching(rows: Sequence[AgentRow], text: str) -> tuple[AgentRow, ...]:
 
 
 _NO_LIMIT = Budget()
-# How the text begins with which a stopped agent ends.
-_STOPPED = "stopped"

@@ -58,6 +58,11 @@ def agent_words() -> AgentWords:
         budget=translate("Agents", "{percent} % of its budget"),
         cost=translate("Agents", "${cost}"),
         waits=translate("Agents", "its subagents work"),
+        ran=(
+            translate("Agents", "before it ran any tools"),
+            translate("Agents", "after 1 tool; side effects may exist"),
+            translate("Agents", "after {count} tools; side effects may exist"),
+        ),
         paces={
             "pausing": translate("Agents", "pausing…"),
             "finishing": translate("Agents", "wrapping up…"),

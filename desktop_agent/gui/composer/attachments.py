@@ -23,8 +23,8 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QImage, QImageReader
 
 from desktop_agent.core.messages import ImagePart, TextPart
+from desktop_agent.core.parts.origins import AttachedFile
 from desktop_agent.gui.kit.text import size_text
-from desktop_agent.gui.kit.tooltips import escaped
 
 translate = QCoreApplication.translate
 
@@ -83,7 +83,7 @@ def text_attachment(name: str, text: str) -> Attachment:
     size = len(text.encode("utf-8", "replace"))
     if size > MAX_TEXT_BYTES:
         return Attachment(name, reason=_too_big(size, MAX_TEXT_BYTES))
-    return Attachment(name, TextPart(fenced(name, text)), detail=size_text(size))
+    return Attachment(name, TextPart(text, AttachedFile(name)), detail=size_text(size))
 
 
 def image_attachment(image: QImage, name: str) -> Attachment:
@@ -92,15 +92,6 @@ def image_attachment(image: QImage, name: str) -> Attachment:
         return Attachment(name, _encoded(image, name), detail=_pixels(image.size()))
     except Refused as refusal:
         return Attachment(name, reason=str(refusal))
-
-
-def fenced(path: str, text: str) -> str:
-    """Return the text marked with its path, in a fence that the text itself can't close."""
-    longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
-    fence = "`" * (longest + 1)
-    shown = escaped(" ".join(path.split("\n")))
-    end = "" if text.endswith("\n") or not text else "\n"
-    return f'<file path="{shown}">\n{fence}\n{text}{end}{fence}\n</file>'
 
 
 def _read_bounded(path: Path) -> bytes:
@@ -131,7 +122,7 @@ def _check_kind(mode: int) -> None:
 def _as_part(content: bytes, path: Path, root: str) -> TextPart | ImagePart:
     if _is_image(content[:16]):
         return _image_part(content, path.name)
-    return TextPart(fenced(_shown_path(path, root), _decoded(content)))
+    return TextPart(_decoded(content), AttachedFile(_shown_path(path, root)))
 
 
 def _shown_path(path: Path, root: str) -> str:

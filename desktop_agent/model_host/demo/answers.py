@@ -138,7 +138,7 @@ def _shown_reply(done: Done) -> str:
 
 
 def _shown_skill(done: Done) -> str:
-    return on_result(done.result.text)
+    return on_result(done.result)
 
 
 _SHOWS: dict[str, Callable[[Done], str]] = {

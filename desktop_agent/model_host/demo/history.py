@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from desktop_agent.core.messages import UNKNOWN_OUTCOME, Message, TextPart, ToolCall, ToolResult
-from desktop_agent.core.notes import unframed
+from desktop_agent.core.messages import Message, TextPart, ToolCall, ToolResult
+from desktop_agent.core.parts.facts import CutShort, Refused
+from desktop_agent.core.parts.origins import AskedAside, Origin, Spoken
 
 # A longer result is not looked at: the demo has to stay quick in any folder.
 _MAX_LINES = 20_000
 _LONGEST_HIT = 2_000
-_ATTACHED = "<file path="
-_TASKS_END = "</tasks>"
-# What a skill that the person picked adds: its text, or a word on why there is none.
-_SKILL = re.compile(
-    r"<skill name=[\"'][^\n]* location=|The skill '[^'\n]*' is loaded already;"
-    r"|\[The person picked the skill '"
-)
-# What others than the person put into a message begins like this.
-_NOT_THE_PERSONS = (
-    "[The user edited your task list]",
-    "[The user told ",
-    "[Report from ",
-    "[Question from ",
-    "[Four fifths of your budget",
-)
-_CUT_CALLS = ("Cancelled", "Not executed", UNKNOWN_OUTCOME)
 _NUMBERED = re.compile(r"^\s*(\d+)\t(.*)$")
 _MORE_FILES = re.compile(r"\[There are more; go on with offset=(\d{1,9})\.\]")
 _CUT_FILE = re.compile(r"\[Lines \d+-\d+ of (\d{1,12})\b")
@@ -44,7 +29,13 @@ class Done:
     @property
     def was_cut(self) -> bool:
         """Whether a stop or a crash came between the call and its result."""
-        return self.result.is_error and self.result.text.startswith(_CUT_CALLS)
+        return isinstance(self.result.facts, CutShort)
+
+    @property
+    def denial(self) -> Refused | None:
+        """The person's no, if it was one."""
+        facts = self.result.facts
+        return facts if isinstance(facts, Refused) and facts.by == "user" else None
 
     @property
     def path(self) -> str:
@@ -80,28 +71,27 @@ def since_last_answer(messages: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(messages)
 
 
-def is_skill(text: str) -> bool:
-    """Whether a part of a message was added for a skill, and not written by the person."""
-    return bool(_SKILL.match(text.lstrip()))
+def parts_of(messages: Sequence[Message]) -> Iterator[tuple[Origin | None, str]]:
+    """Yield the texts of all user messages, with what each of them is."""
+    for message in messages:
+        if message.role == "user":
+            for part in message.parts:
+                if isinstance(part, TextPart):
+                    yield part.origin, part.text.strip()
 
 
 def said(message: Message) -> str:
-    """Return the person's own words: no attached file, no skill, no word of a subagent's."""
-    parts = (part.text for part in message.parts if isinstance(part, TextPart))
-    text = "\n\n".join(
-        unframed(part.strip())
-        for part in parts
-        if not part.lstrip().startswith((_ATTACHED, *_NOT_THE_PERSONS))
-        and not part.rstrip().endswith(_TASKS_END)
-        and not is_skill(part)
-    )
-    return text.strip()
+    """Return the words of who gives orders: no attached file, no skill, nobody's report."""
+    return "\n\n".join(user_texts([message]))
 
 
 def user_texts(messages: Sequence[Message]) -> tuple[str, ...]:
-    """Return what the user's messages say, of those that say something."""
-    texts = (said(message) for message in messages if message.role == "user")
-    return tuple(text for text in texts if text)
+    """Return what the person, or who started this agent, said: one text for each note."""
+    return tuple(
+        text
+        for origin, text in parts_of(messages)
+        if text and (origin is None or isinstance(origin, Spoken | AskedAside))
+    )
 
 
 def listed_paths(text: str) -> tuple[str, ...]:

@@ -13,8 +13,8 @@ from desktop_agent.model_host.demo.orders import order_in
 from desktop_agent.model_host.demo.skills import on_listed, on_skills, with_skill
 from desktop_agent.model_host.demo.step import CLOSING, Step, joined
 
-# The prompt of a subagent has this section.
-_ROLE = "# Your role\n"
+# As ids of subagents begin.
+_SUBAGENT = "sa_"
 
 
 def plan(request: ModelRequest) -> Step:
@@ -34,8 +34,8 @@ def plan(request: ModelRequest) -> Step:
 def _planned(request: ModelRequest) -> Step:
     tools = frozenset(tool.name for tool in request.tools)
     messages = request.messages
-    is_subagent = _ROLE in request.system
-    if is_subagent and messages and messages[0].text in child.PROMPTS:
+    is_subagent = request.agent_id.startswith(_SUBAGENT)
+    if is_subagent and set(user_texts(messages[:1])[:1]) & set(child.PROMPTS):
         return child.next_step(messages, tools)
     opening = survey_opening(messages)
     if opening is None:

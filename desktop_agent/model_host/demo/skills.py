@@ -7,22 +7,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from desktop_agent.core.messages import Message, TextPart
+from desktop_agent.core.messages import Message, ToolResult
+from desktop_agent.core.parts.origins import PickedSkill
 from desktop_agent.model_host.demo.history import (
     Done,
     done_calls,
-    is_skill,
     listed_paths,
+    parts_of,
     since_last_answer,
 )
 from desktop_agent.model_host.demo.markdown import code, counted
 from desktop_agent.model_host.demo.step import Step, Want, joined
 
-_NAMED = re.compile(
-    r"<skill name=(?:\"(?P<given>[^\"\n]*)\"|'(?P<given_too>[^'\n]*)')"
-    r"|The skill '(?P<again>[^'\n]*)'"
-    r"|\[The person picked the skill '(?P<lost>[^'\n]*)'"
-)
 _HEADING = re.compile(r"^#{1,6}\s+(.+)$", re.M)
 _END = "\n</skill>"
 _MORE = re.compile(r"… and (\d{1,9}) more")
@@ -36,18 +32,18 @@ _NOT_MINE = "I'm a script and don't follow skills; a real model does."
 def on_skills(messages: Sequence[Message]) -> str:
     """Return what is said of the skills that the person put into these messages."""
     told = [
-        _about(part.text)
-        for message in messages
-        if message.role == "user"
-        for part in message.parts
-        if isinstance(part, TextPart) and is_skill(part.text)
+        _about(origin, text)
+        for origin, text in parts_of(messages)
+        if isinstance(origin, PickedSkill)
     ]
     return " ".join([*dict.fromkeys(told), _NOT_MINE]) if told else ""
 
 
-def on_result(text: str) -> str:
+def on_result(result: ToolResult) -> str:
     """Return what is said to the answer of the tool that loads a skill."""
-    return f"{_about(text)} {_NOT_MINE}"
+    if isinstance(result.facts, PickedSkill):
+        return f"{_about(result.facts, result.text)} {_NOT_MINE}"
+    return f"I was given a skill. {_NOT_MINE}"
 
 
 def with_skill(step: Step, messages: Sequence[Message], tools: frozenset[str], system: str) -> Step:
@@ -71,7 +67,7 @@ def with_skill(step: Step, messages: Sequence[Message], tools: frozenset[str], s
 def _came(done: Done) -> str:
     if done.result.is_error:
         return f"The skill {code(str(done.call.arguments.get('name', '')))} could not be loaded."
-    return on_result(done.result.text)
+    return on_result(done.result)
 
 
 def _fitting(system: str, paths: Sequence[str]) -> str:
@@ -93,21 +89,18 @@ def on_listed(system: str) -> str:
     return f"{counted(number, 'skill')} {are} offered to me, too. {_NOT_MINE}"
 
 
-def _about(text: str) -> str:
-    match = _NAMED.match(text.strip())
-    if match is None:
-        return "I was given a skill."
-    name = html.unescape(next((name for name in match.groups() if name), ""))
-    if match["lost"]:
-        return f"The skill {code(name)} that you picked could not be loaded."
-    if match["again"]:
-        return f"I have the text of the skill {code(name)} already."
+def _about(skill: PickedSkill, text: str) -> str:
+    name = code(skill.name)
+    if skill.status == "failed":
+        return f"The skill {name} that you picked could not be loaded."
+    if skill.status == "known":
+        return f"I have the text of the skill {name} already."
     heading = _HEADING.search(text)
     parts = [f"begins with {code(heading.group(1), 70)}"] if heading else []
     if files := _files(text):
         parts.append(f"names {counted(files, 'file')}")
     held = f", which {' and '.join(parts)}" if parts else ""
-    return f"I was given the text of the skill {code(name)}{held}."
+    return f"I was given the text of the skill {name}{held}."
 
 
 def _files(text: str) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,7 +28,6 @@ from desktop_agent.model_host.demo.step import CLOSING, TARGETS, Step, Want, joi
 SEARCH = r"to-?do|fix-?me|- \[ \]"
 _MOST_TRIES = 4
 _MOST_PAGES = 4
-_REFUSAL_WORDS = re.compile(r"They said: (.+)", re.S)
 
 _INTRODUCTION = (
     "I'm the **demo model**: a script, not an AI. I can't understand you and I know nothing, "
@@ -248,7 +246,7 @@ def _written(story: _Story, last: Done) -> str:
 
 def _refused(last: Done) -> str:
     reason = plain(last.result.text.removeprefix("Error: "), 200)
-    if "denied by the user" in reason:
+    if last.denial is not None:
         return f"You said no, and that is fine: {code(last.path)} was not written."
     if "exactly this content" in reason:
         return f"{code(last.path)} is there already and says exactly this: nothing to write."
@@ -276,8 +274,8 @@ def _results_in(messages: Sequence[Message], done: Sequence[Done]) -> list[Done]
 
 
 def _words_of_refusals(done: Sequence[Done]) -> tuple[str, ...]:
-    found = (_REFUSAL_WORDS.search(one.result.text) for one in done if one.result.is_error)
-    return tuple(match.group(1).strip() for match in found if match)
+    answers = (one.denial for one in done)
+    return tuple(no.reason.strip() for no in answers if no is not None and no.reason)
 
 
 def _heard(story: _Story) -> str:

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from desktop_agent.core.messages import Message
-from desktop_agent.model_host.demo.history import done_calls
+from desktop_agent.core.parts.facts import ListShown
+from desktop_agent.core.parts.origins import EditLine, Report, TaskEdits, TaskListShown
+from desktop_agent.model_host.demo.history import done_calls, parts_of
 from desktop_agent.model_host.demo.markdown import quote
 from desktop_agent.model_host.demo.step import Want
-from desktop_agent.model_host.demo.team import texts_of
 
 # Key → subject, what is shown while it is done, and what it waits for.
 PLAN: dict[str, tuple[str, str, tuple[str, ...]]] = {
@@ -26,14 +27,6 @@ PLAN: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
 }
 
-_EDITED = "[The user edited your task list]"
-_NUMBER = re.compile(r"#(\d{1,9})\b")
-_BLOCK = re.compile(r"<tasks>\n?((?:(?!</?tasks>).)*+)</tasks>", re.S)
-_LINE = re.compile(r"^- #(\d{1,9}) \[(\w+)\] (.*)$", re.M)
-_REPORTED = re.compile(r"^Task #(\d{1,9}) is (completed|pending)\b", re.M)
-_ADDED = re.compile(r"^added #(\d{1,9}): (.*)$")
-_LEFT_OUT = re.compile(r"^(?:deleted|skip) #\d{1,9} \((.*?)\)(?::.*)?$")
-_NEXT = re.compile(r"^do #(\d{1,9}) \((.*)\) next$")
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _MOST_EDITS = 6
 
@@ -67,13 +60,9 @@ def tasks(messages: Sequence[Message]) -> Tasks:
         if one.call.name == "TaskCreate" and not one.was_cut:
             key = keys.get(str(one.call.arguments.get("subject", "")), "")
             asked.add(key)
-            if key and (match := _NUMBER.search(one.result.text)):
-                ids[key] = int(match.group(1))
-    added = {
-        int(match.group(1)): match.group(2)
-        for line in edits(messages)
-        if (match := _ADDED.match(line))
-    }
+            if key and isinstance(one.result.facts, ListShown):
+                ids[key] = one.result.facts.task_id
+    added = {edit.task_id: edit.subject for edit in edits(messages) if edit.kind == "add"}
     return Tasks(ids, _states(messages), added, frozenset(asked))
 
 
@@ -81,13 +70,17 @@ def _states(messages: Sequence[Message]) -> dict[int, str]:
     """Return the newest state of the list, with what reports said of it since."""
     states: dict[int, str] = {}
     for message in messages:
-        results = [result.text for result in message.results]
-        for text in (*results, *texts_of([message])):
-            for block in _BLOCK.findall(text):
-                states = {int(number): status for number, status, _ in _LINE.findall(block)}
-            if text.startswith("[Report from "):
-                told = {int(number): status for number, status in _REPORTED.findall(text)}
-                states |= {number: told[number] for number in told if number in states}
+        for result in message.results:
+            if isinstance(result.facts, ListShown):
+                states = dict(result.facts.states)
+        for origin, _ in parts_of([message]):
+            match origin:
+                case TaskListShown(states=shown):
+                    states = dict(shown)
+                case Report(task_id=number, task_status=status) if status and number in states:
+                    states[number] = status
+                case _:
+                    pass
     return states
 
 
@@ -108,33 +101,33 @@ def links(found: Tasks) -> tuple[Want, ...]:
     return tuple(wants)
 
 
-def edits(messages: Sequence[Message]) -> list[str]:
-    """Return what the person changed by hand, one line each, oldest first."""
-    notes = [text for text in texts_of(messages) if text.startswith(_EDITED)]
-    lines = [line for note in notes for line in note.split("\n<tasks>")[0].splitlines()[1:]]
-    return [line.removeprefix("- ").strip() for line in lines if line.startswith("- ")]
+def edits(messages: Sequence[Message]) -> list[EditLine]:
+    """Return what the person changed by hand, oldest first."""
+    noted = [origin for origin, _ in parts_of(messages) if isinstance(origin, TaskEdits)]
+    return [edit for note in noted for edit in note.edits]
 
 
 def replies(messages: Sequence[Message], found: Tasks) -> str:
     """Return what is said to the person's changes in these messages."""
-    lines = edits(messages)[:_MOST_EDITS]
-    if not lines:
+    made = edits(messages)[:_MOST_EDITS]
+    if not made:
         return ""
-    told = "\n\n".join(f"{quote(line)}\n\n{_reply(line, found)}" for line in lines)
+    told = "\n\n".join(f"{quote(edit.line)}\n\n{_reply(edit, found)}" for edit in made)
     return f"You changed my list:\n\n{told}"
 
 
-def _reply(line: str, found: Tasks) -> str:
-    if _LEFT_OUT.match(line):
-        return "I leave that out."
-    if _ADDED.match(line):
-        return "I'm a script, so all I can do is search the files for its longest word."
-    if match := _NEXT.match(line):
-        number = int(match.group(1))
-        if found.states.get(number) == "completed":
+def _reply(edit: EditLine, found: Tasks) -> str:
+    match edit.kind:
+        case "delete" | "skip":
+            return "I leave that out."
+        case "add":
+            return "I'm a script, so all I can do is search the files for its longest word."
+        case "next" if found.states.get(edit.task_id) == "completed":
             return "That is done already."
-        return "I do it as soon as what it waits for is done."
-    return "Noted: I go by the list as it stands now."
+        case "next":
+            return "I do it as soon as what it waits for is done."
+        case _:
+            return "Noted: I go by the list as it stands now."
 
 
 def open_additions(found: Tasks) -> dict[int, str]:

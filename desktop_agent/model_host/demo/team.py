@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from desktop_agent.core.messages import Message, TextPart
-from desktop_agent.model_host.demo.history import Done, done_calls, is_skill
+from desktop_agent.core.messages import Message, ToolResult
+from desktop_agent.core.parts.facts import Started, Waited
+from desktop_agent.core.parts.origins import ChildQuestion, Report
+from desktop_agent.model_host.demo.history import Done, done_calls, parts_of
 from desktop_agent.model_host.demo.step import Want
 
 COUNT_PROMPT = (
@@ -36,19 +37,11 @@ _ENDED = {
 _WAIT_S = 30
 # Once nothing came: it may be paused, and go on when the person lets it.
 _LONG_WAIT_S = 600
-_STARTED = re.compile(r"Started (?P<name>.+) as (?P<id>sa_\w+)\.")
-_REPORT = re.compile(
-    r"\[Report from (?P<name>[^\n]+) \((?P<id>sa_\w+)\): (?P<status>\w+)\]\n?(?P<text>.*)", re.S
-)
-_QUESTION = re.compile(r"\[Question from (?P<name>[^\n]+) \((?P<id>sa_\w+)\)\] (?P<text>[^\n]*)")
-_ASKED = re.compile(r"(?P<id>sa_\w+) waits for your answer to: (?P<text>[^\n]*)")
-_NOTHING = "Nothing came"
-_OF_TASKS = re.compile(r"^(?:Task #\d+ is |Its task #\d+ )[^\n]*$", re.M)
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """What a subagent ended with; `text` has no word of tasks."""
+class Ended:
+    """What a subagent ended with."""
 
     id: str
     name: str
@@ -66,7 +59,7 @@ class Team:
 
     started: dict[str, str] = field(default_factory=dict[str, str])
     lost: dict[str, str] = field(default_factory=dict[str, str])
-    reports: tuple[Report, ...] = ()
+    reports: tuple[Ended, ...] = ()
     waits: int = 0
     gave_up: bool = False
     idle: int = 0
@@ -109,14 +102,14 @@ def team(messages: Sequence[Message]) -> Team:
     done = done_calls(messages)
     for one in done:
         if one.call.name == "spawn" and not one.was_cut:
-            match = _STARTED.match(one.result.text)
-            if match:
-                started[match["name"]] = match["id"]
+            if isinstance(one.result.facts, Started):
+                started[one.result.facts.name] = one.result.facts.agent_id
             else:
                 lost[str(one.call.arguments.get("description", ""))] = one.result.text
     waits = [one for one in done if one.call.name == "wait" and not one.was_cut]
-    asked = [match["id"] for one in waits if (match := _ASKED.match(one.result.text))]
-    idle = sum(one.result.text.startswith(_NOTHING) for one in waits)
+    ends = [wait for one in waits if (wait := _waited(one.result)) is not None]
+    asked = [str(wait.agent_id) for wait in ends if wait.outcome == "question"]
+    idle = sum(wait.outcome == "timeout" for wait in ends)
     return Team(
         started,
         lost,
@@ -128,39 +121,33 @@ def team(messages: Sequence[Message]) -> Team:
     )
 
 
-def reports_in(messages: Sequence[Message]) -> list[Report]:
+def reports_in(messages: Sequence[Message]) -> list[Ended]:
     """Return the reports in a history, oldest first."""
-    found = (_REPORT.match(text) for text in texts_of(messages))
     return [
-        Report(m["id"], m["name"], m["status"], _OF_TASKS.sub("", m["text"]).strip())
-        for m in found
-        if m
-    ]
-
-
-def texts_of(messages: Sequence[Message]) -> list[str]:
-    """Return the separate texts of all user messages."""
-    return [
-        part.text.strip()
-        for message in messages
-        if message.role == "user"
-        for part in message.parts
-        if isinstance(part, TextPart) and not is_skill(part.text)
+        Ended(origin.agent_id, origin.name, origin.status, text)
+        for origin, text in parts_of(messages)
+        if isinstance(origin, Report)
     ]
 
 
 def questions_in(messages: Sequence[Message]) -> dict[str, str]:
     """Return who asks what in these messages: notes, and answers of `wait`."""
-    found = {m["id"]: m["text"] for t in texts_of(messages) if (m := _QUESTION.match(t))}
-    results = [result.text for message in messages for result in message.results]
-    return {m["id"]: m["text"] for text in results if (m := _ASKED.match(text))} | found
+    found: dict[str, str] = {}
+    for message in messages:
+        for result in message.results:
+            wait = _waited(result)
+            if wait is not None and wait.outcome == "question":
+                found[wait.agent_id] = _first_line(wait.question)
+    for origin, text in parts_of(messages):
+        if isinstance(origin, ChildQuestion):
+            found[origin.agent_id] = _first_line(text)
+    return found
 
 
 def came_nothing(messages: Sequence[Message]) -> bool:
     """Whether a wait in these messages ended without anything."""
-    return any(
-        result.text.startswith(_NOTHING) for message in messages for result in message.results
-    )
+    waits = [_waited(result) for message in messages for result in message.results]
+    return any(wait is not None and wait.outcome == "timeout" for wait in waits)
 
 
 def answers_to(questions: dict[str, str]) -> tuple[Want, ...]:
@@ -185,5 +172,13 @@ def waiting(agents: Sequence[str], *, is_long: bool = False) -> Want:
 
 def _is_vain(one: Done) -> bool:
     # Nothing comes any more: the survey goes on alone.
-    vain = ("You have no running", "They have all ended")
-    return one.result.is_error or one.result.text.startswith(vain)
+    wait = _waited(one.result)
+    return one.result.is_error or (wait is not None and wait.outcome == "nobody")
+
+
+def _waited(result: ToolResult) -> Waited | None:
+    return result.facts if isinstance(result.facts, Waited) else None
+
+
+def _first_line(text: str) -> str:
+    return text.partition("\n")[0]

@@ -11,12 +11,13 @@ from typing import Any, Literal
 from desktop_agent.core.messages import (
     ImagePart,
     Message,
-    TextPart,
     ThinkingPart,
     ToolCall,
     ToolResult,
 )
 from desktop_agent.core.models import DEMO_MODEL
+from desktop_agent.core.parts.origins import AppNotice
+from desktop_agent.core.prose.framing import for_model, framed
 from desktop_agent.core.requests import ModelRequest
 
 Family = Literal["anthropic", "gemini", "responses", "deepseek", "chat"]
@@ -97,19 +98,18 @@ def convert(message: Message, family: Family) -> list[dict[str, Any]]:
         return [_assistant(message, family)]
     if message.role == "tool":
         return _results(message.results, family)
-    return [{"role": "user", "content": _content(message.parts)}]
+    return [{"role": "user", "content": _content(for_model(message))}]
 
 
-def _content(parts: Sequence[Any]) -> str | list[dict[str, Any]]:
-    if not any(isinstance(part, ImagePart) for part in parts):
-        return "\n\n".join(part.text for part in parts if isinstance(part, TextPart))
-    blocks: list[dict[str, Any]] = []
-    for part in parts:
-        if isinstance(part, TextPart) and part.text:
-            blocks.append({"type": "text", "text": part.text})
-        elif isinstance(part, ImagePart):
-            blocks.append(_image(part))
-    return blocks
+def _content(said: Sequence[str | ImagePart]) -> str | list[dict[str, Any]]:
+    texts = [one for one in said if isinstance(one, str)]
+    if len(texts) == len(said):
+        return "\n\n".join(texts)
+    return [
+        {"type": "text", "text": one} if isinstance(one, str) else _image(one)
+        for one in said
+        if one
+    ]
 
 
 def _image(part: ImagePart) -> dict[str, Any]:
@@ -187,7 +187,7 @@ def _results(results: Sequence[ToolResult], family: Family) -> list[dict[str, An
         said.append({"role": "tool", "tool_call_id": result.call_id, "content": content})
     if images:
         # Only Anthropic takes images in a tool's result; the others see them right after.
-        note = {"type": "text", "text": "The images that the tools gave:"}
+        note = {"type": "text", "text": framed("The images that the tools gave:", AppNotice())}
         said.append({"role": "user", "content": [note, *map(_image, images)]})
     return said
 

@@ -24,6 +24,7 @@ from desktop_agent.engine.base.ports import StoreError
 from desktop_agent.engine.tasks.task_list import TaskError, TaskList
 from desktop_agent.tools.tasks import task_tools
 from tests.engine.rig import Rig
+from tests.helpers.prose import prose
 from tests.helpers.scripted import MemoryStore, calls, says
 
 AGENT = AgentId("ag")
@@ -330,19 +331,23 @@ async def test_edits_by_hand_reach_the_agent_as_one_note(tmp_path: Path) -> None
     await rig.until(TurnEnded)
     users = [m for m in rig.model.requests[2].messages if m.role == "user"]
     assert len(users) == 2
-    lines = users[1].text.splitlines()
+    lines = prose(users[1]).splitlines()
     assert lines == [
-        "[The user edited your task list]",
+        '<app:task_edits by="user">',
         "- renamed #1 to: A",
         "- deleted #2 (b)",
         "- added #4: d",
         "- moved #4 before #1",
         "- moved #3 before #4",
+        "</app:task_edits>",
+        "",
+        "<app:task_list>",
         "<tasks>",
         "- #3 [pending] c",
         "- #4 [pending] d",
         "- #1 [pending] A",
         "</tasks>",
+        "</app:task_list>",
     ]
     edits = {event.note.id for event in rig.of(NoteQueued) if event.note.kind == "task_edit"}
     assert len(edits) == 1
@@ -356,9 +361,9 @@ async def test_an_edit_does_not_wake_an_idle_agent_and_is_read_with_the_next_mes
     rig.engine.edit_tasks(rig.agent_id, TaskEdit("add", text="later"))
     assert not rig.engine._agent(rig.agent_id).is_running
     await rig.run("hi")
-    text = rig.model.requests[0].messages[-1].text
-    assert text.startswith("[The user edited")
-    assert text.endswith("hi")
+    text = prose(rig.model.requests[0].messages[-1])
+    assert text.startswith("<app:task_edits ")
+    assert text.endswith("<app:user>\nhi\n</app:user>")
 
 
 async def test_a_deleted_task_comes_back_under_a_new_id(tmp_path: Path) -> None:

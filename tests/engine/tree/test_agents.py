@@ -28,6 +28,7 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.engine.tree.messaging import NO_ANSWER
 from desktop_agent.engine.tree.reports import shortened
 from tests.engine.tree.tree_rig import WAIT, TreeRig, gate, spawns
+from tests.helpers.prose import prose
 from tests.helpers.scripted import Breaks, MemoryStore, Waits, calls, says
 
 # -- A1, A2: start and report --------------------------------------------------------------
@@ -47,8 +48,10 @@ async def test_spawn_returns_at_once_and_the_report_wakes_an_idle_parent(tmp_pat
     ended = await rig.ended(agent_id)
     assert (ended.status, ended.text) == ("completed", "42 files")
     await rig.when(lambda: rig.messages_of(rig.agent_id)[-1].text == "all done")
-    report = rig.model.main_requests[2].messages[-1].text
-    assert report == f"[Report from the count ({agent_id}): completed]\n42 files"
+    assert prose(rig.model.main_requests[2].messages[-1]) == (
+        f'<app:report from="the count" agent_id="{agent_id}" status="completed">\n'
+        "42 files\n</app:report>"
+    )
 
 
 async def test_a_child_sees_its_prompt_and_nothing_of_its_parent(tmp_path: Path) -> None:
@@ -359,8 +362,8 @@ async def test_a_note_during_the_childs_last_answer_gets_a_step(tmp_path: Path) 
     rig.send_to(child, "use euros")
     held.gate.set()
     assert (await rig.ended(child)).text == "second"
-    texts = [m.text for m in rig.model.requests_of("a")[1].messages]
-    assert texts.count("[Note from the user]\nuse euros") == 1
+    texts = [prose(m) for m in rig.model.requests_of("a")[1].messages]
+    assert texts.count("<app:user>\nuse euros\n</app:user>") == 1
 
 
 async def test_the_parent_is_told_what_the_person_told_its_child(tmp_path: Path) -> None:
@@ -373,8 +376,11 @@ async def test_the_parent_is_told_what_the_person_told_its_child(tmp_path: Path)
     held.gate.set()
     await rig.ended(child)
     await rig.until(TurnEnded, 2)
-    texts = [m.text for m in rig.model.main_requests[2].messages]
-    assert sum(f"[The user told the a ({child}): use euros]" in text for text in texts) == 1
+    texts = [prose(m) for m in rig.model.main_requests[2].messages]
+    told = (
+        f'<app:user_to_subagent to="the a" agent_id="{child}">\nuse euros\n</app:user_to_subagent>'
+    )
+    assert sum(told in text for text in texts) == 1
 
 
 async def test_a_note_to_a_child_that_fails_comes_back_to_its_sender(tmp_path: Path) -> None:
@@ -613,8 +619,8 @@ async def test_the_tree_and_undelivered_notes_survive_a_restart(tmp_path: Path) 
     assert not rig.model.requests
     rig.engine.resume(b)
     assert (await rig.ended(b)).text == "b done"
-    texts = [m.text for m in rig.model.requests_of("b")[0].messages]
-    assert texts.count("[Note from the user]\nuse euros") == 1
+    texts = [prose(m) for m in rig.model.requests_of("b")[0].messages]
+    assert "<app:user>\nuse euros\n</app:user>" in texts[-1]
     delivered = [e for e in rig.of(NoteDelivered) if e.agent_id == b]
     assert delivered
 

@@ -31,9 +31,13 @@ from desktop_agent.engine.agent.usage import UsageMeter
 from desktop_agent.engine.base.ports import AgentRecord
 from tests.engine.rig import tool
 from tests.engine.tree.tree_rig import WAIT, TreeRig, gate, spawns
+from tests.helpers.prose import prose
 from tests.helpers.scripted import MemoryStore, calls, says
 
-WARNING = "[Four fifths of your budget are used. Come to an end: finish what matters most.]"
+WARNING = (
+    "<app:notice>\nFour fifths of your budget are used. Come to an end: finish what matters most.\n"
+    "</app:notice>"
+)
 
 
 def echoes(count: int) -> list[Any]:
@@ -148,8 +152,9 @@ async def test_the_task_of_a_stopped_child_waits_again_and_the_report_says_why(
     last = [e.tasks for e in rig.of(ListChanged) if e.agent_id == rig.agent_id][-1]
     assert (last[0].status, last[0].owner) == ("pending", "")
     assert rig.notes_to(rig.agent_id, "report") == [
-        f"[Report from the job ({child}): stopped]\nstopped before it ran any tools\n"
-        "Task #1 is pending again: its subagent was stopped."
+        f'<app:report from="the job" agent_id="{child}" status="stopped" '
+        'remarks="Task #1 is pending again: its subagent was stopped.">\n'
+        "stopped before it ran any tools\n</app:report>"
     ]
     await rig.engine.close()
 
@@ -174,7 +179,7 @@ async def test_at_four_fifths_the_agent_is_told_once(tmp_path: Path) -> None:
     rig.send("go")
     await rig.ended(await rig.child())
     requests = rig.model.requests_of("a")
-    assert [sum(m.text == WARNING for m in r.messages) for r in requests] == [0] * 8 + [1, 1]
+    assert [sum(prose(m) == WARNING for m in r.messages) for r in requests] == [0] * 8 + [1, 1]
     await rig.engine.close()
 
 

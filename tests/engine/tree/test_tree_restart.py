@@ -27,6 +27,7 @@ from desktop_agent.core.events import (
     TurnEnded,
 )
 from tests.engine.tree.tree_rig import WAIT, TreeRig, gate, spawns
+from tests.helpers.prose import prose
 from tests.helpers.scripted import MemoryStore, calls, says
 
 
@@ -154,8 +155,8 @@ async def test_a_note_taken_for_a_message_that_was_never_kept_waits_again(tmp_pa
     assert [e.note.id for e in rig.opened.notes] == [note.id]
     rig.engine.resume(child)
     await rig.ended(child)
-    texts = [m.text for m in rig.model.requests_of("a")[0].messages]
-    assert texts.count("[Note from the user]\nuse euros") == 1
+    texts = [prose(m) for m in rig.model.requests_of("a")[0].messages]
+    assert texts.count("<app:user>\nuse euros\n</app:user>") == 1
     assert [e.note_id for e in rig.of(NoteDelivered)].count(note.id) == 1
 
 
@@ -175,8 +176,8 @@ async def test_a_note_in_a_message_that_was_kept_is_not_said_twice(tmp_path: Pat
     rig = TreeRig(tmp_path, [says("ok")], {"a": [says("in euros")]}, store=store)
     rig.engine.resume(child)
     await rig.ended(child)
-    texts = [m.text for m in rig.model.requests_of("a")[0].messages]
-    assert texts.count("[Note from the user]\nuse euros") == 1
+    texts = [prose(m) for m in rig.model.requests_of("a")[0].messages]
+    assert texts.count("<app:user>\nuse euros\n</app:user>") == 1
     assert [e.note_id for e in rig.of(NoteDelivered)].count(note.id) == 1
 
 
@@ -239,8 +240,9 @@ async def test_a_subagent_that_only_waited_for_others_can_go_on(tmp_path: Path) 
     assert (infos[inner], infos[outer]) == ("completed", "paused")
     rig.engine.resume(outer)
     assert (await rig.ended(outer)).text == "went on"
-    said = [m.text for m in rig.model.requests_of("a")[0].messages]
-    assert said.count(f"[Report from the b ({inner}): completed]\nb done") == 1
+    said = [prose(m) for m in rig.model.requests_of("a")[0].messages]
+    told = f'<app:report from="the b" agent_id="{inner}" status="completed">\nb done\n</app:report>'
+    assert said.count(told) == 1
 
 
 async def test_a_report_that_was_read_is_not_written_again(tmp_path: Path) -> None:
@@ -254,8 +256,8 @@ async def test_a_report_that_was_read_is_not_written_again(tmp_path: Path) -> No
     rig = TreeRig(tmp_path, [says("so")], {}, store=store)
     rig.engine.resume(rig.agent_id)
     await rig.until(TurnEnded)
-    said = "".join(m.text for m in rig.model.main_requests[0].messages)
-    assert said.count("[Report from") == 1
+    said = "".join(prose(m) for m in rig.model.main_requests[0].messages)
+    assert said.count("<app:report ") == 1
 
 
 async def test_notes_of_a_subagent_that_had_just_ended_come_back(tmp_path: Path) -> None:

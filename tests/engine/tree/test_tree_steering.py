@@ -36,6 +36,7 @@ from desktop_agent.engine.base.ports import StoreError
 from desktop_agent.engine.tree.agents import Agents
 from tests.engine.rig import tool
 from tests.engine.tree.tree_rig import WAIT, TreeRig, gate, spawns
+from tests.helpers.prose import prose
 from tests.helpers.scripted import Breaks, calls, says
 
 
@@ -278,7 +279,8 @@ async def test_s7_a_child_that_waits_for_an_approval_reads_it_after_that(tmp_pat
     assert not [e for e in rig.of(NoteTaken) if e.agent_id == child and e.note_id == "x"]
     rig.engine.decide(asked.request.id, AllowOnce())
     await rig.ended(child)
-    assert rig.model.requests_of("a")[1].messages[-1].text == "[Note from your parent]\nuse euros"
+    last = prose(rig.model.requests_of("a")[1].messages[-1])
+    assert last == "<app:parent>\nuse euros\n</app:parent>"
     await rig.engine.close()
 
 
@@ -336,7 +338,7 @@ async def test_s8_a_note_is_read_once_by_the_child_with_its_sender(tmp_path: Pat
     held.gate.set()
     await rig.ended(child)
     sent = [m for m in rig.model.requests_of("a")[-1].messages if "use euros" in m.text]
-    assert [m.text for m in sent] == ["[Note from your parent]\nuse euros"]
+    assert [prose(m) for m in sent] == ["<app:parent>\nuse euros\n</app:parent>"]
     assert sent[0].sender == rig.agent_id
     await rig.engine.close()
 
@@ -431,8 +433,8 @@ async def test_n6_the_persons_words_come_last_and_each_is_named(tmp_path: Path) 
     held.gate.set()
     await rig.ended(child)
     [merged] = [m for m in rig.model.requests_of("a")[-1].messages if "euros" in m.text]
-    assert merged.text == (
-        "[Note from your parent]\nuse dollars\n\n[Note from the user]\nuse euros"
+    assert prose(merged) == (
+        "<app:parent>\nuse dollars\n</app:parent>\n\n<app:user>\nuse euros\n</app:user>"
     )
     assert merged.sender == "user"
     await rig.engine.close()
@@ -502,7 +504,10 @@ async def test_a_wait_tells_of_a_question_that_stands(tmp_path: Path) -> None:
     await rig.until(QuestionAsked)
     rig.gates.open.set()
     child = await rig.child()
-    assert await told(rig, 3) == f"{child} waits for your answer to: Which currency?"
+    assert await told(rig, 3) == (
+        f'{child} waits for your answer.\n<app:question from="the a" agent_id="{child}" '
+        'waits_for="answer_child">\nWhich currency?\n</app:question>'
+    )
     await rig.engine.close()
 
 
@@ -516,7 +521,10 @@ async def test_a_child_that_asks_answers_a_live_probe_with_its_question(tmp_path
     rig.model._main._script = [spawns("a"), WAIT, live, gate()]
     rig.send("go")
     child = await rig.child()
-    assert await told(rig, 3) == f"{child} is waiting for your answer to: Which currency?"
+    assert await told(rig, 3) == (
+        f'{child} is waiting for your answer.\n<app:question from="the a" agent_id="{child}" '
+        'waits_for="answer_child">\nWhich currency?\n</app:question>'
+    )
     assert len(rig.model.requests_of("a")) == 1
     await rig.engine.close()
 
@@ -540,8 +548,13 @@ async def test_the_first_line_of_a_probe_is_to_the_letter(tmp_path: Path) -> Non
     rig.send("go")
     child = await rig.child()
     await rig.gates.reached.wait()
-    text = await rig.engine.probe(child)
-    assert text.splitlines()[0] == f"probe {child} · explore · running · 1 tools · last: slow"
+    main = rig.engine._agents.find(rig.agent_id)
+    assert main is not None
+    text = await rig.engine._steering.probe(main, child, "", live=False)
+    standing = "explore · running · 1 tools · last: slow"
+    assert text.splitlines()[0] == f"probe {child} · {standing}"
+    # The person sees it under the agent's name.
+    assert (await rig.engine.probe(child)).splitlines()[0] == standing
     await rig.engine.close()
 
 

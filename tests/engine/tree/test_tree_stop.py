@@ -198,7 +198,7 @@ async def test_what_refuses_to_go_is_named_and_nothing_is_called_stopped(tmp_pat
     words = "stopped before it ran any tools; could not be ended and still runs: pid 4711"
     assert (ended.status, ended.text) == ("failed", words)
     assert rig.notes_to(rig.agent_id, "report") == [
-        f"[Report from the a ({child}): failed]\n{words}"
+        f'<app:report from="the a" agent_id="{child}" status="failed">\n{words}\n</app:report>'
     ]
     rig.engine.stop(rig.agent_id)
     await rig.status(rig.agent_id, "idle")

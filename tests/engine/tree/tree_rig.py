@@ -13,6 +13,7 @@ from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.events import AgentEnded, AgentsChanged, AgentSpawned, NoteQueued
 from desktop_agent.core.ids import AgentId
+from desktop_agent.core.prose.framing import framed
 from desktop_agent.core.requests import ModelRequest, StreamItem
 from desktop_agent.tools.agents import agent_tools
 from desktop_agent.tools.shell.jobs import Jobs
@@ -90,9 +91,13 @@ class TreeRig(Rig):
         return AgentInfo(agent_id, self.session_id, "")
 
     def notes_to(self, agent_id: AgentId, kind: str) -> list[str]:
-        """The texts of one kind of note that were queued for an agent."""
-        queued = [e for e in self.of(NoteQueued) if e.agent_id == agent_id]
-        return [e.note.text for e in queued if e.note.kind == kind]
+        """The notes of one kind that were queued for an agent: its words, or as it reads them."""
+        notes = [e.note for e in self.of(NoteQueued) if e.agent_id == agent_id]
+        return [
+            framed(note.text, note.origin) if note.origin is not None else note.text
+            for note in notes
+            if note.kind == kind
+        ]
 
     def tool_texts(self, agent_id: AgentId) -> list[str]:
         """What an agent's tools answered, in order."""

@@ -626,7 +626,8 @@ def test_who_stopped_an_agent_is_said_in_tree_card_and_notes(panel, by: str, wor
     panel.apply(NoteQueued(ONE, note()))
     panel.apply(NoteReturned(ONE, NoteId("no_1"), "stopped", by))
     result = "stopped after 1 tool; side effects may exist"
-    show(panel, parent, agent(ONE, "a", "stopped", result=result, stopped_by=by))
+    ended = agent(ONE, "a", "stopped", result=result, stopped_by=by, tools_run=1)
+    show(panel, parent, ended)
     row = panel.tree.row(ONE)
     assert row.chip == "Stopped"
     by_whom = words.removeprefix("stopped ")
@@ -715,7 +716,7 @@ def test_a_probe_is_quoted_under_its_own_agent(panel, qtbot) -> None:
     panel.select(ONE)
     with qtbot.waitSignal(panel.probe_requested):
         button(panel, "steer-probe").click()
-    panel.set_probe_result(ONE, "probe sa_1 · running · 3 tools")
+    panel.set_probe_result(ONE, "running · 3 tools")
     assert panel.strip.quote._text.text() == "running · 3 tools"
     panel.select(TWO)
     assert panel.strip.quote.isHidden()

@@ -8,13 +8,14 @@ from PySide6.QtWidgets import QListWidget, QToolButton
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.events import EngineFailed, SessionOpened
 from desktop_agent.core.messages import Message, TextPart
+from desktop_agent.core.parts.origins import PickedSkill, Spoken
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.composer.composer import Composer
 from desktop_agent.gui.composer.frame import ComposerFrame
 from desktop_agent.gui.composer.skill_chips import SkillChip
 from desktop_agent.gui.composer.text_edit import ComposerText
-from desktop_agent.gui.transcript.state.message_items import user_item
+from desktop_agent.gui.transcript.state.message_items import user_items
 from tests.gui.skills.samples import SKILLS, untrusted
 
 ENTER, SHIFT = Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier
@@ -150,33 +151,26 @@ def test_chips_belong_to_their_session(composer, qtbot):
     assert len(chips(composer)) == 1
 
 
-def added(*texts):
-    return Message("m1", "user", tuple(TextPart(text) for text in texts), note_ids=("n1",))
+def shown(*parts):
+    message = Message("m1", "user", (TextPart("do it", Spoken()), *parts), note_ids=("n1",))
+    (item,) = user_items(message, lambda _: None)
+    return item
 
 
 def test_the_transcript_names_the_skill_and_hides_its_text():
-    item = user_item(
-        added("do it", '\n\n<skill name="pdf" location="/x/SKILL.md">\nlong text\n</skill>'), None
-    )
+    item = shown(TextPart("long text", PickedSkill("pdf")))
     assert (item.text, item.skills) == ("do it", ("pdf",))
 
 
 def test_the_transcript_tells_a_skill_that_was_loaded_before_or_could_not_be():
-    loaded = "\n\nThe skill 'pdf' is loaded already; its text above is unchanged."
-    missed = (
-        "\n\n[The person picked the skill 'x' for this, but it was not loaded: "
-        "skill 'x' is disabled.]"
+    item = shown(
+        TextPart("its text above is unchanged.", PickedSkill("pdf", "known")),
+        TextPart("skill 'x' is disabled.", PickedSkill("x", "failed")),
     )
-    item = user_item(added("do it", loaded, missed), None)
     assert item.text == "do it"
-    assert item.skills == ("pdf", "x: it was not loaded: skill 'x' is disabled.")
-
-
-def test_what_a_person_writes_about_a_skill_is_not_mistaken_for_one():
-    text = 'see <skill name="pdf" location="/x"> in the log'
-    assert user_item(added(text), None).text == text
-    typed = '<skill name="pdf" location="/x"> is what I saw'
-    assert user_item(added(typed), None).text == typed
+    assert item.skill_labels == ("pdf", "x: skill 'x' is disabled.")
+    # What is sent again is the name.
+    assert item.skills == ("pdf", "x")
 
 
 def test_a_click_beside_the_buttons_of_the_box_begins_to_write(composer, qtbot):

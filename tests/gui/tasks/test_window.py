@@ -84,7 +84,7 @@ def test_edits_made_while_a_tool_waits_reach_the_next_request_as_one_note(window
     allow_once(qtbot, window)
     wait_shown(qtbot, window, "Done.")
     wait_idle(qtbot, window)
-    notes = [t for t in provider.requests[2].user_texts if "edited your task list" in t]
+    notes = [t for t in provider.requests[2].user_texts if "<app:task_edits" in t]
     assert len(notes) == 1
     for line in ("deleted #2 (beta)", "moved #3 before #1", "renamed #1 to: omega", "added #4"):
         assert line in notes[0]

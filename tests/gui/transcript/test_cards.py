@@ -23,12 +23,14 @@ from desktop_agent.core.events import (
     StopReport,
 )
 from desktop_agent.core.faults import Fault
-from desktop_agent.core.messages import FilesDisplay, OutputDisplay, ThinkingPart
+from desktop_agent.core.messages import FilesDisplay, OutputDisplay, ThinkingPart, ToolCall
+from desktop_agent.gui.agents.rows import plain_words
 from desktop_agent.gui.kit.safe_text import duration_text, elapsed_text
-from desktop_agent.gui.kit.text import plain_words
 from desktop_agent.gui.transcript.cards.diff import diff_lines
 from desktop_agent.gui.transcript.cards.diff_view import DiffView
 from desktop_agent.gui.transcript.cards.line_card import LineCard
+from desktop_agent.gui.transcript.cards.tool_text import summary
+from desktop_agent.gui.transcript.state.items import ToolItem
 from tests.gui.transcript.story import (
     AGENT,
     PATCH,
@@ -108,6 +110,19 @@ def test_a_tool_from_elsewhere_says_what_it_does(view):
     view.open(opened(says(1, "", one), started, gives(one)))
     header = last_card(view).header
     assert (header.verb, header.target) == ("Creating a ticket", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "said"),
+    [
+        ("TaskCreate", {"subject": "Write\nit"}, "Add a task Write it, not allowed"),
+        ("TaskUpdate", {"taskId": 3, "status": "completed"}, "Update task 3, not allowed"),
+        ("TaskList", {}, "Look at the tasks, not allowed"),
+        ("skill", {"name": "pdf"}, "Load a skill pdf, not allowed"),
+    ],
+)
+def test_a_call_that_never_began_is_told_in_words_and_not_as_its_arguments(name, arguments, said):
+    assert summary(ToolItem("c", ToolCall("c", name, arguments), "denied")) == said
 
 
 def test_a_queued_call_can_not_be_unfolded(view):

@@ -11,6 +11,7 @@ import pytest
 
 from desktop_agent.core.ids import AgentId, MessageId
 from desktop_agent.core.messages import Message, TextPart, ToolCall, ToolResult
+from desktop_agent.core.parts.facts import Started, Waited
 from desktop_agent.core.requests import ModelRequest, ToolSpec
 from desktop_agent.model_host.demo import child
 from desktop_agent.model_host.demo.pace import VARIABLE, seconds
@@ -37,8 +38,8 @@ run.MainWindow = Watched
 main(["--demo", sys.argv[1]])
 """
 LEAD = ("glob", "grep", "read", "write", "spawn", "wait", "answer_child", "stop")
-ASKS = "sa_1 waits for your answer to: Which?"
-IDLE = "Nothing came within 30 s; 1 still running."
+ASKS = Waited("question", AgentId("sa_1"), "Which?")
+IDLE = Waited("timeout")
 
 
 def history() -> tuple[Message, ...]:
@@ -46,7 +47,7 @@ def history() -> tuple[Message, ...]:
     spawn = ToolCall("s", "spawn", {"description": "Read the notes"})
     read = ToolCall("r", "read", {"path": "a.md"})
     listing = ToolCall("g", "glob", {"pattern": "**/*"})
-    started = ToolResult("s", "Started Read the notes as sa_1. Its report will come to you.")
+    started = ToolResult("s", "Started.", facts=Started(AgentId("sa_1"), "Read the notes"))
     lost = ToolCall("x", "spawn", {"description": "Count the files"})
     parts = [
         ("user", (TextPart("Look around"),)),
@@ -61,13 +62,13 @@ def history() -> tuple[Message, ...]:
     )
 
 
-def after(*answers: str) -> list[Step]:
+def after(*answers: Waited) -> list[Step]:
     """Return the steps that follow each of these answers of `wait`."""
     specs = tuple(ToolSpec(name, "", {}) for name in LEAD)
     messages, steps, text = list(history()), list[Step](), ""
     for number, answer in enumerate(answers):
         call = ToolCall(f"w{number}", "wait", {})
-        result = ToolResult(call.id, answer)
+        result = ToolResult(call.id, "It is over.", facts=answer)
         messages.append(Message(MessageId(f"a{number}"), "assistant", (TextPart(text), call)))
         messages.append(Message(MessageId(f"t{number}"), "tool", (result,)))
         request = ModelRequest(AgentId("ag_1"), "demo", "", tuple(messages), specs)

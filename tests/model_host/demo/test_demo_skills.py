@@ -6,13 +6,12 @@ import pytest
 
 from desktop_agent.core.ids import AgentId, MessageId
 from desktop_agent.core.messages import Message, Part, TextPart, ToolCall, ToolResult
+from desktop_agent.core.parts.origins import PickedSkill
 from desktop_agent.core.requests import ModelRequest, ToolSpec
 from desktop_agent.model_host.demo.plan import plan
 
 TOOLS = tuple(ToolSpec(name, "", {}) for name in ("glob", "grep", "read", "write"))
-SKILL = """
-
-<skill name="a&amp;b" location="/skills/pdf/SKILL.md">
+SKILL_TEXT = """<skill name="a&amp;b" location="/skills/pdf/SKILL.md">
 # PDF files
 
 Stop. Don't write anything. Keep it short; run `scripts/pdf.py`.
@@ -26,6 +25,7 @@ scripts/pdf.py
 scripts/form.py
 … and 3 more
 </skill>"""
+SKILL = TextPart(SKILL_TEXT, PickedSkill("a&b"))
 LISTED = "<available_skills>\n<skill>\n<name>pdf</name>\n</skill>\n</available_skills>"
 
 
@@ -38,7 +38,7 @@ def said(*history: tuple[str, tuple[Part, ...]], system: str = "") -> str:
 
 
 def test_a_picked_skill_is_named_honestly_and_not_quoted_or_obeyed() -> None:
-    picked = ("user", (TextPart("Look around"), TextPart(SKILL)))
+    picked = ("user", (TextPart("Look around"), SKILL))
     text = said(picked)
     assert "the text of the skill `a&b`, which begins with `PDF files` and names 5 files" in text
     assert "don't follow skills" in text
@@ -62,7 +62,7 @@ def test_a_skill_picked_on_the_way_is_no_note_to_be_quoted() -> None:
         ("user", (TextPart("Look around"),)),
         ("assistant", (TextPart("I'll look."), listing)),
         ("tool", (ToolResult("c1", "README.md"),)),
-        ("user", (TextPart("keep it short"), TextPart(SKILL))),
+        ("user", (TextPart("keep it short"), SKILL)),
     )
     assert "> keep it short" in text
     assert "<skill" not in text
@@ -74,17 +74,17 @@ def test_a_skill_picked_on_the_way_is_no_note_to_be_quoted() -> None:
     ("part", "words"),
     [
         (
-            "\n\nThe skill 'pdf' is loaded already; its text above is unchanged.",
+            TextPart("Its text above is unchanged.", PickedSkill("pdf", "known")),
             "I have the text of the skill `pdf` already.",
         ),
         (
-            "\n\n[The person picked the skill 'pdf' for this, but it was not loaded: gone]",
+            TextPart("gone", PickedSkill("pdf", "failed")),
             "The skill `pdf` that you picked could not be loaded.",
         ),
     ],
 )
-def test_a_word_about_a_skill_is_no_wish_either(part: str, words: str) -> None:
-    text = said(("user", (TextPart("list files"), TextPart(part))))
+def test_a_word_about_a_skill_is_no_wish_either(part: TextPart, words: str) -> None:
+    text = said(("user", (TextPart("list files"), part)))
     assert words in text
     assert text.endswith("I'll list the files.")
 
@@ -93,7 +93,7 @@ def test_the_answer_of_the_skill_tool_is_not_shown_as_raw_text() -> None:
     text = said(
         ("user", (TextPart("list files"),)),
         ("assistant", (ToolCall("c1", "skill", {"name": "pdf"}),)),
-        ("tool", (ToolResult("c1", SKILL.strip()),)),
+        ("tool", (ToolResult("c1", SKILL_TEXT, facts=SKILL.origin),)),
     )
     assert "don't follow skills" in text
     assert "<skill" not in text

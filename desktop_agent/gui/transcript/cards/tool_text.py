@@ -41,6 +41,14 @@ _TEAM = {
     "answer_child": ("message-circle-reply", "answer"),
     "stop": ("square", ""),
 }
+# What an agent does for itself: the icon, and the argument that says what it is about.
+_OWN = {
+    "TaskCreate": ("list-checks", "subject"),
+    "TaskUpdate": ("list-checks", "taskId"),
+    "TaskGet": ("list-checks", "taskId"),
+    "TaskList": ("list-checks", ""),
+    "skill": ("zap", "name"),
+}
 _TARGETS = ("job_id", "path", "file_path", "command", "pattern", "url", "query", "question", "name")
 _LONGEST = 400
 
@@ -61,8 +69,10 @@ def tool_words(call: ToolCall, doing: str = "") -> ToolWords:
     if call.name in _TEAM:
         return _team_words(call)
     if call.name not in _ICONS and doing:
-        icon = "list-checks" if call.name.startswith("Task") else "zap"
+        icon, _ = _OWN.get(call.name, ("zap", ""))
         return ToolWords(icon, with_marks(doing[:1].upper() + doing[1:])[:_LONGEST], "")
+    if call.name in _OWN:
+        return _own_words(call)
     target = _target(call)
     shown = with_marks(" ".join(target.split()))[:_LONGEST]
     if call.name == "grep" and shown:
@@ -84,9 +94,25 @@ def _team_words(call: ToolCall) -> ToolWords:
         "answer_child": translate("Transcript", "Answer a subagent"),
         "stop": translate("Transcript", "Stop a subagent"),
     }[call.name]
+    return ToolWords(icon, verb, _said(call, argument), is_prose=True)
+
+
+def _own_words(call: ToolCall) -> ToolWords:
+    """Return the words for a call that did not run, or whose beginning is not loaded."""
+    icon, argument = _OWN[call.name]
+    verb = {
+        "TaskCreate": translate("Transcript", "Add a task"),
+        "TaskUpdate": translate("Transcript", "Update task"),
+        "TaskGet": translate("Transcript", "Look at task"),
+        "TaskList": translate("Transcript", "Look at the tasks"),
+        "skill": translate("Transcript", "Load a skill"),
+    }[call.name]
+    return ToolWords(icon, verb, _said(call, argument), is_prose=True)
+
+
+def _said(call: ToolCall, argument: str) -> str:
     said = call.arguments.get(argument, "")
-    shown = with_marks(" ".join(str(said).split()))[:_LONGEST] if said else ""
-    return ToolWords(icon, verb, shown, is_prose=True)
+    return with_marks(" ".join(str(said).split()))[:_LONGEST] if said else ""
 
 
 def result_words(item: ToolItem) -> str:

@@ -52,9 +52,14 @@ def write_user_text(item: UserItem, writer: MarkdownWriter, styles: Styles) -> N
 
 
 def sender_words(item: UserItem) -> str:
-    """Say who speaks where it is an agent: the one that started this one."""
-    is_agent = item.sender.startswith(("ag_", "sa_"))
-    return translate("Transcript", "From the agent that started it") if is_agent else ""
+    """Say who speaks where it is not the person."""
+    return {
+        "user": "",
+        "parent": translate("Transcript", "From the agent that started it"),
+        "agent": translate("Transcript", "From another agent"),
+        "app": translate("Transcript", "From the app"),
+        "edits": translate("Transcript", "Your edits of the task list"),
+    }[item.speaker]
 
 
 def text_width(item: UserItem, styles: Styles) -> int:
@@ -63,7 +68,7 @@ def text_width(item: UserItem, styles: Styles) -> int:
     if item.attachments:
         shown.append((_attachment_words(item), "small"))
     if item.skills:
-        shown.append((_SKILL_GAP.join(f"  {name}  " for name in item.skills), "small"))
+        shown.append((_SKILL_GAP.join(f"  {name}  " for name in item.skill_labels), "small"))
     shown.append((delivery_words(item), "caption"))
     shown.append((sender_words(item), "caption"))
     return (
@@ -81,7 +86,7 @@ def _write_skills(item: UserItem, writer: MarkdownWriter, styles: Styles, *, bot
     chip = styles.text("small", "medium", "accent")
     chip.setBackground(styles.color("canvas"))
     writer.new_block(styles.block("body", bottom=bottom), plain)
-    for number, name in enumerate(item.skills):
+    for number, name in enumerate(item.skill_labels):
         if number:
             writer.cursor.insertText(_SKILL_GAP, plain)
         writer.cursor.insertText(f"\u00a0\u00a0{with_marks(name)}\u00a0\u00a0", chip)

@@ -1,46 +1,29 @@
-"""What subagents told their parent, taken out of the message that it came in. No Qt."""
+"""What subagents told their parent, and what of their questions still waits. No Qt."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-import msgspec
-
 from desktop_agent.core.agents import AgentInfo
-from desktop_agent.core.ids import AgentId
-from desktop_agent.core.messages import Message, Part, TextPart
-from desktop_agent.gui.transcript.state.items import AgentMessageItem, AgentMessageKind, Item
-from desktop_agent.gui.transcript.state.message_items import user_item
-
-_WHO = r"(?P<name>.+?) \((?P<id>sa_[0-9a-f]+)\)"
-_FORMS: tuple[tuple[AgentMessageKind, re.Pattern[str]], ...] = (
-    (
-        "question",
-        re.compile(
-            rf"\s*\[Question from (?>{_WHO}\] )(?P<text>.*)\nIt waits for answer_child", re.S
-        ),
-    ),
-    ("report", re.compile(rf"\s*\[Report from (?>{_WHO}: (?P<state>\w+)\])\n?(?P<text>.*)", re.S)),
-    ("notice", re.compile(rf"\s*\[The user told (?>{_WHO}: )(?P<text>.*)\]\s*", re.S)),
-)
+from desktop_agent.core.messages import TextPart
+from desktop_agent.core.parts.origins import ChildQuestion, Report, ToldChild
+from desktop_agent.gui.transcript.state.items import AgentMessageItem, Item
 
 
-def user_items(message: Message, old: Item | None) -> list[Item]:
-    """Return a user message as items: what subagents told one by one, then the rest."""
-    told: list[Item] = []
-    rest: list[Part] = []
-    for part in message.parts:
-        one = _told(part, f"{message.id}/told/{len(told)}")
-        if one is None:
-            rest.append(part)
-        else:
-            told.append(one)
-    if told and not rest:
-        return told
-    left = msgspec.structs.replace(message, parts=tuple(rest)) if told else message
-    return [*told, user_item(left, old)]
+def told_item(part: TextPart, key: str) -> AgentMessageItem | None:
+    """Return what a subagent told, or was told; None for any other part of a message."""
+    text = part.text.strip()
+    match part.origin:
+        case Report(agent_id=who, name=name, status=status, remarks=remarks):
+            words = "\n".join(line for line in (text, *remarks) if line)
+            return AgentMessageItem(key, "report", who, name or who, words, status)
+        case ChildQuestion(agent_id=who, name=name, question_id=question_id):
+            return AgentMessageItem(key, "question", who, name or who, text, "new", question_id)
+        case ToldChild(agent_id=who, name=name):
+            return AgentMessageItem(key, "notice", who, name or who, text)
+        case _:
+            return None
 
 
 def asked_now(items: Iterable[Item], agents: Sequence[AgentInfo]) -> list[Item]:
@@ -57,23 +40,10 @@ def followed(items: Iterable[Item], agents: Sequence[AgentInfo]) -> list[AgentMe
     ]
     if not asked:
         return []
-    asking = {info.id: " ".join(info.question.split()) for info in agents if info.question}
+    asking = {info.question_id for info in agents if info.question_id}
     changed: list[AgentMessageItem] = []
     for item in asked:
-        waits = asking.get(item.agent_id, "") == " ".join(item.text.split())
-        state = "open" if waits else "closed"
+        state = "open" if item.question_id in asking else "closed"
         if state != item.state:
             changed.append(replace(item, state=state))
     return changed
-
-
-def _told(part: Part, key: str) -> AgentMessageItem | None:
-    if not isinstance(part, TextPart):
-        return None
-    for kind, form in _FORMS:
-        found = form.match(part.text)
-        if found is not None:
-            state = found["state"] if kind == "report" else "new" if kind == "question" else ""
-            who = AgentId(found["id"])
-            return AgentMessageItem(key, kind, who, found["name"], found["text"].strip(), state)
-    return None

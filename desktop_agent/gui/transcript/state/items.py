@@ -16,6 +16,8 @@ from desktop_agent.core.questions import Question
 from desktop_agent.core.usage import Usage
 
 DeliveryState = Literal["", "sending", "delivered", "failed"]
+# `agent`: of a session from before the parts of a message said who speaks.
+Speaker = Literal["user", "parent", "agent", "app", "edits"]
 AgentMessageKind = Literal["question", "report", "notice"]
 ToolState = Literal["queued", "waiting", "running", "ok", "failed", "denied", "stopped", "unknown"]
 SETTLED: frozenset[str] = frozenset({"ok", "failed", "denied", "stopped", "unknown"})
@@ -32,8 +34,8 @@ OUTCOMES: dict[str, ToolState] = {
 
 @dataclass(frozen=True, slots=True)
 class UserItem:
-    """A message to the agent. `attachments` are names, `skills` those that were picked for it;
-    `state` is empty when nothing is known.
+    """Words to the agent. `attachments` are names, `skills` those that were picked for it,
+    `problems` say of some why they were not loaded; `state` is empty when nothing is known.
     """
 
     key: str
@@ -43,14 +45,20 @@ class UserItem:
     state: DeliveryState = ""
     step: int = 0
     at: float = 0.0
-    sender: str = ""
+    speaker: Speaker = "user"
     skills: tuple[str, ...] = ()
+    problems: tuple[tuple[str, str], ...] = ()
 
     @property
     def is_from_person(self) -> bool:
         """Whether the person wrote it: reports and notes of edits come from the app."""
-        is_own = self.sender in {"", "user"}
-        return is_own and not self.text.startswith("[The user edited")
+        return self.speaker == "user"
+
+    @property
+    def skill_labels(self) -> tuple[str, ...]:
+        """The skills, with what is wrong with them."""
+        wrong = dict(self.problems)
+        return tuple(f"{name}: {wrong[name]}" if name in wrong else name for name in self.skills)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +157,7 @@ class AgentMessageItem:
     """What a subagent told its parent, or the app of it: a question, its report, a note to it.
 
     `state` of a question: `new` until it is known whether it waits, `open`, then `closed`; of a
-    report: how the subagent ended.
+    report: how the subagent ended. `question_id` is a question's.
     """
 
     key: str
@@ -158,6 +166,7 @@ class AgentMessageItem:
     name: str
     text: str
     state: str = ""
+    question_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,23 +3,42 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from itertools import groupby
 
 from desktop_agent.core.messages import ImagePart, Message, TextPart, ThinkingPart
-from desktop_agent.core.notes import unframed
-from desktop_agent.gui.transcript.state.items import AnswerItem, Item, ThinkingItem, UserItem
+from desktop_agent.core.parts.origins import (
+    AttachedFile,
+    Origin,
+    PickedSkill,
+    Spoken,
+    TaskEdits,
+    TaskListShown,
+)
+from desktop_agent.gui.transcript.state.agent_messages import told_item
+from desktop_agent.gui.transcript.state.items import (
+    AnswerItem,
+    Item,
+    Speaker,
+    ThinkingItem,
+    UserItem,
+)
 
-_ATTACHED = re.compile(r'\s*<file path="([^"]*)">\n')
-# What the engine adds for a skill that was picked: its text, or why there is none.
-_SKILL = re.compile(
-    r"""\n\n(?:<skill\ name=(?:"([^"]*)"|'([^']*)')\ location="""
-    r"""|The\ skill\ '([^']*)'\ is\ loaded\ already;)""",
-    re.VERBOSE,
-)
-_UNLOADED = re.compile(
-    r"\n\n\[The person picked the skill '([^']*)' for this, but (.*)\]", re.DOTALL
-)
+# A file or a skill in a session of before parts had an origin: too long to be shown.
+_OLD_FILE = re.compile(r'\s*<file path="([^"\n]{0,4096})">\n')
+_OLD_SKILL = re.compile(r'\n\n<skill name="([^"\n]{0,256})" location=')
+
+
+@dataclass(slots=True)
+class _Said:
+    """What one party says in a message."""
+
+    speaker: Speaker
+    texts: list[str] = field(default_factory=list[str])
+    attachments: list[str] = field(default_factory=list[str])
+    skills: list[str] = field(default_factory=list[str])
+    problems: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
 
 def segment_key(message_id: str, number: int, kind: str) -> str:
@@ -27,45 +46,95 @@ def segment_key(message_id: str, number: int, kind: str) -> str:
     return f"{message_id}/{number}/{kind}"
 
 
-def user_item(message: Message, old: Item | None) -> UserItem:
-    """Return a user's message; files and skills are named, their contents are not shown."""
-    texts: list[str] = []
-    attachments: list[str] = []
-    skills: list[str] = []
+def user_items(message: Message, known: Callable[[str], Item | None]) -> list[Item]:
+    """Return a user message as items: what subagents told one by one, and who else speaks.
+
+    `known` gives the item that a key has already. The last who speaks has the message's key.
+    """
+    items: list[Item] = []
+    said: list[_Said] = []
     for part in message.parts:
-        match part:
-            case TextPart(text=text) if (attached := _ATTACHED.match(text)) is not None:
-                attachments.append(_unescaped(attached[1]))
-            case TextPart(text=text) if name := _skill_name(text):
-                skills.append(name)
-            case TextPart(text=text):
-                # Who speaks stands above it; of several the frames tell them apart.
-                texts.append(unframed(text) if len(message.note_ids) == 1 else text)
-            case ImagePart():
-                attachments.append(part.name or "image")
-            case _:
-                pass
+        key = f"{message.id}/told/{len(items)}"
+        told = told_item(part, key) if isinstance(part, TextPart) else None
+        if told is not None:
+            items.append(told)
+        elif isinstance(part, TextPart):
+            _add_text(part, said, message)
+        elif isinstance(part, ImagePart):
+            _speaking("user", said).attachments.append(part.name or "image")
+    for number, one in enumerate(said):
+        key = message.id if one is said[-1] else f"{message.id}/said/{number}"
+        items.append(_item(key, one, message, known(key)))
+    return items or [_item(message.id, _Said("user"), message, known(message.id))]
+
+
+def _add_text(part: TextPart, said: list[_Said], message: Message) -> None:
+    match part.origin:
+        case AttachedFile(path=path):
+            _speaking("user", said).attachments.append(path or "file")
+        case PickedSkill(name=name, status=status):
+            speaking = _speaking("user", said)
+            speaking.skills.append(name)
+            if status == "failed":
+                speaking.problems.append((name, part.text))
+        case TaskListShown():
+            pass  # the panel shows the list
+        case None if message.sender in {"", "user"} and _add_old(part.text, said):
+            pass
+        case origin:
+            speaker = _speaker(origin, message)
+            _speaking(speaker, said).texts.append(part.text.strip("\n"))
+
+
+def _add_old(text: str, said: list[_Said]) -> bool:
+    """Name what an old message holds beside its words; tell whether it is such a part."""
+    file, skill = _OLD_FILE.match(text), _OLD_SKILL.match(text)
+    if file is not None:
+        _speaking("user", said).attachments.append(_unescaped(file[1]))
+    elif skill is not None:
+        _speaking("user", said).skills.append(_unescaped(skill[1]))
+    return file is not None or skill is not None
+
+
+def _unescaped(text: str) -> str:
+    import html  # brings the names of 2,000 characters: only for a file in an old session
+
+    return html.unescape(text)
+
+
+def _speaker(origin: Origin | None, message: Message) -> Speaker:
+    match origin:
+        case None:
+            return "user" if message.sender in {"", "user"} else "agent"
+        case Spoken(sender=sender):
+            return sender
+        case TaskEdits():
+            return "edits"
+        case _:
+            return "app"
+
+
+def _speaking(speaker: Speaker, said: list[_Said]) -> _Said:
+    """Return where the speaker's words go: on with what was said last, or anew."""
+    if not said or said[-1].speaker != speaker:
+        said.append(_Said(speaker))
+    return said[-1]
+
+
+def _item(key: str, said: _Said, message: Message, old: Item | None) -> UserItem:
     known = old if isinstance(old, UserItem) else None
     return UserItem(
-        message.id,
-        "".join(texts).strip("\n"),
-        tuple(attachments),
+        key,
+        "\n\n".join(said.texts),
+        tuple(said.attachments),
         message.note_ids,
         known.state if known else ("sending" if message.note_ids else ""),
         known.step if known else 0,
         known.at if known else message.created_at,
-        message.sender,
-        tuple(skills),
+        said.speaker,
+        tuple(said.skills),
+        tuple(said.problems),
     )
-
-
-def _skill_name(text: str) -> str:
-    """Return the skill that a part was added for; empty for any other text."""
-    if (found := _SKILL.match(text)) is not None:
-        return _unescaped(found[1] or found[2] or found[3] or "")
-    if (missed := _UNLOADED.fullmatch(text)) is not None:
-        return f"{missed[1]}: {missed[2]}"
-    return ""
 
 
 def segments(message: Message, *, is_partial: bool) -> Iterator[AnswerItem | ThinkingItem]:
@@ -78,9 +147,3 @@ def segments(message: Message, *, is_partial: bool) -> Iterator[AnswerItem | Thi
         else:
             key = segment_key(message.id, number, "text")
             yield AnswerItem(key, text, is_partial=is_partial)
-
-
-def _unescaped(text: str) -> str:
-    import html  # brings the names of 2,000 characters: not before a file was attached
-
-    return html.unescape(text)

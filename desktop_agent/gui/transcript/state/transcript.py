@@ -36,7 +36,7 @@ from desktop_agent.core.events import (
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import Message, ToolResult
 from desktop_agent.gui.kit.failure_log import attempt
-from desktop_agent.gui.transcript.state.agent_messages import asked_now, followed, user_items
+from desktop_agent.gui.transcript.state.agent_messages import asked_now, followed
 from desktop_agent.gui.transcript.state.deliveries import after_note, undelivered
 from desktop_agent.gui.transcript.state.event_log import LIVE_OUTPUT_LIMIT, EventLog
 from desktop_agent.gui.transcript.state.items import (
@@ -58,7 +58,7 @@ from desktop_agent.gui.transcript.state.items import (
     shows_work,
     turn_item,
 )
-from desktop_agent.gui.transcript.state.message_items import segment_key, segments
+from desktop_agent.gui.transcript.state.message_items import segment_key, segments, user_items
 
 _RETRY = "retry"
 
@@ -268,7 +268,7 @@ class Transcript:
     def _on_message(self, event: MessageAdded) -> Iterable[str]:
         message = event.message
         if message.role == "user":
-            items = user_items(message, self._items.get(message.id))
+            items = user_items(message, self._items.get)
             return [self._put(item) for item in asked_now(items, self._agents)]
         if message.role == "tool":
             return [key for result in message.results for key in self._close_call(result)]

@@ -1,0 +1,1 @@
+"""Prose for a model, made from the parts of messages."""
