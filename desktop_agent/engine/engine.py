@@ -183,6 +183,7 @@ class Engine(SkillCommands):
         """Stop a session's agents, then delete all of it."""
         self._check_thread()
         self._sessions.delete(session_id)
+        self._approvals.forget_session(session_id)
 
     def mark_read(self, session_id: SessionId) -> None:
         """The person has seen the session's end."""

@@ -6,6 +6,7 @@ import contextlib
 import logging
 import os
 import sqlite3
+import time
 from pathlib import Path
 
 from desktop_agent.adapters.files.private_file import damaged_name
@@ -61,6 +62,7 @@ _WORDS_PLAIN = "CREATE TABLE words (rowid INTEGER PRIMARY KEY, text TEXT NOT NUL
 # The script at index n brings a database from version n to n + 1.
 _MIGRATIONS: tuple[str, ...] = (_TABLES, tasks.TABLES, _BY_AGENT, tasks.BY_ID)
 SCHEMA_VERSION = len(_MIGRATIONS)
+_BACKUPS_KEPT_S = 30 * 24 * 3600.0
 
 
 class StoreTooNew(StoreError):
@@ -102,6 +104,8 @@ def _open(path: Path, *, check: bool) -> sqlite3.Connection:
     try:
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA busy_timeout = 5000")
+        if path.stat().st_size == 0:  # only now: it would be written to a file in use too
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute("PRAGMA journal_mode = WAL")
         # What a person deletes is overwritten, not just unlinked.
         connection.execute("PRAGMA secure_delete = ON")
@@ -109,6 +113,7 @@ def _open(path: Path, *, check: bool) -> sqlite3.Connection:
         if check:
             _quick_check(connection)
         _migrate(connection, path)
+        _delete_old_backups(path)
     except BaseException:
         connection.close()
         raise
@@ -130,6 +135,18 @@ def _quick_check(connection: sqlite3.Connection) -> None:
         raise sqlite3.DatabaseError(f"quick_check: {found[0]}")
 
 
+def _backup_name(path: Path, version: str) -> str:
+    return f"{path.stem}.version-{version}{path.suffix}"
+
+
+def _delete_old_backups(path: Path) -> None:
+    """Delete them after a month: sessions that were deleted since are still in there."""
+    for backup in path.parent.glob(_backup_name(path, "*")):
+        with contextlib.suppress(OSError):
+            if backup.stat().st_mtime < time.time() - _BACKUPS_KEPT_S:
+                backup.unlink()
+
+
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > SCHEMA_VERSION:
@@ -145,7 +162,7 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _back_up(connection: sqlite3.Connection, path: Path, version: int) -> None:
-    target = path.with_name(f"{path.stem}.version-{version}{path.suffix}")
+    target = path.with_name(_backup_name(path, str(version)))
     target.unlink(missing_ok=True)
     connection.execute("VACUUM INTO ?", (str(target),))
     target.chmod(0o600)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 import time
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
@@ -223,6 +224,9 @@ class SqliteStore:
             self._connection.execute("DELETE FROM session WHERE id = ?", (session_id,))
         self._deleted.add(session_id)
         self._last_seq.pop(self._keys.pop(session_id, -1), None)
+        with suppress(sqlite3.Error):  # it is deleted; the file only stays larger
+            # As a script: it is done page by page, and `execute` would do the first one alone.
+            self._connection.executescript("PRAGMA incremental_vacuum")
 
     def sessions(self) -> tuple[SessionInfo, ...]:
         """Return all sessions, newest activity first."""

@@ -82,6 +82,13 @@ class Approvals:
         self._rules = tuple(r for r in self._rules if not _same(r, rule))
         self._store.save_rules(self._rules)
 
+    def forget_session(self, session_id: SessionId) -> None:
+        """Forget the rules that hold in a session which is deleted."""
+        kept = tuple(r for r in self._rules if (r.scope, r.where) != ("session", session_id))
+        if kept != self._rules:
+            self._rules = kept
+            self._store.save_rules(kept)
+
     def _remember(self, rule: Rule, *, origin: str) -> None:
         made = msgspec.structs.replace(rule, origin=origin, created_at=time.time(), uses=1)
         self._rules = (*(r for r in self._rules if not _same(r, rule)), made)

@@ -7,6 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import QMimeData, QUrl
 from PySide6.QtGui import QDesktopServices
 
+from desktop_agent import paths
 from desktop_agent.core.workspace import Workspace
 
 _SCHEMES = ("http", "https", "mailto")
@@ -20,7 +21,10 @@ def open_link(address: str) -> None:
 
 
 def open_path(path: str, workspace: Workspace | None) -> None:
-    """Open a file or folder with the person's program; only below the session's folders."""
+    """Open a file or folder with the person's program; only below the session's folders.
+
+    The whole output of a command, which is among the app's own files, may be opened too.
+    """
     if workspace is None:
         return
     real = (
@@ -28,7 +32,8 @@ def open_path(path: str, workspace: Workspace | None) -> None:
         if _has_line(path)
         else Path(workspace.root) / path
     ).resolve()
-    is_inside = any(real.is_relative_to(root) for root in workspace.read_roots)
+    outputs = str((paths.data_dir() / "outputs").resolve())
+    is_inside = any(real.is_relative_to(root) for root in (*workspace.read_roots, outputs))
     if is_inside and real.exists():
         QDesktopServices.openUrl(QUrl.fromLocalFile(str(real)))
 
