@@ -20,13 +20,13 @@ def open_link(address: str) -> None:
         QDesktopServices.openUrl(url)
 
 
-def open_path(path: str, workspace: Workspace | None) -> None:
-    """Open a file or folder with the person's program; only below the session's folders.
+def open_path(path: str, workspace: Workspace | None) -> bool:
+    """Open a file or folder with the person's program; return whether it may be and is there.
 
-    The whole output of a command, which is among the app's own files, may be opened too.
+    It may be below the session's folders, and be the whole output of a command.
     """
     if workspace is None:
-        return
+        return False
     real = (
         Path(workspace.root) / path.rpartition(":")[0]
         if _has_line(path)
@@ -34,8 +34,10 @@ def open_path(path: str, workspace: Workspace | None) -> None:
     ).resolve()
     outputs = str((paths.data_dir() / "outputs").resolve())
     is_inside = any(real.is_relative_to(root) for root in (*workspace.read_roots, outputs))
-    if is_inside and real.exists():
-        QDesktopServices.openUrl(QUrl.fromLocalFile(str(real)))
+    if not is_inside or not real.exists():
+        return False
+    QDesktopServices.openUrl(QUrl.fromLocalFile(str(real)))
+    return True
 
 
 def dropped_folder(mime: QMimeData) -> str:
