@@ -15,7 +15,7 @@ import pytest
 
 from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.core.approvals import Rule
-from desktop_agent.core.events import AgentEnded
+from desktop_agent.core.events import AgentEnded, ToolOutput
 from desktop_agent.core.ids import SessionId, new_session_id
 from desktop_agent.core.messages import OutputDisplay
 from desktop_agent.core.tool import Tool, ToolError
@@ -132,6 +132,20 @@ async def test_outputs_go_with_their_session_and_with_no_other(tmp_path: Path) -
     assert kept_in(tmp_path) == kept
     async with started(tmp_path) as again:
         again.engine.delete_session(first)  # not opened since the restart
+    assert not list((tmp_path / ".outputs").iterdir())
+
+
+async def test_a_session_that_is_deleted_while_a_command_prints_leaves_nothing(
+    tmp_path: Path,
+) -> None:
+    floods = calls(("shell", {"command": "seq 1 50000; yes", "timeout_s": 600}))
+    async with started(tmp_path, floods) as app:
+        app.send("go")
+        shown = 0
+        while not kept_in(tmp_path):
+            shown += 1
+            await app.until(ToolOutput, shown)
+        app.engine.delete_session(app.session_id)
     assert not list((tmp_path / ".outputs").iterdir())
 
 

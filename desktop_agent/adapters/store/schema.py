@@ -62,6 +62,8 @@ _WORDS_PLAIN = "CREATE TABLE words (rowid INTEGER PRIMARY KEY, text TEXT NOT NUL
 # The script at index n brings a database from version n to n + 1.
 _MIGRATIONS: tuple[str, ...] = (_TABLES, tasks.TABLES, _BY_AGENT, tasks.BY_ID)
 SCHEMA_VERSION = len(_MIGRATIONS)
+# In pages of 4 kB.
+_WORTH_SHRINKING = 1000
 _BACKUPS_KEPT_S = 30 * 24 * 3600.0
 
 
@@ -86,6 +88,20 @@ def open_database(path: Path, *, check: bool) -> tuple[sqlite3.Connection, Path 
         connection = _open(path, check=False)
         _log.warning("%d rows of it could be saved", salvage(kept, connection))
         return connection, kept
+
+
+def shrink_old(connection: sqlite3.Connection) -> None:
+    """Let a file of an earlier version shrink, once more than half of it is unused.
+
+    One that is begun today shrinks with each session that is deleted.
+    """
+    mode, free, pages = (
+        connection.execute(f"PRAGMA {name}").fetchone()[0]
+        for name in ("auto_vacuum", "freelist_count", "page_count")
+    )
+    if mode == 0 and free > max(_WORTH_SHRINKING, pages // 2):
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        connection.execute("VACUUM")
 
 
 def set_aside(path: Path) -> Path:

@@ -20,7 +20,7 @@ from desktop_agent.adapters.store import tasks
 from desktop_agent.adapters.store.errors import failing_in_words
 from desktop_agent.adapters.store.replay import FOLDED_KINDS, TREE_KINDS, fold
 from desktop_agent.adapters.store.rows import decode, decode_all, encode, searchable
-from desktop_agent.adapters.store.schema import open_database
+from desktop_agent.adapters.store.schema import open_database, shrink_old
 from desktop_agent.adapters.store.streaming import Fragment, Pending, item_of, joined, remains
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.commands import EventPage
@@ -109,6 +109,8 @@ class SqliteStore:
         self._is_closed = True
         try:
             self.flush_pending()
+            with suppress(sqlite3.Error):  # the file only stays larger
+                shrink_old(self._connection)
         finally:
             self._connection.close()
             self._lock.release()

@@ -637,6 +637,23 @@ def test_a_deleted_session_gives_back_its_room_on_the_disk(store: SqliteStore, p
     assert path.stat().st_size < 300_000
 
 
+def test_a_file_of_an_earlier_version_shrinks_when_the_app_ends(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as raw:
+        raw.execute("PRAGMA journal_mode = WAL")
+    store = SqliteStore(path)
+    kept = SessionId("se_kept")
+    for one in (info(), msgspec.structs.replace(info(), id=kept)):
+        store.save_session(one)
+    for number in range(100):
+        store.record(SESSION, user(f"{number} " * 20_000))
+    store.record(kept, user("stays"))
+    store.delete_session(SESSION)
+    store.close()
+    assert path.stat().st_size < 300_000
+    with closing(SqliteStore(path)) as again:
+        assert kinds(again.page(kept, None, 10).events) == ["MessageAdded"]
+
+
 def test_a_backup_of_before_an_update_goes_after_a_month(store: SqliteStore, path: Path) -> None:
     old = path.with_name(f"{path.stem}.version-1{path.suffix}")
     newer = path.with_name(f"{path.stem}.version-2{path.suffix}")
