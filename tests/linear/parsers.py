@@ -7,8 +7,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from desktop_agent.adapters.skills.fetch import address
-from desktop_agent.core import known_keys, notes, ordering, redaction, tasks, updates
+from desktop_agent.core import notes, tasks, updates
+from desktop_agent.core.diffs import ordering
 from desktop_agent.core.ids import new_message_id
+from desktop_agent.core.keys import known_keys, redaction
 from desktop_agent.core.messages import Message, TextPart
 from desktop_agent.core.skill_install import SkillLibraryError
 from desktop_agent.core.tool import ToolError
@@ -39,7 +41,7 @@ READING = frozenset({
 ELSEWHERE: dict[str, str] = {
     "self_check.parts": "reads only what it wrote itself",
     "tools.documents": "libraries; a zip of modest size, a text that is cut, on a thread",
-    "core.line_diff": "tools.files.diffs:diff_of",
+    "core.diffs.line_diff": "tools.files.diffs:diff_of",
     "engine.policy": "rules of the person's own; fnmatch never goes back",
     "engine.protected": "patterns of the app's own; fnmatch never goes back",
     "tools.walk": "what a glob or an ignore file makes of a path ends after a time",
@@ -235,12 +237,16 @@ PARSERS: dict[str, Parser] = {
         _address, (("https://a.b/", "-/tree/", ""), ("", "a.", ""), ("a@b:", "c/", " "))
     ),
     "core.notes:unframed": Parser(notes.unframed),
-    "core.ordering:same_ends": Parser(_ends, (("", "a", ""), ("", "ab", "")), takes_any=False),
-    "core.ordering:longest_increasing": Parser(_increasing, (("", "a", ""),), takes_any=False),
-    "core.known_keys:hide": Parser(
+    "core.diffs.ordering:same_ends": Parser(
+        _ends, (("", "a", ""), ("", "ab", "")), takes_any=False
+    ),
+    "core.diffs.ordering:longest_increasing": Parser(
+        _increasing, (("", "a", ""),), takes_any=False
+    ),
+    "core.keys.known_keys:hide": Parser(
         _KNOWN.hide, (("", "sk-proj-Ab12", ""), ("", "%25", ""), ("", "\\\\", ""), ("", "&#", ""))
     ),
-    "core.redaction:redact": Parser(
+    "core.keys.redaction:redact": Parser(
         redaction.redact,
         (("", "eyJ-", ""), ("", "://a:", ""), ("", "key = ", ""), ("", "sk-a.", "")),
     ),

@@ -25,7 +25,7 @@ METHODS = {
     "adapters.skills.fetch.address:_GITEA": "fullmatch",
     "adapters.skills.fetch.address:_GITHUB": "fullmatch",
     "adapters.skills.fetch.address:_GITLAB": "fullmatch",
-    "core.redaction:_SHAPES": "sub",
+    "core.keys.redaction:_SHAPES": "sub",
     "gui.transcript.state.agent_messages:_FORMS": "match",
     "model_host.demo.orders:_ORDERS": "fullmatch",
     "model_host.litellm_client.faults:_BY_WORDS": "search",
