@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import PurePosixPath
 
 from desktop_agent.core.messages import Message
 from desktop_agent.model_host.demo.folder import kinds
-from desktop_agent.model_host.demo.history import (
-    done_calls,
-    file_text,
-    hits,
-    listed_paths,
-    since_last_answer,
-    user_texts,
-)
-from desktop_agent.model_host.demo.markdown import code, counted, plain, quote
+from desktop_agent.model_host.demo.history import History, hits, reading, user_texts
+from desktop_agent.model_host.demo.markdown import code, codes, counted, joined, plain, quote
 from desktop_agent.model_host.demo.orders import named_files
-from desktop_agent.model_host.demo.step import Step, Want, joined
-from desktop_agent.model_host.demo.team import COUNT_PROMPT, NOTES_PROMPT
+from desktop_agent.model_host.demo.overview import one_line
+from desktop_agent.model_host.demo.step import Step, call
 
-PROMPTS = (COUNT_PROMPT, NOTES_PROMPT)
+COUNT_PROMPT = (
+    "Count the files of this folder by kind. Change nothing. "
+    "Answer in two lines: how many there are, and of which kinds."
+)
+NOTES_PROMPT = (
+    "Read the notes of this folder, three at most. Ask me which of them matters most before you "
+    "begin. Change nothing. Answer with one line for each note."
+)
+# Name → the prompt and the role; the name is also the task it does.
+CREW = {"Count the files": (COUNT_PROMPT, "explore"), "Read the notes": (NOTES_PROMPT, "general")}
 
 # Slow enough that a person can open it, pause it and steer it.
 _PAUSE_S = 1.8
@@ -32,118 +33,103 @@ _MOST_NOTES = 3
 _HEADINGS = r"^#{1,3} "
 
 
-def next_step(messages: Sequence[Message], tools: frozenset[str]) -> Step:
-    """Return what the subagent does next; `messages[0]` is its prompt."""
+def next_step(messages: Sequence[Message], tools: frozenset[str]) -> Step | None:
+    """Return what the subagent does next; None if its prompt is none of the crew's."""
+    prompt = user_texts(messages[:1])[:1]
+    scenes = {COUNT_PROMPT: _COUNT, NOTES_PROMPT: _NOTE_SCENES}.get(prompt[0] if prompt else "")
+    if scenes is None:
+        return None
     work = _Work(messages, tools)
-    step = work.count() if user_texts(messages)[0] == COUNT_PROMPT else work.read_notes()
-    heard = [_reply(note, work.paths) for note in work.news]
-    return replace(step, text=joined(*heard, step.text), pause_s=_PAUSE_S)
+    step = next(step for scene in scenes if (step := scene(work)))
+    return Step(joined(*map(work.reply, work.news), step.text), step.wants, pause_s=_PAUSE_S)
 
 
-def _reply(note: str, paths: Sequence[str]) -> str:
-    files, _ = named_files(note, paths)
-    if files:
-        return joined("I was told:", quote(note), f"I'll look at {_listed(files)}.")
-    return joined("I was told:", quote(note), "I'm a script: I put it into my report.")
-
-
-class _Work:
+class _Work(History):
     """One subagent's work so far."""
 
-    def __init__(self, messages: Sequence[Message], tools: frozenset[str]) -> None:
-        self._tools = tools
-        self._done = [one for one in done_calls(messages) if not one.was_cut]
-        listings = [one for one in self._done if one.call.name == "glob"]
-        self._has_list = bool(listings)
-        text = listings[0].result.text if listings and not listings[0].result.is_error else ""
-        self.paths = listed_paths(text)
-        self._notes = user_texts(messages)[1:]
-        fresh = since_last_answer(messages)
-        self.news = user_texts(fresh if len(fresh) < len(messages) else fresh[1:])
-
-    def count(self) -> Step:
-        """Count the files by kind, look for headings, read what was named in a note."""
-        if (step := self._list("I'll count the files by kind.")) is not None:
-            return step
-        if (step := self._look_for_kinds()) is not None:
-            return step
-        searched = [one for one in self._done if one.call.name == "grep"]
-        if not searched and "grep" in self._tools:
-            text = f"There are {counted(len(self.paths), 'file')}. I'll count headings, too."
-            return Step(text, (Want("grep", {"pattern": _HEADINGS, "glob": "*.md"}),))
-        if (step := self._read(self._named())) is not None:
-            return step
-        by_kind = ", ".join(f"{plain(kind)} {number}" for kind, number in kinds(self.paths)[:6])
-        headings = sum(len(hits(one.result.text)) for one in searched)
-        told = f"{counted(len(self.paths), 'file')}: {by_kind or 'none'}."
-        return Step(
-            joined(f"{told} {counted(headings, 'heading')} in Markdown files.", self._rest())
+    def reply(self, note: str) -> str:
+        files, _ = named_files(note, self.paths)
+        does = (
+            f"I'll look at {codes(files)}." if files else "I'm a script: I put it into my report."
         )
+        return joined("I was told:", quote(note), does)
 
-    def read_notes(self) -> Step:
-        """Ask which note matters most, read them, give a line for each."""
-        if (step := self._list("I'll see which notes there are.")) is not None:
-            return step
-        notes = [p for p in self.paths if PurePosixPath(p).suffix.lower() in _NOTES]
-        notes = [p for p in notes if not p.startswith(("OVERVIEW", "."))][:_MOST_NOTES]
-        asked = [one for one in self._done if one.call.name == "ask_parent"]
-        if notes and not asked and "ask_parent" in self._tools:
-            question = f"I found {_listed(notes)}. Which of them matters most?"
-            return Step("I was told to ask first.", (Want("ask_parent", {"question": question}),))
-        first, _ = named_files(asked[0].result.text, notes) if asked else ((), ())
-        if (step := self._read([*first, *self._named(), *notes], at_once=1)) is not None:
-            return step
-        return Step(joined(self._rest() or "There are no notes here."))
+    def list_files(self, text: str) -> Step | None:
+        is_done = self.of("glob") or "glob" not in self.tools
+        return None if is_done else Step(text, (call("glob", pattern="**/*"),))
 
-    def _list(self, text: str) -> Step | None:
-        if self._has_list or "glob" not in self._tools:
-            return None
-        return Step(text, (Want("glob", {"pattern": "**/*"}),))
-
-    def _named(self) -> tuple[str, ...]:
-        return named_files("\n".join(self._notes), self.paths)[0]
-
-    def _look_for_kinds(self) -> Step | None:
+    def look_for_kinds(self) -> Step | None:
         """List the files of the most frequent endings, one ending at a time."""
         endings = Counter(PurePosixPath(path).suffix for path in self.paths)
         del endings[""]
+        listed = {done.given("pattern") for done in self.of("glob")}
         patterns = [f"**/*{ending}" for ending, _ in endings.most_common(_MOST_KINDS)]
-        listed = {
-            str(one.call.arguments.get("pattern")) for one in self._done if one.call.name == "glob"
-        }
-        for pattern in patterns:
-            if pattern not in listed and "glob" in self._tools:
-                return Step(
-                    f"Now those like {code(pattern)}.", (Want("glob", {"pattern": pattern}),)
-                )
+        for pattern in patterns if "glob" in self.tools else ():
+            if pattern not in listed:
+                return Step(f"Now those like {code(pattern)}.", (call("glob", pattern=pattern),))
         return None
 
-    def _read(self, wanted: Sequence[str], at_once: int = 5) -> Step | None:
-        known = {one.path for one in self._done if one.call.name == "read"}
-        unread = [path for path in dict.fromkeys(wanted) if path not in known]
-        if not unread or "read" not in self._tools:
+    def search(self) -> Step | None:
+        if self.of("grep") or "grep" not in self.tools:
             return None
-        unread = unread[:at_once]
-        return Step(
-            f"I'll read {_listed(unread)}.", tuple(Want("read", {"path": p}) for p in unread)
-        )
+        text = f"There are {counted(len(self.paths), 'file')}. I'll count headings, too."
+        return Step(text, (call("grep", pattern=_HEADINGS, glob="*.md"),))
 
-    def _rest(self) -> str:
-        lines = []
-        for one in self._done:
-            if one.call.name != "read":
-                continue
-            if one.result.is_error:
-                lines.append(f"{code(one.path)} could not be opened.")
-                continue
-            text = file_text(one.result.text)
-            start = next((line for line in text.lines if line.strip()), "")
-            about = f", starts with {code(start, 70)}" if start else ""
-            lines.append(f"{code(one.path)}: {counted(text.total, 'line')}{about}.")
-        unmet = [note for note in self._notes if not named_files(note, self.paths)[0]]
-        lines += [f"I was told “{plain(note, 120)}” and can't act on it." for note in unmet[:3]]
+    def ask(self) -> Step | None:
+        if not self.notes_here or self.of("ask_parent") or "ask_parent" not in self.tools:
+            return None
+        question = f"I found {codes(self.notes_here)}. Which of them matters most?"
+        return Step("I was told to ask first.", (call("ask_parent", question=question),))
+
+    def read(self, wanted: Sequence[str], at_once: int) -> Step | None:
+        known = {done.given("path") for done in self.of("read")}
+        unread = [path for path in dict.fromkeys(wanted) if path not in known][:at_once]
+        if not unread or "read" not in self.tools:
+            return None
+        return Step(f"I'll read {codes(unread)}.", tuple(call("read", path=p) for p in unread))
+
+    @property
+    def notes_here(self) -> list[str]:
+        paths = [p for p in self.paths if not p.startswith(("OVERVIEW", "."))]
+        return [p for p in paths if PurePosixPath(p).suffix.lower() in _NOTES][:_MOST_NOTES]
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        return named_files("\n".join(self.notes), self.paths)[0]
+
+    @property
+    def order(self) -> list[str]:
+        asked = self.of("ask_parent")[:1]
+        first = [
+            path for done in asked for path in named_files(done.result.text, self.notes_here)[0]
+        ]
+        return [*first, *self.named, *self.notes_here]
+
+    def report(self) -> str:
+        lines = [f"{one_line(reading(done))}." for done in self.of("read")]
+        unmet = [note for note in self.notes if not named_files(note, self.paths)[0]]
+        lines += [f"I was told “{plain(note)}” and can't act on it." for note in unmet[:3]]
         return "\n".join(lines)
 
+    def count(self) -> str:
+        by_kind = ", ".join(f"{plain(kind)} {number}" for kind, number in kinds(self.paths)[:6])
+        headings = sum(len(hits(done.result.text)) for done in self.of("grep"))
+        return (
+            f"{counted(len(self.paths), 'file')}: {by_kind or 'none'}. "
+            f"{counted(headings, 'heading')} in Markdown files."
+        )
 
-def _listed(paths: Sequence[str]) -> str:
-    return ", ".join(code(path, 80) for path in paths)
+
+_COUNT = (
+    lambda work: work.list_files("I'll count the files by kind."),
+    _Work.look_for_kinds,
+    _Work.search,
+    lambda work: work.read(work.named, 5),
+    lambda work: Step(joined(work.count(), work.report())),
+)
+_NOTE_SCENES = (
+    lambda work: work.list_files("I'll see which notes there are."),
+    _Work.ask,
+    lambda work: work.read(work.order, 1),
+    lambda work: Step(work.report() or "There are no notes here."),
+)

@@ -6,24 +6,11 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-_LANGUAGES = {
-    ".py": "python",
-    ".js": "javascript",
-    ".ts": "typescript",
-    ".json": "json",
-    ".toml": "toml",
-    ".yaml": "yaml",
-    ".yml": "yaml",
-    ".md": "markdown",
-    ".sh": "bash",
-    ".css": "css",
-    ".html": "html",
-    ".sql": "sql",
-    ".rs": "rust",
-    ".go": "go",
-    ".c": "c",
-    ".java": "java",
-}
+_SUFFIXES = (
+    ".py:python .js:javascript .ts:typescript .json:json .toml:toml .yaml:yaml .yml:yaml "
+    ".md:markdown .sh:bash .css:css .html:html .sql:sql .rs:rust .go:go .c:c .java:java"
+)
+_LANGUAGES = {suffix: name for suffix, _, name in (p.partition(":") for p in _SUFFIXES.split())}
 
 
 def plain(text: str, limit: int = 120) -> str:
@@ -33,44 +20,42 @@ def plain(text: str, limit: int = 120) -> str:
         for char in text[: limit * 4]
         if char.isspace() or unicodedata.category(char) not in {"Cc", "Cf", "Cs", "Co"}
     )
-    line = " ".join(visible.split())
-    return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
+    return _cut(" ".join(visible.split()), limit)
 
 
 def code(text: str, limit: int = 120) -> str:
     """Return inline code that holds whatever backticks the text has."""
     line = plain(text, limit)
-    if not line:
-        return "(nothing)"
-    longest = max((len(run) for run in re.findall(r"`+", line)), default=0)
-    ticks = "`" * (longest + 1)
+    ticks = _ticks(line, 1)
     pad = " " if line.startswith("`") or line.endswith("`") else ""
-    return f"{ticks}{pad}{line}{pad}{ticks}"
+    return f"{ticks}{pad}{line}{pad}{ticks}" if line else "(nothing)"
+
+
+def codes(names: Iterable[str], limit: int = 80) -> str:
+    """Return names as inline code, with commas between them."""
+    return ", ".join(code(name, limit) for name in names)
 
 
 def quote(text: str, limit: int = 300) -> str:
     """Return the text as a quotation that can be neither a heading, a list nor a link."""
-    line = plain(text, limit)
-    return "> " + re.sub(r"([\\`*_\[\]<>#|!~])", r"\\\1", line)
+    return "> " + re.sub(r"([\\`*_\[\]<>#|!~])", r"\\\1", plain(text, limit))
 
 
-def fence(lines: Sequence[str], language: str = "text", *, limit: int = 40) -> str:
-    """Return a code block of at most `limit` lines; backticks inside can't close it."""
-    shown = [_block_line(line) for line in lines[:limit]]
+def fence(lines: Sequence[str], path: str = "", *, limit: int = 40) -> str:
+    """Return a code block, in the language of the path; backticks inside can't close it."""
+    language = _LANGUAGES.get(f".{path.rpartition('.')[2].lower()}", "text")
+    shown = [
+        _cut(
+            "".join(
+                c for c in line[:800] if c == "\t" or unicodedata.category(c) not in {"Cc", "Cf"}
+            )
+        )
+        for line in lines[:limit]
+    ]
     if len(lines) > limit:
         shown.append(f"… and {len(lines) - limit:,} more")
-    longest = max((len(run) for run in re.findall(r"`+", "\n".join(shown))), default=0)
-    ticks = "`" * max(3, longest + 1)
+    ticks = _ticks("\n".join(shown), 3)
     return "\n".join((f"{ticks}{language}", *shown, ticks))
-
-
-def _block_line(line: str) -> str:
-    kept = "".join(
-        char
-        for char in line[:800]
-        if char == "\t" or unicodedata.category(char) not in {"Cc", "Cf"}
-    )
-    return kept if len(kept) <= 200 else f"{kept[:199]}…"
 
 
 def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -80,12 +65,19 @@ def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def language_of(path: str) -> str:
-    """Return the name a code block gives the file's language."""
-    suffix = f".{path.rsplit('.', 1)[-1].lower()}" if "." in path else ""
-    return _LANGUAGES.get(suffix, "text")
-
-
 def counted(number: int, one: str, many: str = "") -> str:
     """Return `1 file` or `1,200 files`."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
+def joined(*parts: str) -> str:
+    """Return the paragraphs that are not empty, joined."""
+    return "\n\n".join(part for part in parts if part)
+
+
+def _ticks(text: str, least: int) -> str:
+    return "`" * max(least, *(len(run) + 1 for run in re.findall(r"`+", text)), 0)
+
+
+def _cut(line: str, limit: int = 200) -> str:
+    return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
+
+import msgspec
 
 from desktop_agent.core.messages import TextPart, ThinkingPart, ToolCall
 from desktop_agent.core.requests import Accepted, Answer, Delta, ModelRequest, StreamItem
 from desktop_agent.core.usage import Usage
-from desktop_agent.model_host.demo.pace import seconds
 from desktop_agent.model_host.demo.plan import plan
-from desktop_agent.model_host.demo.step import Step
+from desktop_agent.model_host.demo.step import Step, seconds
 
 # Slow enough that streaming is seen, fast enough that nobody waits.
 _PAUSE_S = 0.015
@@ -25,21 +26,18 @@ async def stream(request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
     """Answer as a provider would: accepted, deltas with pauses, then the whole answer."""
     step = plan(request)
     yield Accepted()
-    pauses = 0
-    for kind, text in (("thinking", step.thinking), ("text", step.text)):
-        for piece in _pieces(text):
-            yield Delta("thinking" if kind == "thinking" else "text", piece)
-            if pauses < _MOST_PAUSES:
-                pauses += 1
-                await asyncio.sleep(_PAUSE_S)
+    deltas: list[Delta] = []
+    for part in (ThinkingPart(step.thinking), TextPart(step.text)):
+        words = _WORD.findall(part.text)
+        for start in range(0, len(words), _WORDS_AT_ONCE):
+            text = "".join(words[start : start + _WORDS_AT_ONCE])
+            deltas.append(Delta("text" if isinstance(part, TextPart) else "thinking", text))
+    for number, delta in enumerate(deltas):
+        yield delta
+        if number < _MOST_PAUSES:
+            await asyncio.sleep(_PAUSE_S)
     await asyncio.sleep(seconds(step.pause_s))
     yield _answer(request, step)
-
-
-def _pieces(text: str) -> Iterator[str]:
-    words = _WORD.findall(text)
-    for start in range(0, len(words), _WORDS_AT_ONCE):
-        yield "".join(words[start : start + _WORDS_AT_ONCE])
 
 
 def _answer(request: ModelRequest, step: Step) -> Answer:
@@ -49,7 +47,7 @@ def _answer(request: ModelRequest, step: Step) -> Answer:
     if step.text or not step.wants:
         parts.append(TextPart(step.text))
     for number, want in enumerate(step.wants):
-        parts.append(ToolCall(_call_id(request, number), want.name, want.arguments))
+        parts.append(msgspec.structs.replace(want, id=_call_id(request, number)))
     # It counts no tokens, so it names none; what is certain is that it costs nothing.
     return Answer(tuple(parts), "tool_calls" if step.wants else "stop", Usage(cost=0.0))
 

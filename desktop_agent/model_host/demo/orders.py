@@ -3,80 +3,87 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
-from desktop_agent.model_host.demo.step import TARGETS
+from desktop_agent.core.messages import ToolCall
+from desktop_agent.model_host.demo.step import call
 
+# What the survey may write, in this order; the second name is for folders whose first is taken.
+TARGETS = ("OVERVIEW.md", "OVERVIEW-demo.md")
 _MOST_FILES = 3
 _LONGEST = 2_000
+_OPTIONS = ["list files", "look around", "read README.md"]
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
-    """What a message asks for; `kind` is `survey`, `list`, `read`, `search`, `run`, `ask` or ``.
-
-    `about` is the file, the words or the command.
-    """
+class Order(NamedTuple):
+    """What a message asks for; `about` is the file, the words or the command."""
 
     kind: str = ""
     about: str = ""
 
 
+# Kind → what gives the order.
 # Commands start with no article: "run the tests" is a wish the demo can't guess the command of.
-_ORDERS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    (
-        "list",
-        re.compile(r"(?:please )?(?:list|show)(?: me)?(?: all)?(?: the| my)? files\b.*", re.I),
-    ),
-    (
-        "read",
-        re.compile(r"(?:please )?(?:read|open|show)(?: me)? (?P<about>\S*[./]\S*|`[^`]+`)", re.I),
-    ),
-    ("search", re.compile(r"(?:please )?(?:search|grep|look) for (?P<about>.+)", re.I)),
-    (
-        "run",
-        re.compile(
-            r"(?:please )?run (?!(?:the|a|an|all|my|it|this|that|your)\b)(?P<about>.+)", re.I
-        ),
-    ),
-    ("ask", re.compile(r"(?:please )?ask me\b.*", re.I)),
-    ("survey", re.compile(r".*\b(?:look around|survey|overview)\b.*", re.I)),
-)
+# fmt: off
+_ORDERS = {
+    "list": re.compile(r"(?:please )?(?:list|show)(?: me)?(?: all)?(?: the| my)? files\b.*", re.I),
+    "read": re.compile(r"(?:please )?(?:read|open|show)(?: me)? (\S*[./]\S*|`[^`]+`)", re.I),
+    "search": re.compile(r"(?:please )?(?:search|grep|look) for (.+)", re.I),
+    "run": re.compile(
+        r"(?:please )?run (?!(?:the|a|an|all|my|it|this|that|your)\b)(.+)", re.I),
+    "ask": re.compile(r"(?:please )?ask me\b.*", re.I),
+    "survey": re.compile(r".*\b(?:look around|survey|overview)\b.*", re.I),
+}
+# Kind → the tool it needs, how a person gives it, what is said to it, and the call.
+ABILITIES: dict[str, tuple[str, str, str, Callable[[str], ToolCall]]] = {
+    "list": ("glob", "“list files” shows what is in the folder",
+             "I'll list the files.", lambda _: call("glob", pattern="**/*")),
+    "read": ("read", "“read README.md” shows a file",
+             "I'll read {}.", lambda about: call("read", path=about)),
+    "search": ("grep", "“search for WORDS” looks through all files",
+               "I'll search for {}.", lambda about: call("grep", pattern=about)),
+    "run": ("shell", "“run ls -l” runs a command, after you have allowed it",
+            "I'll run {}.", lambda about: call("shell", command=about)),
+    "ask": ("ask_user", "“ask me something” puts a question to you",
+            "I'll ask you something.", lambda _: call("ask_user", options=_OPTIONS,
+            question="Which of these would you like to see next?")),
+    "show": ("read", "", "I'm a script and can't answer that, but I can show you {}.",
+             lambda about: call("read", path=about)),
+    "survey": ("glob", "“look around” surveys the folder and offers to write `OVERVIEW.md`",
+               "", lambda _: call("glob", pattern="**/*")),
+}
+# fmt: on
 
 
 def order_in(text: str) -> Order:
     """Return the order that the whole message is, or an empty one."""
     line = text.strip().splitlines()[0].strip()[:_LONGEST] if text.strip() else ""
-    for kind, pattern in _ORDERS:
-        match = pattern.fullmatch(line.rstrip(" .!?") if kind != "run" else line)
-        if match:
-            return Order(kind, _bare(match.groupdict().get("about") or ""))
+    for kind, pattern in _ORDERS.items():
+        if match := pattern.fullmatch(line.rstrip(" .!?") if kind != "run" else line):
+            return Order(kind, _bare(match.group(1) if pattern.groups else ""))
     return Order()
 
 
 def _bare(text: str) -> str:
     text = text.strip()
-    for mark in '`"“':
-        end = "”" if mark == "“" else mark
-        if len(text) > 2 and text.startswith(mark) and text.endswith(end):
-            return text[1:-1].strip()
+    if len(text) > 2 and text[0] + text[-1] in {"``", '""', "“”"}:
+        return text[1:-1].strip()
     return text.removeprefix("@")
 
 
-@dataclass(frozen=True, slots=True)
-class Wishes:
+class Wishes(NamedTuple):
     """What the person wants of the survey, the opening message and all notes taken together.
 
     `files` are known files that were named, `missing` names that are not there, `said` the
     notes that are none of that.
     """
 
-    is_short: bool = False
-    is_dry: bool = False
-    files: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
-    said: tuple[str, ...] = ()
+    is_short: bool
+    is_dry: bool
+    files: tuple[str, ...]
+    missing: tuple[str, ...]
+    said: tuple[str, ...]
 
 
 _SHORT = re.compile(r"\b(?:short|shorter|brief|briefly|concise)\b", re.I)
@@ -94,14 +101,9 @@ _LOOKS_LIKE_A_FILE = re.compile(r"[\w\-./]*[\w\-]\.[A-Za-z][A-Za-z0-9]{0,5}")
 def wishes(opening: str, notes: Sequence[str], paths: Sequence[str]) -> Wishes:
     """Read the opening message and the notes; `paths` are the files of the folder."""
     everything = "\n".join((opening, *notes))
-    files, missing = named_files(everything, paths)
-    return Wishes(
-        is_short=bool(_SHORT.search(everything)),
-        is_dry=bool(_DRY.search(everything)) or any(_STOP.search(note) for note in notes),
-        files=files,
-        missing=missing,
-        said=tuple(note for note in notes if not _is_understood(note, paths)),
-    )
+    is_dry = bool(_DRY.search(everything)) or any(_STOP.search(note) for note in notes)
+    said = tuple(note for note in notes if not _is_understood(note, paths))
+    return Wishes(bool(_SHORT.search(everything)), is_dry, *named_files(everything, paths), said)
 
 
 def is_onward(note: str) -> bool:
@@ -110,23 +112,19 @@ def is_onward(note: str) -> bool:
 
 
 def _is_understood(note: str, paths: Sequence[str]) -> bool:
-    patterns = (_SHORT, _DRY, _STOP)
-    return (
-        is_onward(note)
-        or any(pattern.search(note) for pattern in patterns)
-        or bool(named_files(note, paths)[0])
-    )
+    is_wish = _SHORT.search(note) or _DRY.search(note) or _STOP.search(note)
+    return bool(is_wish or is_onward(note) or named_files(note, paths)[0])
 
 
 def named_files(text: str, paths: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return which of the paths a text names, and which names in it belong to no path."""
-    known = {path.lower(): path for path in reversed(paths)}
-    by_name = {path.rsplit("/", 1)[-1].lower(): path for path in reversed(paths)}
+    known = {path.rpartition("/")[2].lower(): path for path in reversed(paths)}
+    known |= {path.lower(): path for path in reversed(paths)}
     files: dict[str, None] = {}
     missing: dict[str, None] = {}
     for match in _NAME.finditer(text[:10_000]):
         word = match.group().strip("@").rstrip(".")
-        path = known.get(word.lower().removeprefix("./")) or by_name.get(word.lower())
+        path = known.get(word.lower().removeprefix("./"))
         if path and ("." in word or "/" in word):
             files[path] = None
         elif _LOOKS_LIKE_A_FILE.fullmatch(word) and word not in TARGETS:

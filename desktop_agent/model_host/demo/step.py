@@ -1,12 +1,16 @@
-"""What the demo model can do next, and the words that end a survey."""
+"""What the demo model does next, and how slowly."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+import os
+from dataclasses import dataclass
 
-# What the survey may write, in this order; the second name is for folders whose first is taken.
-TARGETS = ("OVERVIEW.md", "OVERVIEW-demo.md")
+from desktop_agent.core.messages import ToolCall
+
+# `slow` is for a person, and set by the start of a window unless the person set it to something
+# else; all else is quick: runs without a window, `--demo-run`, tests.
+VARIABLE = "DESKTOP_AGENT_DEMO_PACE"
+_QUICK = 0.12
 
 # A survey is over once an answer ends with this; one that was stopped on the way does not.
 CLOSING = (
@@ -16,26 +20,20 @@ CLOSING = (
 
 
 @dataclass(frozen=True, slots=True)
-class Want:
-    """A tool call to be made; the id comes later."""
-
-    name: str
-    arguments: dict[str, Any] = field(default_factory=dict[str, Any])
-
-
-@dataclass(frozen=True, slots=True)
 class Step:
-    """One answer: what is said, and the calls that follow it, after a pause to be watched.
-
-    `pause_s` is that at leisure; where nobody watches it is shorter.
-    """
+    """One answer: what is said, and calls (their ids come later) after a pause to be watched."""
 
     text: str
-    wants: tuple[Want, ...] = ()
+    wants: tuple[ToolCall, ...] = ()
     thinking: str = ""
     pause_s: float = 0.0
 
 
-def joined(*parts: str) -> str:
-    """Return the paragraphs that are not empty, joined."""
-    return "\n\n".join(part for part in parts if part)
+def call(name: str, /, **arguments: object) -> ToolCall:
+    """Return a tool call without an id."""
+    return ToolCall("", name, arguments)
+
+
+def seconds(leisurely: float) -> float:
+    """Return how long a pause is at the pace that holds."""
+    return leisurely if os.environ.get(VARIABLE) == "slow" else leisurely * _QUICK

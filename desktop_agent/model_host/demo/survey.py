@@ -1,304 +1,350 @@
-"""The demo model's survey of a folder: list, read, propose `OVERVIEW.md`, and heed notes."""
+"""The survey that the demo model makes: a table of scenes, and what plays the first that fits."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 
-from desktop_agent.core.messages import Message
-from desktop_agent.model_host.demo.folder import worth_reading
-from desktop_agent.model_host.demo.history import (
-    Done,
-    done_calls,
-    file_text,
-    hits,
-    is_cut,
-    listed_paths,
-    next_offset,
-    said,
-    since_last_answer,
-    user_texts,
-)
-from desktop_agent.model_host.demo.markdown import code, counted, plain, quote
-from desktop_agent.model_host.demo.orders import Wishes, is_onward, wishes
-from desktop_agent.model_host.demo.overview import SIGNATURE, Reading, Survey, overview, summary
-from desktop_agent.model_host.demo.step import CLOSING, TARGETS, Step, Want, joined
+from desktop_agent.core.messages import Message, ToolCall
+from desktop_agent.core.parts.origins import EditLine, Report
+from desktop_agent.model_host.demo import skills
+from desktop_agent.model_host.demo.child import CREW
+from desktop_agent.model_host.demo.history import Done, parts_of
+from desktop_agent.model_host.demo.markdown import code, codes, counted, joined, plain, quote
+from desktop_agent.model_host.demo.orders import TARGETS, is_onward, wishes
+from desktop_agent.model_host.demo.overview import summary
+from desktop_agent.model_host.demo.step import CLOSING, Step, call, seconds
+from desktop_agent.model_host.demo.tour import LIST_TOOLS, PLAN, SEARCH, TEAM_TOOLS, Tour
 
-SEARCH = r"to-?do|fix-?me|- \[ \]"
+_WORD = re.compile(r"[^\W\d_]{4,}")
 _MOST_TRIES = 4
-_MOST_PAGES = 4
+_MOST_EDITS = 6
+# So long, and so often, it is left to the person to answer a subagent before this script does.
+_PATIENCE_S = 4.4
+_MOST_PATIENCE = 3
+# The longer one once nothing came: a subagent may be paused, and go on when the person lets it.
+_WAIT_S, _LONG_WAIT_S = 30, 600
+# What only the main agent uses.
+LEADS = LIST_TOOLS | TEAM_TOOLS | {"skill"}
 
-_INTRODUCTION = (
-    "I'm the **demo model**: a script, not an AI. I can't understand you and I know nothing, "
-    "but what I do is real: real tools, on your real files, within the mode you chose. "
-    "But for a few plain orders, such as “list files”, I make this same survey whatever is "
-    "asked.\n\n"
-    "This is my plan:\n\n"
-    "1. Look which files there are.\n"
-    "2. Read a few of them.\n"
-    "3. Write what I found to `OVERVIEW.md`, if that is allowed.\n\n"
-    "You can send me a note while I work: “keep it short”, “don't write anything”, or the name "
-    "of a file."
-)
+_INTRODUCTION = """\
+I'm the **demo model**: a script, not an AI. I can't understand you and I know nothing, but what \
+I do is real: real tools, on your real files, within the mode you chose. But for a few plain \
+orders, such as “list files”, I make this same survey whatever is asked.
+
+This is my plan:
+
+1. Look which files there are.
+2. Read a few of them.
+3. Write what I found to `OVERVIEW.md`, if that is allowed.
+
+You can send me a note while I work: “keep it short”, “don't write anything”, or the name of a \
+file."""
 _THOUGHTS = (
     "The list of files comes first, with a search for open points beside it: "
     "neither needs the other. Then the README, if there is one."
 )
 
 
-@dataclass(frozen=True)
-class _Story:
-    """The survey so far: the messages since its opening, and the tools there are.
-
-    `dropped` are tools whose task the person took off the list.
-    """
-
-    messages: tuple[Message, ...]
-    tools: frozenset[str]
-    reports: tuple[tuple[str, str], ...] = ()
-    dropped: frozenset[str] = frozenset()
-
-    @cached_property
-    def done(self) -> tuple[Done, ...]:
-        # A call that was cut off is made again: nothing goes on unless the person wants it.
-        return tuple(done for done in done_calls(self.messages) if not done.was_cut)
-
-    @cached_property
-    def pages(self) -> tuple[str, ...]:
-        """The lists of files so far; a long one comes in several."""
-        return tuple(done.result.text for done in self.of("glob") if not done.result.is_error)
-
-    @cached_property
-    def paths(self) -> tuple[str, ...]:
-        return listed_paths("\n".join(self.pages))
-
-    @cached_property
-    def news(self) -> tuple[str, ...]:
-        """Notes that have not been answered yet, and what the person said with a refusal."""
-        fresh = since_last_answer(self.messages)
-        if len(fresh) == len(self.messages):
-            fresh = fresh[1:]
-        return (*_words_of_refusals(_results_in(fresh, self.done)), *user_texts(fresh))
-
-    @cached_property
-    def wishes(self) -> Wishes:
-        notes = (*_words_of_refusals(self.done), *user_texts(self.messages[1:]))
-        return wishes(said(self.messages[0]), notes, self.paths)
-
-    @cached_property
-    def readings(self) -> dict[str, Reading]:
-        return {done.path: _reading(done) for done in self.of("read")}
-
-    @cached_property
-    def target(self) -> str:
-        """The name to write to: never that of a file that somebody else has made."""
-        free = (name for name in TARGETS if name not in self.paths or self.is_ours(name))
-        return next(free, "")
-
-    def of(self, name: str) -> list[Done]:
-        return [done for done in self.done if done.call.name == name]
-
-    def is_ours(self, name: str) -> bool:
-        reading = self.readings.get(name)
-        return reading is not None and SIGNATURE in reading.text.lines
-
-    def survey(self) -> Survey:
-        ours = {name for name in TARGETS if self.is_ours(name)}
-        found = [
-            hit
-            for done in self.of("grep")
-            if not done.result.is_error
-            for hit in hits(done.result.text)
-            if hit.path not in ours
-        ]
-        return Survey(
-            paths=tuple(path for path in self.paths if path not in ours),
-            readings=tuple(r for path, r in self.readings.items() if path not in TARGETS),
-            hits=tuple(found),
-            is_cut=bool(self.pages) and is_cut(self.pages[-1]),
-            has_more_hits=any(is_cut(done.result.text) for done in self.of("grep")),
-        )
-
-
-def heard(messages: Sequence[Message], tools: frozenset[str]) -> str:
-    """Return the replies to the notes that have not been answered yet."""
-    return _heard(_Story(tuple(messages), tools))
-
-
-def next_step(
-    messages: Sequence[Message],
-    tools: frozenset[str],
-    reports: Sequence[tuple[str, str]] = (),
-    dropped: frozenset[str] = frozenset(),
-) -> Step:
+def next_step(messages: Sequence[Message], tools: frozenset[str], system: str) -> Step:
     """Return what the survey that opens with `messages[0]` does next."""
-    story = _Story(tuple(messages), tools, tuple(reports), dropped)
-    if not story.pages:
-        return _list_files(story)
-    offset = next_offset(story.pages[-1])
-    if offset and len(story.pages) < _MOST_PAGES and "glob" in story.tools:
-        text = joined(_heard(story), f"There are more than {offset:,} files. I'll look further.")
-        return Step(text, (Want("glob", {"pattern": "**/*", "offset": offset}),))
-    unread = _unread(story)
-    if unread:
-        return _read_files(story, unread)
-    text = overview(
-        story.survey(),
-        is_short=story.wishes.is_short,
-        said=story.wishes.said,
-        reports=story.reports,
-    )
-    tried = story.of("write")
-    if not tried:
-        return _propose(story, text)
-    return _after_write(story, tried, text)
+    tour = Tour(messages, tools)
+    steps = (scene(tour) for scene in _LEAD)
+    step = next((step for step in steps if step), None) or _survey(tour, system)
+    loaded = [skills.on_loaded(done) for done in tour.of("skill") if done in tour.came]
+    thinking = _THOUGHTS if len(messages) == 1 and step.wants else ""
+    return Step(joined(*loaded, _on_edits(tour), step.text), step.wants, thinking, step.pause_s)
 
 
-def _list_files(story: _Story) -> Step:
-    tried = story.of("glob")
-    if "glob" not in story.tools:
-        return _end(story, _INTRODUCTION, "But I was given no tool to list files, so I stop here.")
-    if len(tried) >= _MOST_TRIES or (tried and not story.news):
-        reason = code(tried[-1].result.text, 200)
-        return _end(story, f"I could not list the files: {reason}")
-    if "glob" in story.dropped:
-        return _end(story, "Looking around is off my list, and all else needs it: I stop here.")
-    wants = [Want("glob", {"pattern": "**/*"})]
-    if "grep" in story.tools - story.dropped:
-        wants.append(Want("grep", {"pattern": SEARCH, "ignore_case": True}))
-    is_new = len(story.messages) == 1
-    text = _INTRODUCTION if is_new else joined(_heard(story), "I'll look at the files.")
-    return Step(text, tuple(wants), _THOUGHTS if is_new else "")
+def late_news(messages: Sequence[Message], tools: frozenset[str]) -> Step | None:
+    """Return the answer to subagents that speak after the survey's end; None if none does."""
+    tour = Tour(messages, tools)
+    told = [
+        f"“{report.name}” ended after me ({report.status}). It says: {quote(text)}"
+        for report, text in parts_of(tour.fresh, Report)
+    ]
+    answers = _answers(tour) if "answer_child" in tools else ()
+    told += ["A subagent still asks something; I answer it."] if answers else []
+    text = joined(_on_edits(tour), *told)
+    return Step(text, answers) if text else None
 
 
-def _unread(story: _Story) -> list[str]:
-    if "read" not in story.tools - story.dropped:
-        return []
-    ours = [name for name in TARGETS if name in story.paths]
-    others = [path for path in story.paths if path not in TARGETS]
-    chosen = dict.fromkeys((*worth_reading(others), *story.wishes.files, *ours))
-    return [path for path in chosen if path not in story.readings]
+def _heard(tour: Tour) -> str:
+    return joined(*(_reply_to_note(tour, note) for note in tour.news[:5]))
 
 
-def _read_files(story: _Story, unread: Sequence[str]) -> Step:
-    least = "at least " if story.survey().is_cut else ""
-    found = f"I found {least}{counted(len(story.paths), 'file')}."
-    also = " too" if story.readings else ""
-    names = ", ".join(code(path, 80) for path in unread)
-    text = joined(_heard(story), f"{'' if also else found + ' '}I'll read {names}{also}.")
-    return Step(text, tuple(Want("read", {"path": path}) for path in unread))
-
-
-def _propose(story: _Story, text: str) -> Step:
-    shown = joined(_heard(story), summary(story.survey()))
-    if story.wishes.is_dry:
-        return _end(story, shown, "As you asked, I write nothing.", is_heard=True)
-    if "write" in story.dropped:
-        ending = "Writing is off my list, so I write nothing."
-        return _end(story, shown, ending, is_heard=True)
-    if not story.target:
-        taken = " and ".join(code(name) for name in TARGETS)
-        ending = f"{taken} are there already and not mine, so I write nothing."
-        return _end(story, shown, ending, is_heard=True)
-    if _is_there(story, text):
-        ending = f"{code(story.target)} is there already and says exactly this: nothing to write."
-        return _end(story, shown, ending, is_heard=True)
-    if "write" not in story.tools:
-        return _end(
-            story, shown, "I was given no tool to write files, so I stop here.", is_heard=True
-        )
-    verb = "update" if story.target in story.paths else "write"
-    ask = f"Now I'd like to {verb} {code(story.target)}."
-    return Step(joined(shown, ask), (_write(story, text),))
-
-
-def _after_write(story: _Story, tried: Sequence[Done], text: str) -> Step:
-    last = tried[-1]
-    has_changed = str(last.call.arguments.get("content", "")) != text
-    can_try = (
-        len(tried) < _MOST_TRIES
-        and not story.wishes.is_dry
-        and "write" in story.tools - story.dropped
-    )
-    if not last.result.is_error:
-        if has_changed and can_try:
-            return Step(
-                joined(_heard(story), f"I'll change {code(last.path)} accordingly."),
-                (_write(story, text),),
-            )
-        return _end(story, _written(story, last))
-    is_wanted = any(is_onward(note) for note in story.news)
-    is_improved = has_changed and any(note not in story.wishes.said for note in story.news)
-    if can_try and (is_wanted or is_improved):
-        return Step(joined(_heard(story), "Here it is again for you."), (_write(story, text),))
-    return _end(story, _refused(last))
-
-
-def _written(story: _Story, last: Done) -> str:
-    lines = str(last.call.arguments.get("content", "")).count("\n")
-    files = counted(len(story.survey().paths), "file")
-    told = f"Done: {code(last.path)} has {counted(lines, 'line')} about {files}."
-    if story.wishes.is_dry:
-        told = f"{code(last.path)} had been written before your note came. Delete it if you like."
-    return told
-
-
-def _refused(last: Done) -> str:
-    reason = plain(last.result.text.removeprefix("Error: "), 200)
-    if last.denial is not None:
-        return f"You said no, and that is fine: {code(last.path)} was not written."
-    if "exactly this content" in reason:
-        return f"{code(last.path)} is there already and says exactly this: nothing to write."
-    return f"{code(last.path)} was not written. This is what I was told:\n\n{quote(reason)}"
-
-
-def _write(story: _Story, text: str) -> Want:
-    return Want("write", {"path": story.target, "content": text})
-
-
-def _is_there(story: _Story, text: str) -> bool:
-    reading = story.readings.get(story.target)
-    return reading is not None and "\n".join(reading.text.lines).strip() == text.strip()
-
-
-def _reading(done: Done) -> Reading:
-    if done.result.is_error:
-        return Reading(done.path, problem=done.result.text.removeprefix("Error: "))
-    return Reading(done.path, file_text(done.result.text))
-
-
-def _results_in(messages: Sequence[Message], done: Sequence[Done]) -> list[Done]:
-    fresh = {result.call_id for message in messages for result in message.results}
-    return [one for one in done if one.call.id in fresh]
-
-
-def _words_of_refusals(done: Sequence[Done]) -> tuple[str, ...]:
-    answers = (one.denial for one in done)
-    return tuple(no.reason.strip() for no in answers if no is not None and no.reason)
-
-
-def _heard(story: _Story) -> str:
-    return joined(*(_reply_to(note, story) for note in story.news[:5]))
-
-
-def _reply_to(note: str, story: _Story) -> str:
+def _reply_to_note(tour: Tour, note: str) -> str:
     if is_onward(note):
         return "I go on."
-    wish = wishes("", (note,), story.paths)
-    replies: list[str] = []
-    if wish.is_short:
-        replies.append("I'll keep the overview short.")
-    if wish.is_dry:
-        replies.append("I won't write anything.")
-    if wish.files:
-        replies.append(f"I'll put {', '.join(code(path) for path in wish.files)} in.")
-    if wish.missing and story.pages:
-        replies.append(f"I can't find {', '.join(code(name) for name in wish.missing)} here.")
-    if wish.said:
-        replies.append("I can't act on that, so it goes into the overview under “You asked”.")
-    return joined("Your note:", quote(note), " ".join(replies))
+    wish = wishes("", (note,), tour.paths)
+    replies = {
+        "I'll keep the overview short.": wish.is_short,
+        "I won't write anything.": wish.is_dry,
+        f"I'll put {codes(wish.files)} in.": wish.files,
+        f"I can't find {codes(wish.missing)} here.": wish.missing and tour.pages,
+        "I can't act on that, so it goes into the overview under “You asked”.": wish.said,
+    }
+    told = " ".join(reply for reply, is_due in replies.items() if is_due)
+    return joined("Your note:", quote(note), told)
 
 
-def _end(story: _Story, *parts: str, is_heard: bool = False) -> Step:
-    return Step(joined("" if is_heard else _heard(story), *parts, CLOSING))
+def _on_edits(tour: Tour) -> str:
+    edits = tour.edits(tour.fresh)[:_MOST_EDITS]
+    told = [joined(quote(edit.line), _reply_to_edit(tour, edit)) for edit in edits]
+    return joined("You changed my list:", *told) if told else ""
+
+
+def _reply_to_edit(tour: Tour, edit: EditLine) -> str:
+    match edit.kind:
+        case "delete" | "skip":
+            return "I leave that out."
+        case "add":
+            return "I'm a script, so all I can do is search the files for its longest word."
+        case "next" if tour.states.get(edit.task_id) == "completed":
+            return "That is done already."
+        case "next":
+            return "I do it as soon as what it waits for is done."
+        case _:
+            return "Noted: I go by the list as it stands now."
+
+
+def _names(names: Iterable[str]) -> str:
+    return " and ".join(f"“{name}”" for name in names)
+
+
+# -- scenes of the survey -----------------------------------------------------------------------
+
+
+def _look(tour: Tour) -> tuple[ToolCall, ...]:
+    search = (call("grep", pattern=SEARCH, ignore_case=True),) if tour.may("grep") else ()
+    return (call("glob", pattern="**/*"), *search)
+
+
+def _read(tour: Tour) -> tuple[ToolCall, ...]:
+    return tuple(call("read", path=path) for path in tour.unread)
+
+
+def _write(tour: Tour) -> tuple[ToolCall, ...]:
+    return (call("write", path=tour.target, content=tour.draft),)
+
+
+def _is_written(tour: Tour) -> bool:
+    return bool(tour.tried) and not tour.tried[-1].result.is_error
+
+
+def _can_try(tour: Tour) -> bool:
+    is_free = len(tour.tried) < _MOST_TRIES and not tour.wishes.is_dry
+    return bool(tour.tried) and is_free and tour.may("write")
+
+
+def _can_change(tour: Tour) -> bool:
+    return _can_try(tour) and tour.tried[-1].given("content") != tour.draft
+
+
+def _is_up_to_date(tour: Tour) -> bool:
+    found = tour.readings.get(tour.target)
+    return found is not None and "\n".join(found.lines).strip() == tour.draft.strip()
+
+
+def _on_written(tour: Tour) -> str:
+    if tour.wishes.is_dry:
+        return f"{_path(tour)} had been written before your note came. Delete it if you like."
+    lines = counted(tour.tried[-1].given("content").count("\n"), "line")
+    return f"Done: {_path(tour)} has {lines} about {counted(len(tour.survey.paths), 'file')}."
+
+
+def _on_refused(tour: Tour) -> str:
+    reason = plain(tour.tried[-1].result.text.removeprefix("Error: "), 200)
+    if tour.tried[-1].denial is not None:
+        return f"You said no, and that is fine: {_path(tour)} was not written."
+    if "exactly this content" in reason:
+        return f"{_path(tour)} is there already and says exactly this: nothing to write."
+    return f"{_path(tour)} was not written. This is what I was told:\n\n{quote(reason)}"
+
+
+def _path(tour: Tour) -> str:
+    return code(tour.tried[-1].given("path"))
+
+
+# When it is played, what is called (None: it is the end), what is said.
+_Scene = tuple[
+    Callable[[Tour], object],
+    Callable[[Tour], tuple[ToolCall, ...]] | None,
+    Callable[[Tour], str],
+]
+# fmt: off
+_SCENES: tuple[_Scene, ...] = (
+    (lambda t: not t.pages and "glob" not in t.tools, None,
+     lambda t: f"{_INTRODUCTION}\n\nBut I was given no tool to list files, so I stop here."),
+    (lambda t: not t.pages and t.of("glob") and (not t.news or len(t.of("glob")) >= _MOST_TRIES),
+     None, lambda t: f"I could not list the files: {code(t.of('glob')[-1].result.text, 200)}"),
+    (lambda t: not t.pages and "glob" in t.dropped, None,
+     lambda t: "Looking around is off my list, and all else needs it: I stop here."),
+    (lambda t: not t.pages, _look,
+     lambda t: _INTRODUCTION if len(t.messages) == 1 else "I'll look at the files."),
+    (lambda t: t.offset, lambda t: (call("glob", pattern="**/*", offset=t.offset),),
+     lambda t: f"There are more than {t.offset:,} files. I'll look further."),
+    (lambda t: t.unread and t.readings, _read, lambda t: f"I'll read {codes(t.unread)} too."),
+    (lambda t: t.unread, _read,
+     lambda t: f"I found {'at least ' * t.survey.is_cut}{counted(len(t.paths), 'file')}. "
+               f"I'll read {codes(t.unread)}."),
+    (lambda t: _is_written(t) and _can_change(t), _write,
+     lambda t: f"I'll change {_path(t)} accordingly."),
+    (_is_written, None, _on_written),
+    (lambda t: _can_try(t) and any(map(is_onward, t.news)), _write,
+     lambda t: "Here it is again for you."),
+    (lambda t: _can_change(t) and set(t.news) - set(t.wishes.said), _write,
+     lambda t: "Here it is again for you."),
+    (lambda t: t.tried, None, _on_refused),
+    (lambda t: t.wishes.is_dry, None,
+     lambda t: f"{summary(t.survey)}\n\nAs you asked, I write nothing."),
+    (lambda t: "write" in t.dropped, None,
+     lambda t: f"{summary(t.survey)}\n\nWriting is off my list, so I write nothing."),
+    (lambda t: not t.target, None,
+     lambda t: f"{summary(t.survey)}\n\n{' and '.join(map(code, TARGETS))} are there already and "
+               "not mine, so I write nothing."),
+    (_is_up_to_date, None,
+     lambda t: f"{summary(t.survey)}\n\n{code(t.target)} is there already and says exactly this: "
+               "nothing to write."),
+    (lambda t: "write" not in t.tools, None,
+     lambda t: f"{summary(t.survey)}\n\nI was given no tool to write files, so I stop here."),
+    (lambda t: True, _write,
+     lambda t: f"{summary(t.survey)}\n\nNow I'd like to "
+               f"{'update' if t.target in t.paths else 'write'} {code(t.target)}."),
+)
+# fmt: on
+
+
+def _play(tour: Tour) -> tuple[str, tuple[ToolCall, ...]]:
+    """Return what the first scene that fits says and calls."""
+    does, says = next((does, says) for when, does, says in _SCENES if when(tour))
+    wants = does(tour) if does else ()
+    return joined(_heard(tour), says(tour), "" if wants else CLOSING), wants
+
+
+# -- scenes of the lead: the list and the team --------------------------------------------------
+
+
+def _make_list(tour: Tour) -> Step | None:
+    missing = [PLAN[key] for key in tour.keys if PLAN[key].subject not in tour.made]
+    if not tour.has_list or not missing or tour.of("glob"):
+        return None
+    text, wants = _play(tour)
+    calls = (call("TaskCreate", subject=p.subject, activeForm=p.active) for p in missing)
+    return Step(text, tuple(calls)) if wants else None
+
+
+def _answers(tour: Tour) -> tuple[ToolCall, ...]:
+    answer = "Take the first one that you named, then the others."
+    return tuple(call("answer_child", agent_id=agent, answer=answer) for agent in tour.questions)
+
+
+def _answer(tour: Tour) -> Step | None:
+    if not tour.questions:
+        return None
+    names = {agent: name for name, agent in tour.started.items()}
+    told = [f"“{names.get(agent, agent)}” asks: {text}" for agent, text in tour.questions.items()]
+    known = "\n".join(message.text for message in tour.messages if message.role == "assistant")
+    news = [line for line in told if line not in known]
+    asked = Counter(wait.agent_id for wait in tour.waits if wait.outcome == "question")
+    is_patient = news or max(asked[agent] for agent in tour.questions) < _MOST_PATIENCE
+    if "wait" not in tour.tools or not is_patient:
+        told = news or ["You have not answered, so I do."]
+        return Step(joined(_heard(tour), *told), _answers(tour))
+    if news:
+        about = counted(max(round(seconds(_PATIENCE_S * _MOST_PATIENCE)), 1), "second")
+        news.append(f"You can answer it under *Waiting for you*; after about {about} I do.")
+    # An answer of the person's ends this: the wait is then one for the report.
+    wait = call("wait", agent_ids=list(tour.questions), timeout_s=_WAIT_S)
+    return Step(joined(_heard(tour), *news), (wait,), pause_s=_PATIENCE_S)
+
+
+def _stop_unwanted(tour: Tour) -> Step | None:
+    """Stop subagents whose task the person took off the list."""
+    off = {name for name in tour.ids if tour.status(name) in {"", "completed"}}
+    gone = {name: agent for name, agent in tour.at_work.items() if name in off}
+    stopped = {done.given("agent_id") for done in tour.of("stop")}
+    wants = tuple(call("stop", agent_id=agent) for agent in gone.values() if agent not in stopped)
+    return Step(joined(_heard(tour), f"So I stop {_names(gone)}."), wants) if wants else None
+
+
+def _search_additions(tour: Tour) -> Step | None:
+    """Search for what the person added; say what came of it, and tick it off."""
+    told: list[str] = []
+    wants: list[ToolCall] = []
+    for edit in tour.edits(tour.messages) if tour.has_list else ():
+        number, state = edit.task_id, tour.states.get(edit.task_id)
+        word = max(_WORD.findall(edit.subject), key=len, default="")
+        if edit.kind == "add" and state == "pending":
+            wants.append(call("TaskUpdate", taskId=number, status="in_progress"))
+            if word and "grep" in tour.tools:
+                wants.append(call("grep", pattern=re.escape(word), ignore_case=True))
+        elif edit.kind == "add" and state == "in_progress":
+            wants.append(call("TaskUpdate", taskId=number, status="completed"))
+            found = _found(word, tour.calls)
+            told.append(f"#{number}: {found} I'm a script, so that is all I can do.")
+    return Step(joined(*told, _heard(tour)), tuple(wants)) if wants else None
+
+
+def _found(word: str, calls: Sequence[Done]) -> str:
+    texts = [done.result.text for done in calls if done.given("pattern") == re.escape(word)]
+    if not word or not texts:
+        return "There is no word in it that I could search for."
+    lines = [line for line in texts[0].splitlines() if re.search(r":\d+:", line)]
+    return f"I searched for {code(word)} and found {counted(len(lines), 'line')}."
+
+
+def _wait(tour: Tour) -> Step | None:
+    """Wait for the team before the overview is written."""
+    if not tour.awaited or tour.tried or not {want.name for want in _play(tour)[1]} <= {"write"}:
+        return None
+    names = _names(tour.awaited)
+    has_waited = any(wait.outcome != "question" for wait in tour.waits)
+    text = "" if has_waited else f"I've read what I need. Now I wait for {names}."
+    if tour.timed_out:
+        text = f"Nothing came from {names} for a while. If you paused it, resume or stop it; "
+        text += "I wait ten minutes more."
+    limit = _LONG_WAIT_S if tour.idle else _WAIT_S
+    wait = call("wait", agent_ids=list(tour.awaited.values()), timeout_s=limit)
+    return Step(joined(_heard(tour), text), (*tour.updates({"wait"}), wait))
+
+
+_LEAD = (_make_list, _answer, _stop_unwanted, _search_additions, _wait)
+
+
+def _survey(tour: Tour, system: str) -> Step:
+    """Play the scene of the survey, with what the list and the team need beside it."""
+    text, wants = _play(tour)
+    begun = {want.name for want in wants}
+    updates = tour.updates(begun)
+    if not wants:
+        made = [one.arguments for one in tour.answer.tool_calls] if tour.answer else []
+        # Updates that have just been tried and failed are not tried again.
+        is_new = updates and made != [one.arguments for one in updates]
+        return Step(_heard(tour), updates) if is_new else Step(text)
+    known = {*tour.started, *tour.lost, *tour.dropped}
+    idle = [name for name in CREW if name in tour.keys and name not in known]
+    if "read" in begun:
+        wants = (*(_spawn(tour, name) for name in idle), *wants)
+        if idle:
+            told = f"Beside me, subagents of mine begin: {_names(idle)}."
+            text = joined(text, f"{told} Open one to watch it, or to steer it.")
+        skill = skills.fitting(system, tour.paths) if "skill" in tour.tools else ""
+        if skill and not tour.of("skill"):
+            told = f"I load the skill {code(skill)}, too"
+            text = joined(text, f"{told}: of those offered to me it fits these files best.")
+            updates = (call("skill", name=skill), *updates)
+    if "write" in begun and not tour.tried:
+        # What the overview lacks of the team's work, and why.
+        why = [f"“{name}”: {reason}" for name, reason in tour.missing.items()]
+        if idle:
+            why.append(f"Nothing was there to read, so nobody was started for {_names(idle)}.")
+        text = joined(text, " ".join(why))
+    return Step(text, (*updates, *wants))
+
+
+def _spawn(tour: Tour, name: str) -> ToolCall:
+    task = {"task_id": tour.ids[name]} if tour.status(name) else {}
+    prompt, role = CREW[name]
+    return call("spawn", description=name, prompt=prompt, agent=role, **task)
