@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 
-from desktop_agent.core.messages import Message
+from desktop_agent.core.messages import Message, ToolCall
 from desktop_agent.model_host.demo.folder import kinds
 from desktop_agent.model_host.demo.history import History, hits, reading, user_texts
 from desktop_agent.model_host.demo.markdown import code, codes, counted, joined, plain, quote
@@ -28,108 +28,77 @@ CREW = {"Count the files": (COUNT_PROMPT, "explore"), "Read the notes": (NOTES_P
 # Slow enough that a person can open it, pause it and steer it.
 _PAUSE_S = 1.8
 _MOST_KINDS = 3
-_NOTES = {".md", ".markdown", ".txt", ".rst"}
+_NOTES = (".md", ".markdown", ".txt", ".rst")
 _MOST_NOTES = 3
-_HEADINGS = r"^#{1,3} "
+_Scene = tuple[str, tuple[ToolCall, ...]]
 
 
 def next_step(messages: Sequence[Message], tools: frozenset[str]) -> Step | None:
     """Return what the subagent does next; None if its prompt is none of the crew's."""
-    prompt = user_texts(messages[:1])[:1]
-    scenes = {COUNT_PROMPT: _COUNT, NOTES_PROMPT: _NOTE_SCENES}.get(prompt[0] if prompt else "")
-    if scenes is None:
+    prompt = joined(*user_texts(messages[:1])[:1])
+    if prompt not in _SCENES:
         return None
     work = _Work(messages, tools)
-    step = next(step for scene in scenes if (step := scene(work)))
-    return Step(joined(*map(work.reply, work.news), step.text), step.wants, pause_s=_PAUSE_S)
+    scenes = list(_SCENES[prompt](work))
+    # The first that has something to call; the last one is the report.
+    text, wants = next((scene for scene in scenes if scene[1]), scenes[-1])
+    return Step(joined(*map(work.reply, work.news), text), wants, pause_s=_PAUSE_S)
 
 
 class _Work(History):
     """One subagent's work so far."""
 
+    def __init__(self, messages: Sequence[Message], tools: frozenset[str]) -> None:
+        super().__init__(messages, tools)
+        self.named = named_files("\n".join(self.notes), self.paths)[0]
+        unmet = [note for note in self.notes if not named_files(note, self.paths)[0]]
+        lines = [f"{one_line(reading(done))}." for done in self.of("read")]
+        lines += [f"I was told “{plain(note)}” and can't act on it." for note in unmet[:3]]
+        self.report = "\n".join(lines)
+
     def reply(self, note: str) -> str:
-        files, _ = named_files(note, self.paths)
-        does = (
-            f"I'll look at {codes(files)}." if files else "I'm a script: I put it into my report."
-        )
+        files = codes(named_files(note, self.paths)[0])
+        does = f"I'll look at {files}." if files else "I'm a script: I put it into my report."
         return joined("I was told:", quote(note), does)
 
-    def list_files(self, text: str) -> Step | None:
-        is_done = self.of("glob") or "glob" not in self.tools
-        return None if is_done else Step(text, (call("glob", pattern="**/*"),))
+    def new(self, tool: str, **arguments: str) -> tuple[ToolCall, ...]:
+        """Return this call if the tool is there and it was not made yet."""
+        is_made = any(done.call.arguments == arguments for done in self.of(tool))
+        return () if is_made or tool not in self.tools else (call(tool, **arguments),)
 
-    def look_for_kinds(self) -> Step | None:
-        """List the files of the most frequent endings, one ending at a time."""
-        endings = Counter(PurePosixPath(path).suffix for path in self.paths)
-        del endings[""]
-        listed = {done.given("pattern") for done in self.of("glob")}
-        patterns = [f"**/*{ending}" for ending, _ in endings.most_common(_MOST_KINDS)]
-        for pattern in patterns if "glob" in self.tools else ():
-            if pattern not in listed:
-                return Step(f"Now those like {code(pattern)}.", (call("glob", pattern=pattern),))
-        return None
-
-    def search(self) -> Step | None:
-        if self.of("grep") or "grep" not in self.tools:
-            return None
-        text = f"There are {counted(len(self.paths), 'file')}. I'll count headings, too."
-        return Step(text, (call("grep", pattern=_HEADINGS, glob="*.md"),))
-
-    def ask(self) -> Step | None:
-        if not self.notes_here or self.of("ask_parent") or "ask_parent" not in self.tools:
-            return None
-        question = f"I found {codes(self.notes_here)}. Which of them matters most?"
-        return Step("I was told to ask first.", (call("ask_parent", question=question),))
-
-    def read(self, wanted: Sequence[str], at_once: int) -> Step | None:
-        known = {done.given("path") for done in self.of("read")}
-        unread = [path for path in dict.fromkeys(wanted) if path not in known][:at_once]
-        if not unread or "read" not in self.tools:
-            return None
-        return Step(f"I'll read {codes(unread)}.", tuple(call("read", path=p) for p in unread))
-
-    @property
-    def notes_here(self) -> list[str]:
-        paths = [p for p in self.paths if not p.startswith(("OVERVIEW", "."))]
-        return [p for p in paths if PurePosixPath(p).suffix.lower() in _NOTES][:_MOST_NOTES]
-
-    @property
-    def named(self) -> tuple[str, ...]:
-        return named_files("\n".join(self.notes), self.paths)[0]
-
-    @property
-    def order(self) -> list[str]:
-        asked = self.of("ask_parent")[:1]
-        first = [
-            path for done in asked for path in named_files(done.result.text, self.notes_here)[0]
-        ]
-        return [*first, *self.named, *self.notes_here]
-
-    def report(self) -> str:
-        lines = [f"{one_line(reading(done))}." for done in self.of("read")]
-        unmet = [note for note in self.notes if not named_files(note, self.paths)[0]]
-        lines += [f"I was told “{plain(note)}” and can't act on it." for note in unmet[:3]]
-        return "\n".join(lines)
-
-    def count(self) -> str:
-        by_kind = ", ".join(f"{plain(kind)} {number}" for kind, number in kinds(self.paths)[:6])
-        headings = sum(len(hits(done.result.text)) for done in self.of("grep"))
-        return (
-            f"{counted(len(self.paths), 'file')}: {by_kind or 'none'}. "
-            f"{counted(headings, 'heading')} in Markdown files."
-        )
+    def read(self, wanted: Iterable[str], at_once: int) -> _Scene:
+        calls = [one for path in dict.fromkeys(wanted) for one in self.new("read", path=path)]
+        names = codes(str(one.arguments["path"]) for one in calls[:at_once])
+        return f"I'll read {names}.", tuple(calls[:at_once])
 
 
-_COUNT = (
-    lambda work: work.list_files("I'll count the files by kind."),
-    _Work.look_for_kinds,
-    _Work.search,
-    lambda work: work.read(work.named, 5),
-    lambda work: Step(joined(work.count(), work.report())),
-)
-_NOTE_SCENES = (
-    lambda work: work.list_files("I'll see which notes there are."),
-    _Work.ask,
-    lambda work: work.read(work.order, 1),
-    lambda work: Step(work.report() or "There are no notes here."),
-)
+def _count(work: _Work) -> Iterator[_Scene]:
+    yield "I'll count the files by kind.", work.new("glob", pattern="**/*")
+    endings = Counter(PurePosixPath(path).suffix for path in work.paths)
+    del endings[""]
+    for ending, _ in endings.most_common(_MOST_KINDS):
+        yield f"Now those like {code(f'**/*{ending}')}.", work.new("glob", pattern=f"**/*{ending}")
+    files = counted(len(work.paths), "file")
+    search = work.new("grep", pattern="^#{1,3} ", glob="*.md")
+    yield f"There are {files}. I'll count headings, too.", search
+    yield work.read(work.named, 5)
+    by_kind = ", ".join(f"{plain(kind)} {number}" for kind, number in kinds(work.paths)[:6])
+    headings = counted(sum(len(hits(done.result.text)) for done in work.of("grep")), "heading")
+    told = f"{files}: {by_kind or 'none'}. {headings} in Markdown files."
+    yield joined(told, work.report), ()
+
+
+def _read_notes(work: _Work) -> Iterator[_Scene]:
+    yield "I'll see which notes there are.", work.new("glob", pattern="**/*")
+    paths = [p for p in work.paths if not p.startswith(("OVERVIEW", "."))]
+    notes = [p for p in paths if p.lower().endswith(_NOTES)][:_MOST_NOTES]
+    asked = work.of("ask_parent")
+    if notes and not asked:
+        question = f"I found {codes(notes)}. Which of them matters most?"
+        yield "I was told to ask first.", work.new("ask_parent", question=question)
+    first = named_files(asked[0].result.text, notes)[0] if asked else ()
+    yield work.read([*first, *work.named, *notes], 1)
+    yield work.report or "There are no notes here.", ()
+
+
+_SCENES = {COUNT_PROMPT: _count, NOTES_PROMPT: _read_notes}

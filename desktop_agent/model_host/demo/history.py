@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 from desktop_agent.core.messages import Message, TextPart, ToolCall, ToolResult
@@ -23,8 +21,7 @@ _HIT = re.compile(r"^(?P<path>[^\n]+?):(?P<line>\d+)[:\-\t] ?(?P<text>.*)$")
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(NamedTuple):
     """A call with its result; an answered history has one for every call."""
 
     call: ToolCall
@@ -76,27 +73,15 @@ class History:
         self.fresh = messages[answers[-1] + 1 :] if answers else messages
         came = {result.call_id for message in self.fresh for result in message.results}
         self.came = [done for done in self.calls if done.call.id in came]
+        lists = [done.result.text for done in self.of("glob") if not done.result.is_error]
+        self.paths = listed_paths("\n".join(lists))
+        # What was said since the opening, with a denial or in a note; and that was not answered.
+        self.notes = (*_reasons(self.calls), *user_texts(messages[1:]))
+        self.news = (*_reasons(self.came), *user_texts(self.fresh if answers else messages[1:]))
 
     def of(self, name: str) -> list[Done]:
         """Return the calls of a tool; one that was cut off counts for nothing, and is repeated."""
         return [done for done in self.calls if done.call.name == name and not done.was_cut]
-
-    @cached_property
-    def paths(self) -> tuple[str, ...]:
-        """The files that were listed."""
-        lists = [done.result.text for done in self.of("glob") if not done.result.is_error]
-        return listed_paths("\n".join(lists))
-
-    @cached_property
-    def notes(self) -> tuple[str, ...]:
-        """What was said since the opening, with a denial or in a note."""
-        return (*_reasons(self.calls), *user_texts(self.messages[1:]))
-
-    @cached_property
-    def news(self) -> tuple[str, ...]:
-        """Those of them that have not been answered yet."""
-        fresh = self.fresh if self.answer else self.fresh[1:]
-        return (*_reasons(self.came), *user_texts(fresh))
 
 
 def _reasons(calls: Sequence[Done]) -> list[str]:

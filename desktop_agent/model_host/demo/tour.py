@@ -101,10 +101,8 @@ class Tour(History):
             for one in (*(result.facts for result in message.results), *seen):
                 if isinstance(one, facts.ListShown | origins.TaskListShown):
                     self.states = dict(one.states)
-                elif isinstance(one, origins.Report) and one.task_status:
-                    self.states |= (
-                        {one.task_id: one.task_status} if one.task_id in self.states else {}
-                    )
+                elif isinstance(one, origins.Report) and one.task_id in self.states:
+                    self.states[one.task_id] = one.task_status or self.states[one.task_id]
         # What the person took off the list, or ticked off, before it was begun.
         begun = {one.call.name for one in self.calls if one.call.name != "grep"} | set(self.started)
         begun |= {"grep"} if any(one.given("pattern") == SEARCH for one in self.calls) else set()
