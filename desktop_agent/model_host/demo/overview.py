@@ -42,16 +42,13 @@ def summary(survey: Survey) -> str:
     """Return what is shown before the overview is written."""
     points = _open_points(survey)
     least = "At least " if survey.has_more_hits else ""
+    marked = f"{least}{counted(len(points), 'line is', 'lines are')} marked as still to do."
     return joined(
         f"**{_size(survey)}** Here they are by kind:",
         _kinds_table(survey, most=8),
-        "At the top of the folder:",
-        fence(_tree(survey), limit=12),
-        "What I read:" if survey.readings else "",
-        _one_lines(survey),
-        f"{least}{counted(len(points), 'line is', 'lines are')} marked as still to do."
-        if points
-        else "",
+        _section("At the top of the folder:", fence(_tree(survey), limit=12)),
+        _section("What I read:", _one_lines(survey)),
+        marked if points else "",
     )
 
 
@@ -61,28 +58,21 @@ def overview(
     """Return the text of the overview file; the same survey always gives the same text."""
     points = [f"- {code(p.path)}, line {p.line}: {code(p.text)}" for p in _open_points(survey)]
     found = [f"{plain(n, 60)}:\n\n{fence(text.splitlines(), limit=8)}" for n, text in reports[:4]]
-    long = (
-        "## At the top",
-        fence(_tree(survey), limit=30),
-        "## What I read" if survey.readings else "",
-        *(_about(reading) for reading in survey.readings),
-        "## Still to do" if points else "",
-        "\n".join(points[:12]),
-        "## What my subagents found" if found else "",
-        *found,
+    sections = (
+        _section("## At the top", fence(_tree(survey), limit=30)),
+        _section("## What I read", *map(_about, survey.readings)),
+        _section("## Still to do", "\n".join(points[:12])),
+        _section("## What my subagents found", *found),
     )
-    return (
-        joined(
-            "# Overview of this folder",
-            SIGNATURE,
-            _size(survey),
-            _kinds_table(survey, most=5 if is_short else 15),
-            *((_one_lines(survey),) if is_short else long),
-            "## You asked" if said else "",
-            *(quote(text) for text in said[:10]),
-        )
-        + "\n"
-    )
+    head = ("# Overview of this folder", SIGNATURE, _size(survey))
+    kinds_found = _kinds_table(survey, most=5 if is_short else 15)
+    asked = _section("## You asked", *map(quote, said[:10]))
+    body = (_one_lines(survey),) if is_short else sections
+    return joined(*head, kinds_found, *body, asked) + "\n"
+
+
+def _section(title: str, *parts: str) -> str:
+    return joined(title, *parts) if any(parts) else ""
 
 
 def one_line(reading: Reading) -> str:

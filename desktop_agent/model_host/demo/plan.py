@@ -10,8 +10,13 @@ from desktop_agent.core.parts.origins import PickedSkill
 from desktop_agent.core.requests import ModelRequest
 from desktop_agent.model_host.demo import child, skills, survey
 from desktop_agent.model_host.demo.history import (
-    Done, History, listed_paths, parts_of, reading, user_texts,
-)  # fmt: skip
+    Done,
+    History,
+    listed_paths,
+    parts_of,
+    reading,
+    user_texts,
+)
 from desktop_agent.model_host.demo.markdown import code, counted, fence, joined, quote
 from desktop_agent.model_host.demo.orders import ABILITIES, Order, named_files, order_in
 from desktop_agent.model_host.demo.step import CLOSING, Step
