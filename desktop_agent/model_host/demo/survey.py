@@ -241,7 +241,7 @@ def _answers(tour: Tour) -> tuple[ToolCall, ...]:
 
 
 def _answer(tour: Tour) -> Step | None:
-    if not tour.questions:
+    if not tour.questions or "answer_child" not in tour.tools:
         return None
     names = {agent: name for name, agent in tour.started.items()}
     told = [f"“{names.get(agent, agent)}” asks: {text}" for agent, text in tour.questions.items()]
@@ -263,7 +263,8 @@ def _answer(tour: Tour) -> Step | None:
 def _stop_unwanted(tour: Tour) -> Step | None:
     """Stop subagents whose task the person took off the list."""
     off = {name for name in tour.ids if tour.status(name) in {"", "completed"}}
-    gone = {name: agent for name, agent in tour.at_work.items() if name in off}
+    may = "stop" in tour.tools
+    gone = {name: agent for name, agent in tour.at_work.items() if may and name in off}
     stopped = {done.given("agent_id") for done in tour.of("stop")}
     wants = tuple(call("stop", agent_id=agent) for agent in gone.values() if agent not in stopped)
     return Step(joined(_heard(tour), f"So I stop {_names(gone)}."), wants) if wants else None

@@ -121,7 +121,7 @@ class Tour(History):
         self.idle = sum(wait.outcome == "timeout" for wait in self.waits)
         # Once nothing comes any more the survey goes on alone.
         is_vain = any(wait.outcome == "nobody" for wait in self.waits) or self.idle > 1
-        is_vain = is_vain or any(one.result.is_error for one in waits)
+        is_vain = is_vain or any(one.result.is_error for one in waits) or "wait" not in self.tools
         self.awaited = {} if is_vain else self.at_work
         # Why there is no result of those that were to give one.
         missing = dict.fromkeys(self.lost, "It could not be started.")
