@@ -60,9 +60,9 @@ def history() -> tuple[Message, ...]:
     )
 
 
-def after(*answers: Waited) -> list[Step]:
-    """Return the steps that follow each of these answers of `wait`."""
-    specs = tuple(ToolSpec(name, "", {}) for name in LEAD)
+def after(*answers: Waited, without: str = "") -> list[Step]:
+    """Return the steps that follow each of these answers of `wait`, `without` one tool."""
+    specs = tuple(ToolSpec(name, "", {}) for name in LEAD if name != without)
     messages, steps, text = list(history()), list[Step](), ""
     for number, answer in enumerate(answers):
         call = ToolCall(f"w{number}", "wait", {})
@@ -117,6 +117,15 @@ def test_a_subagent_that_may_be_paused_is_waited_for_longer_and_not_given_up() -
     assert step.wants[0].name == "wait"
     assert step.wants[0].arguments["timeout_s"] == 600
     assert "If you paused it, resume or stop it" in step.text
+
+
+@pytest.mark.parametrize("tool", ["wait", "answer_child", "spawn"])
+@pytest.mark.parametrize("answer", [ASKS, IDLE], ids=["asks", "idle"])
+def test_a_tool_of_the_team_that_is_gone_is_not_called(tool: str, answer: Waited) -> None:
+    steps = after(answer, answer, answer, answer, without=tool)
+    called = {want.name for step in steps for want in step.wants}
+    assert called
+    assert called <= set(LEAD) - {tool}
 
 
 def test_what_never_came_is_named_with_the_reason_before_it_is_written() -> None:
