@@ -15,7 +15,13 @@ from desktop_agent.model_host.demo.markdown import code, codes, counted, joined,
 from desktop_agent.model_host.demo.orders import TARGETS, is_onward, wishes
 from desktop_agent.model_host.demo.overview import summary
 from desktop_agent.model_host.demo.step import CLOSING, Step, call, seconds
-from desktop_agent.model_host.demo.tour import LIST_TOOLS, PLAN, SEARCH, TEAM_TOOLS, Tour
+from desktop_agent.model_host.demo.survey_state import (
+    LIST_TOOLS,
+    PLAN,
+    SEARCH,
+    TEAM_TOOLS,
+    SurveyState,
+)
 
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _MOST_TRIES = 4
@@ -49,59 +55,59 @@ _THOUGHTS = (
 
 def next_step(messages: Sequence[Message], tools: frozenset[str], system: str) -> Step:
     """Return what the survey that opens with `messages[0]` does next."""
-    tour = Tour(messages, tools)
-    steps = (scene(tour) for scene in _LEAD)
-    step = next((step for step in steps if step), None) or _survey(tour, system)
-    loaded = [skills.on_loaded(done) for done in tour.of("skill") if done in tour.came]
+    state = SurveyState(messages, tools)
+    steps = (scene(state) for scene in _LEAD)
+    step = next((step for step in steps if step), None) or _survey(state, system)
+    loaded = [skills.on_loaded(done) for done in state.of("skill") if done in state.came]
     thinking = _THOUGHTS if len(messages) == 1 and step.wants else ""
-    return Step(joined(*loaded, _on_edits(tour), step.text), step.wants, thinking, step.pause_s)
+    return Step(joined(*loaded, _on_edits(state), step.text), step.wants, thinking, step.pause_s)
 
 
 def late_news(messages: Sequence[Message], tools: frozenset[str]) -> Step | None:
     """Return the answer to subagents that speak after the survey's end; None if none does."""
-    tour = Tour(messages, tools)
+    state = SurveyState(messages, tools)
     told = [
         f"“{report.name}” ended after me ({report.status}). It says: {quote(text)}"
-        for report, text in parts_of(tour.fresh, Report)
+        for report, text in parts_of(state.fresh, Report)
     ]
-    answers = _answers(tour) if "answer_child" in tools else ()
+    answers = _answers(state) if "answer_child" in tools else ()
     told += ["A subagent still asks something; I answer it."] if answers else []
-    text = joined(_on_edits(tour), *told)
+    text = joined(_on_edits(state), *told)
     return Step(text, answers) if text else None
 
 
-def _heard(tour: Tour) -> str:
-    return joined(*(_reply_to_note(tour, note) for note in tour.news[:5]))
+def _heard(state: SurveyState) -> str:
+    return joined(*(_reply_to_note(state, note) for note in state.news[:5]))
 
 
-def _reply_to_note(tour: Tour, note: str) -> str:
+def _reply_to_note(state: SurveyState, note: str) -> str:
     if is_onward(note):
         return "I go on."
-    wish = wishes("", (note,), tour.paths)
+    wish = wishes("", (note,), state.paths)
     replies = {
         "I'll keep the overview short.": wish.is_short,
         "I won't write anything.": wish.is_dry,
         f"I'll put {codes(wish.files)} in.": wish.files,
-        f"I can't find {codes(wish.missing)} here.": wish.missing and tour.pages,
+        f"I can't find {codes(wish.missing)} here.": wish.missing and state.pages,
         "I can't act on that, so it goes into the overview under “You asked”.": wish.said,
     }
     told = " ".join(reply for reply, is_due in replies.items() if is_due)
     return joined("Your note:", quote(note), told)
 
 
-def _on_edits(tour: Tour) -> str:
-    edits = tour.edits(tour.fresh)[:_MOST_EDITS]
-    told = [joined(quote(edit.line), _reply_to_edit(tour, edit)) for edit in edits]
+def _on_edits(state: SurveyState) -> str:
+    edits = state.edits(state.fresh)[:_MOST_EDITS]
+    told = [joined(quote(edit.line), _reply_to_edit(state, edit)) for edit in edits]
     return joined("You changed my list:", *told) if told else ""
 
 
-def _reply_to_edit(tour: Tour, edit: EditLine) -> str:
+def _reply_to_edit(state: SurveyState, edit: EditLine) -> str:
     match edit.kind:
         case "delete" | "skip":
             return "I leave that out."
         case "add":
             return "I'm a script, so all I can do is search the files for its longest word."
-        case "next" if tour.states.get(edit.task_id) == "completed":
+        case "next" if state.states.get(edit.task_id) == "completed":
             return "That is done already."
         case "next":
             return "I do it as soon as what it waits for is done."
@@ -116,62 +122,62 @@ def _names(names: Iterable[str]) -> str:
 # -- scenes of the survey -----------------------------------------------------------------------
 
 
-def _look(tour: Tour) -> tuple[ToolCall, ...]:
-    search = (call("grep", pattern=SEARCH, ignore_case=True),) if tour.may("grep") else ()
+def _look(state: SurveyState) -> tuple[ToolCall, ...]:
+    search = (call("grep", pattern=SEARCH, ignore_case=True),) if state.may("grep") else ()
     return (call("glob", pattern="**/*"), *search)
 
 
-def _read(tour: Tour) -> tuple[ToolCall, ...]:
-    return tuple(call("read", path=path) for path in tour.unread)
+def _read(state: SurveyState) -> tuple[ToolCall, ...]:
+    return tuple(call("read", path=path) for path in state.unread)
 
 
-def _write(tour: Tour) -> tuple[ToolCall, ...]:
-    return (call("write", path=tour.target, content=tour.draft),)
+def _write(state: SurveyState) -> tuple[ToolCall, ...]:
+    return (call("write", path=state.target, content=state.draft),)
 
 
-def _is_written(tour: Tour) -> bool:
-    return bool(tour.tried) and not tour.tried[-1].result.is_error
+def _is_written(state: SurveyState) -> bool:
+    return bool(state.tried) and not state.tried[-1].result.is_error
 
 
-def _can_try(tour: Tour) -> bool:
-    is_free = len(tour.tried) < _MOST_TRIES and not tour.wishes.is_dry
-    return bool(tour.tried) and is_free and tour.may("write")
+def _can_try(state: SurveyState) -> bool:
+    is_free = len(state.tried) < _MOST_TRIES and not state.wishes.is_dry
+    return bool(state.tried) and is_free and state.may("write")
 
 
-def _can_change(tour: Tour) -> bool:
-    return _can_try(tour) and tour.tried[-1].given("content") != tour.draft
+def _can_change(state: SurveyState) -> bool:
+    return _can_try(state) and state.tried[-1].given("content") != state.draft
 
 
-def _is_up_to_date(tour: Tour) -> bool:
-    found = tour.readings.get(tour.target)
-    return found is not None and "\n".join(found.lines).strip() == tour.draft.strip()
+def _is_up_to_date(state: SurveyState) -> bool:
+    found = state.readings.get(state.target)
+    return found is not None and "\n".join(found.lines).strip() == state.draft.strip()
 
 
-def _on_written(tour: Tour) -> str:
-    if tour.wishes.is_dry:
-        return f"{_path(tour)} had been written before your note came. Delete it if you like."
-    lines = counted(tour.tried[-1].given("content").count("\n"), "line")
-    return f"Done: {_path(tour)} has {lines} about {counted(len(tour.survey.paths), 'file')}."
+def _on_written(state: SurveyState) -> str:
+    if state.wishes.is_dry:
+        return f"{_path(state)} had been written before your note came. Delete it if you like."
+    lines = counted(state.tried[-1].given("content").count("\n"), "line")
+    return f"Done: {_path(state)} has {lines} about {counted(len(state.survey.paths), 'file')}."
 
 
-def _on_refused(tour: Tour) -> str:
-    reason = plain(tour.tried[-1].result.text.removeprefix("Error: "), 200)
-    if tour.tried[-1].denial is not None:
-        return f"You said no, and that is fine: {_path(tour)} was not written."
+def _on_refused(state: SurveyState) -> str:
+    reason = plain(state.tried[-1].result.text.removeprefix("Error: "), 200)
+    if state.tried[-1].denial is not None:
+        return f"You said no, and that is fine: {_path(state)} was not written."
     if "exactly this content" in reason:
-        return f"{_path(tour)} is there already and says exactly this: nothing to write."
-    return f"{_path(tour)} was not written. This is what I was told:\n\n{quote(reason)}"
+        return f"{_path(state)} is there already and says exactly this: nothing to write."
+    return f"{_path(state)} was not written. This is what I was told:\n\n{quote(reason)}"
 
 
-def _path(tour: Tour) -> str:
-    return code(tour.tried[-1].given("path"))
+def _path(state: SurveyState) -> str:
+    return code(state.tried[-1].given("path"))
 
 
 # When it is played, what is called (None: it is the end), what is said.
 _Scene = tuple[
-    Callable[[Tour], object],
-    Callable[[Tour], tuple[ToolCall, ...]] | None,
-    Callable[[Tour], str],
+    Callable[[SurveyState], object],
+    Callable[[SurveyState], tuple[ToolCall, ...]] | None,
+    Callable[[SurveyState], str],
 ]
 # fmt: off
 _SCENES: tuple[_Scene, ...] = (
@@ -216,76 +222,76 @@ _SCENES: tuple[_Scene, ...] = (
 # fmt: on
 
 
-def _play(tour: Tour) -> tuple[str, tuple[ToolCall, ...]]:
+def _play(state: SurveyState) -> tuple[str, tuple[ToolCall, ...]]:
     """Return what the first scene that fits says and calls."""
-    does, says = next((does, says) for when, does, says in _SCENES if when(tour))
-    wants = does(tour) if does else ()
-    return joined(_heard(tour), says(tour), "" if wants else CLOSING), wants
+    does, says = next((does, says) for when, does, says in _SCENES if when(state))
+    wants = does(state) if does else ()
+    return joined(_heard(state), says(state), "" if wants else CLOSING), wants
 
 
 # -- scenes of the lead: the list and the team --------------------------------------------------
 
 
-def _make_list(tour: Tour) -> Step | None:
-    missing = [PLAN[key] for key in tour.keys if PLAN[key].subject not in tour.made]
-    if not tour.has_list or not missing or tour.of("glob"):
+def _make_list(state: SurveyState) -> Step | None:
+    missing = [PLAN[key] for key in state.keys if PLAN[key].subject not in state.made]
+    if not state.has_list or not missing or state.of("glob"):
         return None
-    text, wants = _play(tour)
+    text, wants = _play(state)
     calls = (call("TaskCreate", subject=p.subject, activeForm=p.active) for p in missing)
     return Step(text, tuple(calls)) if wants else None
 
 
-def _answers(tour: Tour) -> tuple[ToolCall, ...]:
+def _answers(state: SurveyState) -> tuple[ToolCall, ...]:
     answer = "Take the first one that you named, then the others."
-    return tuple(call("answer_child", agent_id=agent, answer=answer) for agent in tour.questions)
+    return tuple(call("answer_child", agent_id=agent, answer=answer) for agent in state.questions)
 
 
-def _answer(tour: Tour) -> Step | None:
-    if not tour.questions or "answer_child" not in tour.tools:
+def _answer(state: SurveyState) -> Step | None:
+    if not state.questions or "answer_child" not in state.tools:
         return None
-    names = {agent: name for name, agent in tour.started.items()}
-    told = [f"“{names.get(agent, agent)}” asks: {text}" for agent, text in tour.questions.items()]
-    known = "\n".join(message.text for message in tour.messages if message.role == "assistant")
+    names = {agent: name for name, agent in state.started.items()}
+    told = [f"“{names.get(agent, agent)}” asks: {text}" for agent, text in state.questions.items()]
+    known = "\n".join(message.text for message in state.messages if message.role == "assistant")
     news = [line for line in told if line not in known]
-    asked = Counter(wait.agent_id for wait in tour.waits if wait.outcome == "question")
-    is_patient = news or max(asked[agent] for agent in tour.questions) < _MOST_PATIENCE
-    if "wait" not in tour.tools or not is_patient:
+    asked = Counter(wait.agent_id for wait in state.waits if wait.outcome == "question")
+    is_patient = news or max(asked[agent] for agent in state.questions) < _MOST_PATIENCE
+    if "wait" not in state.tools or not is_patient:
         told = news or ["You have not answered, so I do."]
-        return Step(joined(_heard(tour), *told), _answers(tour))
+        return Step(joined(_heard(state), *told), _answers(state))
     if news:
         about = counted(max(round(seconds(_PATIENCE_S * _MOST_PATIENCE)), 1), "second")
         news.append(f"You can answer it under *Waiting for you*; after about {about} I do.")
     # An answer of the person's ends this: the wait is then one for the report.
-    wait = call("wait", agent_ids=list(tour.questions), timeout_s=_WAIT_S)
-    return Step(joined(_heard(tour), *news), (wait,), pause_s=_PATIENCE_S)
+    wait = call("wait", agent_ids=list(state.questions), timeout_s=_WAIT_S)
+    return Step(joined(_heard(state), *news), (wait,), pause_s=_PATIENCE_S)
 
 
-def _stop_unwanted(tour: Tour) -> Step | None:
+def _stop_unwanted(state: SurveyState) -> Step | None:
     """Stop subagents whose task the person took off the list."""
-    off = {name for name in tour.ids if tour.status(name) in {"", "completed"}}
-    may = "stop" in tour.tools
-    gone = {name: agent for name, agent in tour.at_work.items() if may and name in off}
-    stopped = {done.given("agent_id") for done in tour.of("stop")}
+    off = {name for name in state.ids if state.status(name) in {"", "completed"}}
+    may = "stop" in state.tools
+    gone = {name: agent for name, agent in state.at_work.items() if may and name in off}
+    stopped = {done.given("agent_id") for done in state.of("stop")}
     wants = tuple(call("stop", agent_id=agent) for agent in gone.values() if agent not in stopped)
-    return Step(joined(_heard(tour), f"So I stop {_names(gone)}."), wants) if wants else None
+    return Step(joined(_heard(state), f"So I stop {_names(gone)}."), wants) if wants else None
 
 
-def _search_additions(tour: Tour) -> Step | None:
+def _search_additions(state: SurveyState) -> Step | None:
     """Search for what the person added; say what came of it, and tick it off."""
     told: list[str] = []
     wants: list[ToolCall] = []
-    for edit in tour.edits(tour.messages) if tour.has_list else ():
-        number, state = edit.task_id, tour.states.get(edit.task_id)
+    for edit in state.edits(state.messages) if state.has_list else ():
+        number, status = edit.task_id, state.states.get(edit.task_id)
         word = max(_WORD.findall(edit.subject), key=len, default="")
-        if edit.kind == "add" and state == "pending":
+        if edit.kind == "add" and status == "pending":
             wants.append(call("TaskUpdate", taskId=number, status="in_progress"))
-            if word and "grep" in tour.tools:
+            if word and "grep" in state.tools:
                 wants.append(call("grep", pattern=re.escape(word), ignore_case=True))
-        elif edit.kind == "add" and state == "in_progress":
+        elif edit.kind == "add" and status == "in_progress":
             wants.append(call("TaskUpdate", taskId=number, status="completed"))
-            found = _found(word, tour.calls)
+            found = _found(word, state.calls)
             told.append(f"#{number}: {found} I'm a script, so that is all I can do.")
-    return Step(joined(*told, _heard(tour)), tuple(wants)) if wants else None
+    return Step(joined(*told, _heard(state)), tuple(wants)) if wants else None
 
 
 def _found(word: str, calls: Sequence[Done]) -> str:
@@ -296,56 +302,56 @@ def _found(word: str, calls: Sequence[Done]) -> str:
     return f"I searched for {code(word)} and found {counted(len(lines), 'line')}."
 
 
-def _wait(tour: Tour) -> Step | None:
+def _wait(state: SurveyState) -> Step | None:
     """Wait for the team before the overview is written."""
-    if not tour.awaited or tour.tried or not {want.name for want in _play(tour)[1]} <= {"write"}:
+    if not state.awaited or state.tried or not {want.name for want in _play(state)[1]} <= {"write"}:
         return None
-    names = _names(tour.awaited)
-    has_waited = any(wait.outcome != "question" for wait in tour.waits)
+    names = _names(state.awaited)
+    has_waited = any(wait.outcome != "question" for wait in state.waits)
     text = "" if has_waited else f"I've read what I need. Now I wait for {names}."
-    if tour.timed_out:
+    if state.timed_out:
         text = f"Nothing came from {names} for a while. If you paused it, resume or stop it; "
         text += "I wait ten minutes more."
-    limit = _LONG_WAIT_S if tour.idle else _WAIT_S
-    wait = call("wait", agent_ids=list(tour.awaited.values()), timeout_s=limit)
-    return Step(joined(_heard(tour), text), (*tour.updates({"wait"}), wait))
+    limit = _LONG_WAIT_S if state.idle else _WAIT_S
+    wait = call("wait", agent_ids=list(state.awaited.values()), timeout_s=limit)
+    return Step(joined(_heard(state), text), (*state.updates({"wait"}), wait))
 
 
 _LEAD = (_make_list, _answer, _stop_unwanted, _search_additions, _wait)
 
 
-def _survey(tour: Tour, system: str) -> Step:
+def _survey(state: SurveyState, system: str) -> Step:
     """Play the scene of the survey, with what the list and the team need beside it."""
-    text, wants = _play(tour)
+    text, wants = _play(state)
     begun = {want.name for want in wants}
-    updates = tour.updates(begun)
+    updates = state.updates(begun)
     if not wants:
-        made = [one.arguments for one in tour.answer.tool_calls] if tour.answer else []
+        made = [one.arguments for one in state.answer.tool_calls] if state.answer else []
         # Updates that have just been tried and failed are not tried again.
         is_new = updates and made != [one.arguments for one in updates]
-        return Step(_heard(tour), updates) if is_new else Step(text)
-    known = {*tour.started, *tour.lost, *tour.dropped}
-    idle = [name for name in CREW if name in tour.keys and name not in known]
+        return Step(_heard(state), updates) if is_new else Step(text)
+    known = {*state.started, *state.lost, *state.dropped}
+    idle = [name for name in CREW if name in state.keys and name not in known]
     if "read" in begun:
-        wants = (*(_spawn(tour, name) for name in idle), *wants)
+        wants = (*(_spawn(state, name) for name in idle), *wants)
         if idle:
             told = f"Beside me, subagents of mine begin: {_names(idle)}."
             text = joined(text, f"{told} Open one to watch it, or to steer it.")
-        skill = skills.fitting(system, tour.paths) if "skill" in tour.tools else ""
-        if skill and not tour.of("skill"):
+        skill = skills.fitting(system, state.paths) if "skill" in state.tools else ""
+        if skill and not state.of("skill"):
             told = f"I load the skill {code(skill)}, too"
             text = joined(text, f"{told}: of those offered to me it fits these files best.")
             updates = (call("skill", name=skill), *updates)
-    if "write" in begun and not tour.tried:
+    if "write" in begun and not state.tried:
         # What the overview lacks of the team's work, and why.
-        why = [f"“{name}”: {reason}" for name, reason in tour.missing.items()]
+        why = [f"“{name}”: {reason}" for name, reason in state.missing.items()]
         if idle:
             why.append(f"Nothing was there to read, so nobody was started for {_names(idle)}.")
         text = joined(text, " ".join(why))
     return Step(text, (*updates, *wants))
 
 
-def _spawn(tour: Tour, name: str) -> ToolCall:
-    task = {"task_id": tour.ids[name]} if tour.status(name) else {}
+def _spawn(state: SurveyState, name: str) -> ToolCall:
+    task = {"task_id": state.ids[name]} if state.status(name) else {}
     prompt, role = CREW[name]
     return call("spawn", description=name, prompt=prompt, agent=role, **task)

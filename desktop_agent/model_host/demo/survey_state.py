@@ -43,7 +43,7 @@ PLAN = {
 }
 
 
-class Tour(History):
+class SurveyState(History):
     """The survey so far."""
 
     def __init__(self, messages: Sequence[Message], tools: frozenset[str]) -> None:
