@@ -101,7 +101,7 @@ class Engine(SkillCommands):
             changed=self._sessions.on_agents_changed,
         )
         self._sessions.attach(self._agents, self._new_agent)
-        self._holding = BudgetGuard(self._agents, self._is_priced)
+        self._budget_guard = BudgetGuard(self._agents, self._is_priced)
         self._steering = Steering(
             self._agents, self._questions, self._model, lambda: self._settings, self._forget
         )
@@ -325,12 +325,12 @@ class Engine(SkillCommands):
     def extend_budget(self, agent_id: AgentId) -> None:
         """Give the agent half as much again, and let those go on that it held."""
         with self._saying("The budget was not changed", agent_id):
-            self._holding.extend(self._agent(agent_id))
+            self._budget_guard.extend(self._agent(agent_id))
 
     def set_budget(self, agent_id: AgentId, budget: Budget) -> None:
         """Give the agent this budget."""
         with self._saying("The budget was not changed", agent_id):
-            self._holding.set_budget(self._agent(agent_id), budget)
+            self._budget_guard.set_budget(self._agent(agent_id), budget)
 
     def decide(self, request_id: RequestId, decision: Decision) -> None:
         """Settle an approval request; one that is settled already is ignored."""
@@ -446,8 +446,8 @@ class Engine(SkillCommands):
             failed=self._emit,
             check_thread=self._check_thread,
             changed=lambda agent: self._sessions.on_agents_changed(agent.session.info.id),
-            settled=self._agents.settle,
-            before_step=self._holding.check,
+            turn_over=self._agents.on_turn_over,
+            before_step=self._budget_guard.check,
             forget=self._forget,
             is_closing=lambda: self._sessions.is_closing,
             skills=self._skills,

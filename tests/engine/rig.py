@@ -183,9 +183,9 @@ class Rig:
 
     async def at_rest(self) -> None:
         """Wait until the main agent may be woken again."""
-        job = self.engine._agent(self.agent_id).job
-        if job is not None:
-            await asyncio.wait([job])
+        turn = self.engine._agent(self.agent_id).life.turn
+        if turn is not None:
+            await asyncio.wait([turn])
 
     async def run(self, text: str) -> TurnEnded:
         """Send a message and wait for the turn's end."""

@@ -151,8 +151,9 @@ class Sessions:
         self.is_closing = True
         agents = self._agents.all()
         for agent in agents:
-            agent.hush("app")
-            agent.stop("app")
+            if agent.end is None:
+                agent.life.suppress_wakeups("app")
+                agent.stop("app")
         # At the same time: each may have commands that take their 2 s to go.
         await asyncio.gather(*(agent.close() for agent in agents))
         if self._endings:
@@ -200,14 +201,14 @@ class Sessions:
             if record.agent_id == main or record.spec is not None:
                 state = restored(states.get(record.agent_id, TaskState()))
                 self._agents.add(self._new_agent(session, record, state))
-        self._hold_the_idle(session)
+        self._pause_idle_subagents(session)
 
-    def _hold_the_idle(self, session: Session) -> None:
+    def _pause_idle_subagents(self, session: Session) -> None:
         """Pause live subagents that nothing would wake: the person says when they go on."""
         for agent in self._agents.of_session(session.info.id):
             is_live = agent.spec is not None and agent.end is None
             if is_live and not self._agents.live_children(agent):
-                agent.pace.hold()
+                agent.pace.pause_after_crash()
 
     def _agent_infos(self, session_id: SessionId) -> tuple[AgentInfo, ...]:
         loaded = self._agents.of_session(session_id)
@@ -366,7 +367,7 @@ class Sessions:
         """Write what is owed and buffered; tell the person once while the disk refuses."""
         try:
             for session in self._sessions.values():
-                session.settle()
+                session.write_owed()
             self._store.flush_pending()
         except StoreError as error:
             if is_last or not self._is_refusal_told:

@@ -255,7 +255,7 @@ class Steering:
         if child.end is not None:
             return f"[{child.id}] already {child.end.status} — nothing to stop."
         self.agents.stop(child, by=caller.id)
-        await child.over.wait()
+        await child.life.over.wait()
         return f"[{child.id}] {child.end.text if child.end is not None else 'stopped'}"
 
     def _own_child(self, caller: Agent, agent_id: str) -> Agent:
