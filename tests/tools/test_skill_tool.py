@@ -37,7 +37,9 @@ class SkillRig(Rig):
         children: dict[str, list[Answer]] | None = None,
         store: MemoryStore | None = None,
     ) -> None:
-        super().__init__(shelf.root, *script, skills=shelf.skills, mode="free", store=store)
+        super().__init__(
+            shelf.root, *script, new_skills=shelf.make_skills, mode="free", store=store
+        )
         self.tree = TreeModel(list(script), children or {})
         self.engine._model = self.tree
 

@@ -11,6 +11,7 @@ from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.events import (
     AgentOpened,
     AgentsChanged,
+    CommandRefused,
     EngineFailed,
     Event,
     Happening,
@@ -55,9 +56,17 @@ _UNDER_WAY = frozenset({"running", "needs_you", "paused"})
 class Sessions:
     """The registry. Histories are read from the store when an agent is first needed."""
 
-    def __init__(self, store: Store, listener: Callable[[Event], None]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        listener: Callable[[Event], None],
+        agents: Agents,
+        new_agent: Callable[[Session, AgentRecord, TaskState], Agent],
+    ) -> None:
         self._store = store
         self._listener = listener
+        self._agents = agents
+        self._new_agent = new_agent
         self._infos: dict[SessionId, SessionInfo] = {}
         self._sessions: dict[SessionId, Session] = {}
         self.is_closing = False
@@ -67,15 +76,6 @@ class Sessions:
         self._is_refusal_told = False
         self._list_timer: asyncio.Handle | None = None
         self._endings: set[asyncio.Task[None]] = set()
-        self._agents: Agents
-        self._new_agent: Callable[[Session, AgentRecord, TaskState], Agent]
-
-    def attach(
-        self, agents: Agents, new_agent: Callable[[Session, AgentRecord, TaskState], Agent]
-    ) -> None:
-        """Take the tree of agents and how one is made; once, before anything else."""
-        self._agents = agents
-        self._new_agent = new_agent
 
     # -- sessions --------------------------------------------------------------------------
 
@@ -254,7 +254,8 @@ class Sessions:
         except StoreError as error:
             self._infos[info.id] = info
             self._schedule_list()
-            self.emit(EngineFailed("disk", f"“{info.title}” was not deleted: {error}"))
+            what = f"“{info.title}” was not deleted: {error}"
+            self.emit(CommandRefused("delete_session", what))
             return
         self._sessions.pop(info.id, None)
         self._agents.forget(info.id)

@@ -15,6 +15,7 @@ from desktop_agent.core.events import (
     AgentEnded,
     AgentSpawned,
     ApprovalRequested,
+    CommandRefused,
     EngineFailed,
     NoteDelivered,
     NoteQueued,
@@ -211,7 +212,9 @@ async def test_n1_a_note_that_could_not_be_written_is_in_nobodys_inbox(tmp_path:
     rig.store.record = record  # type: ignore[method-assign]
     assert not [e for e in rig.of(NoteQueued) if e.note.id == note.id]
     assert rig.engine._agent(child).inbox.waiting == ()
-    assert rig.of(EngineFailed)[0].message == "Your message was not sent. the disk is full"
+    (refused,) = rig.of(CommandRefused)
+    assert (refused.command, refused.agent_id) == ("send", child)
+    assert refused.message == "Your message was not sent. the disk is full"
     await rig.engine.close()
 
 
