@@ -52,6 +52,7 @@ from desktop_agent.engine.tasks.task_list import TaskError
 from desktop_agent.engine.tree.agents import Agents
 from desktop_agent.engine.tree.budget_guard import BudgetGuard
 from desktop_agent.engine.tree.messaging import Steering
+from desktop_agent.engine.workspace.output_files import OutputFiles
 from desktop_agent.engine.workspace.path_completion import complete_path
 
 
@@ -77,7 +78,7 @@ class Engine(SkillCommands):
     """Runs sessions. All commands are for the engine thread; they return nothing.
 
     `emit` hears every event after it is on disk. `tools` may be what finds them, called when
-    they are needed first.
+    they are needed first. `spill_dir` is for what is cut out of results, for this process alone.
     """
 
     def __init__(
@@ -120,17 +121,18 @@ class Engine(SkillCommands):
             self._forget,
             describe_model=around.describe_model,
         )
+        outputs = OutputFiles(spill_dir)
         self._dispatch = Dispatch(
             tools=self._toolbox,
             approvals=self._approvals,
             questions=self._questions,
             report_failure=self._emit,
-            spill_dir=spill_dir,
+            outputs=outputs,
             steering=self._steering,
             own=around.own,
             is_contained=around.is_contained,
         )
-        self._sessions = Sessions(store, emit, self._agents, self._new_agent)
+        self._sessions = Sessions(store, emit, outputs, self._agents, self._new_agent)
         self._skills = around.new_skills(self._emit) if around.new_skills is not None else None
 
     # -- life ----------------------------------------------------------------------------
@@ -215,6 +217,7 @@ class Engine(SkillCommands):
         """Stop a session's agents, then delete all of it."""
         self._check_thread()
         self._sessions.delete(session_id)
+        self._approvals.forget_session(session_id)
 
     def mark_read(self, session_id: SessionId) -> None:
         """The person has seen the session's end."""

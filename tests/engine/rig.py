@@ -100,7 +100,7 @@ class Rig:
             tools=self._tools(),
             settings=settings or Settings(),
             emit=self._on_event,
-            spill_dir=tmp_path,
+            spill_dir=tmp_path / ".outputs",
             environment=Environment(new_skills=new_skills, describe_model=describe_model),
         )
         self.engine.start()

@@ -398,8 +398,8 @@ async def test_instructions_of_a_folder_are_in_the_prompt_with_their_path_once_t
 
 async def test_the_folder_of_the_session_is_the_one_that_counts(shelf: Shelf) -> None:
     put_skill(shelf.folder, "own")
-    shelf.skills.trust(shelf.place, "trust", is_kept=False)
     rig = SkillRig(shelf, says("1"), says("2"))
+    rig.engine.trust_folder(shelf.place, "trust", is_kept=False)
     await rig.run("hi")
     other = shelf.root.parent / "other"
     other.mkdir()
