@@ -88,11 +88,11 @@ class _Collected(logging.Handler):
 
 
 @pytest.fixture(autouse=True)
-def no_illegal_transitions() -> Iterator[None]:
+def no_illegal_transitions() -> Iterator[list[str]]:
     """Fail a test in which an agent's life left its table, which the app only logs."""
     collected, log = _Collected(), logging.getLogger("desktop_agent.engine.agent.lifecycle")
     log.addHandler(collected)
-    yield
+    yield collected.texts
     log.removeHandler(collected)
     assert not collected.texts
 

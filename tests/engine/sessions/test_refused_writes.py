@@ -33,7 +33,8 @@ from desktop_agent.core.events import (
     TurnEnded,
     TurnStarted,
 )
-from desktop_agent.core.messages import open_calls
+from desktop_agent.core.messages import TextPart, open_calls
+from desktop_agent.core.parts.origins import Report
 from tests.e2e.write_trial import DATABASE, KINDS, Disk
 from tests.engine.rig import Rig
 from tests.engine.tree.tree_rig import WAIT, TreeRig, spawns
@@ -214,7 +215,10 @@ async def test_a_subagent_that_can_not_begin_is_heard_of_as_failed(
     await rig.until(AgentEnded)
     assert rig.of(AgentEnded)[0].status == "failed"
     await main_turn_ended(rig)
-    assert any("failed]" in m.text and FULL in m.text for m in rig.model.main_requests[-1].messages)
+    parts = [part for m in rig.model.main_requests[-1].messages for part in m.parts]
+    texts = [part for part in parts if isinstance(part, TextPart)]
+    reports = [(one.text, one.origin.status) for one in texts if isinstance(one.origin, Report)]
+    assert reports == [(FULL, "failed")]
     await rig.engine.close()
 
 
