@@ -66,7 +66,8 @@ class BudgetGuard:
             still = budgets.exhausted(self._agents, agent)
             if still is None:
                 agent.life.budget_owner = None
-                agent.resume()
+                if not self._agents.is_ending(agent):
+                    agent.resume()
             elif agent.life.budget_owner not in {None, still.id}:
                 with suppress(StoreError):  # it stays paused; by whom is said at the next try
                     self._pause(agent, still)

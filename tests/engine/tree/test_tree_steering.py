@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from desktop_agent.core.agents import Budget
 from desktop_agent.core.approvals import AllowOnce
 from desktop_agent.core.events import (
     AgentEnded,
@@ -124,6 +125,31 @@ async def test_s5_a_child_that_failed_while_its_own_child_still_ends_is_not_woke
     assert (await rig.ended(inner)).status == "stopped"
     assert (await rig.ended(outer)).status == "failed"
     assert [e.agent_id for e in rig.of(AgentEnded)] == [inner, outer]
+    await rig.engine.close()
+
+
+async def test_more_budget_does_not_wake_a_child_that_was_stopped_while_its_own_still_ends(
+    tmp_path: Path,
+) -> None:
+    scripts = {
+        "a": [spawns("b"), calls(("echo", {})), says("no")],
+        "b": [calls(("stubborn", {}))],
+    }
+    limited = Settings(subagent_budget=Budget(steps=3))
+    rig = StubbornRig(tmp_path, [spawns("a"), gate()], scripts, settings=limited)
+    rig.send("go")
+    outer, inner = await rig.child(1), await rig.child(2)
+    await rig.holds.wait()
+    await rig.status(outer, "paused")
+    rig.engine.stop(outer)
+    await rig.when(lambda: any(e.agent_id == outer for e in rig.of(TurnEnded)))
+    await rig.when(lambda: not rig.engine._agent(outer).is_running)
+    rig.engine.set_budget(outer, Budget(steps=50))
+    assert not rig.engine._agent(outer).is_running
+    assert rig.info(outer).status == "stopping"
+    rig.may_go.set()
+    assert (await rig.ended(inner)).status == "stopped"
+    assert (await rig.ended(outer)).status == "stopped"
     await rig.engine.close()
 
 
