@@ -266,7 +266,7 @@ class Trial:
             tools=builtin_tools(),
             settings=Settings(),
             emit=self._hear,
-            spill_dir=self._place,
+            spill_dir=self._place / "outputs",
             environment=Environment(new_jobs=Jobs),
         )
         self._engine.start()
