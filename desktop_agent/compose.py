@@ -23,7 +23,7 @@ from desktop_agent.core.faults import ModelError
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tool import Tool
 from desktop_agent.core.workspace import OwnPlaces
-from desktop_agent.engine.engine import Engine
+from desktop_agent.engine.engine import Engine, Environment
 from desktop_agent.engine.skills.catalog import Places
 from desktop_agent.engine.skills.registry import Skills
 from desktop_agent.tools.shell.jobs import Jobs
@@ -148,9 +148,13 @@ async def compose(
             settings=settings or file.load(),
             emit=emit,
             spill_dir=_outputs_of(store_path or data_dir / SESSIONS_FILE),
-            new_jobs=Jobs,
+            environment=Environment(
+                new_jobs=Jobs,
+                new_skills=lambda emit: _skills(data_dir, config_dir, emit),
+                own=_own_places(data_dir, config_dir),
+                describe_model=lambda name: model.call("model_info", model=name),
+            ),
         )
-        _equip(engine, model, data_dir, config_dir)
         engine.start()
         if store.set_aside is not None:
             emit(EngineFailed("sessions", _DAMAGED.format(path=store.set_aside)))
@@ -161,13 +165,6 @@ async def compose(
     library = LazyLibrary(lambda: _library(data_dir, config_dir, engine.rescan_skills))
     warming = asyncio.create_task(_warm(model)) if is_warmed else None
     return Backend(engine, model, store, secrets, catalog, file, library, warming)
-
-
-def _equip(engine: Engine, model: HostedModel, data_dir: Path, config_dir: Path) -> None:
-    """Tell the engine of models' prices, of the app's own files and of skills."""
-    engine.describe_models(lambda name: model.call("model_info", model=name))
-    engine.protect(_own_places(data_dir, config_dir))
-    engine.use_skills(_skills(data_dir, config_dir))
 
 
 async def _warm(model: HostedModel) -> None:
@@ -185,7 +182,7 @@ def _tools() -> Sequence[Tool]:
     return builtin_tools()
 
 
-def _skills(data_dir: Path, config_dir: Path) -> Skills:
+def _skills(data_dir: Path, config_dir: Path, emit: Callable[[Event], None]) -> Skills:
     shared = paths.shared_folders()
     places = Places(
         mine=data_dir / _OWN_SKILLS,
@@ -193,7 +190,7 @@ def _skills(data_dir: Path, config_dir: Path) -> Skills:
         bundled=paths.builtin_skills(),
         roles=[config_dir / "agents", *(folder / "agents" for folder in shared)],
     )
-    return Skills(places, SkillState(config_dir))
+    return Skills(places, SkillState(config_dir), emit)
 
 
 def _library(data_dir: Path, config_dir: Path, changed: Callable[[], None]) -> SkillLibrary:

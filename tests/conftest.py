@@ -8,6 +8,7 @@ os.environ["DESKTOP_AGENT_HOME"] = "/nonexistent/set-per-test"
 os.environ["DESKTOP_AGENT_DEMO_PACE"] = "quick"
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine, Generator, Iterator
 from functools import partialmethod
 from pathlib import Path
@@ -75,6 +76,25 @@ class PatientBot(QtBot):
 def qtbot(qapp, request) -> QtBot:
     """A person at the window who waits as long as it takes."""
     return PatientBot(request)
+
+
+class _Collected(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.texts.append(f"{record.getMessage()}: {record.exc_info and record.exc_info[1]}")
+
+
+@pytest.fixture(autouse=True)
+def no_illegal_transitions() -> Iterator[list[str]]:
+    """Fail a test in which an agent's life left its table, which the app only logs."""
+    collected, log = _Collected(), logging.getLogger("desktop_agent.engine.agent.lifecycle")
+    log.addHandler(collected)
+    yield collected.texts
+    log.removeHandler(collected)
+    assert not collected.texts
 
 
 @pytest.fixture(autouse=True)

@@ -7,6 +7,7 @@ import io
 import pytest
 
 from desktop_agent.core.events import (
+    CommandRefused,
     EngineFailed,
     Event,
     MessageAdded,
@@ -94,13 +95,15 @@ def test_trouble_goes_to_the_other_stream() -> None:
     out, errors = printed(
         RetryScheduled(AGENT, 1, 2.0, fault),
         TurnEnded(AGENT, "error", fault=fault),
-        EngineFailed("store", "The disk is full."),
+        EngineFailed("agent", "boom"),
+        CommandRefused("send", "Your message was not sent. The disk is full."),
     )
     assert out == ""
     assert errors.splitlines() == [
         "Trying again in 2 s: Too many requests.",
         "Error: Too many requests.",
-        "Error: The disk is full.",
+        "Error: boom",
+        "Error: Your message was not sent. The disk is full.",
     ]
 
 
@@ -117,6 +120,7 @@ def test_nothing_that_is_printed_can_command_the_terminal() -> None:
         said(hostile, ToolCall("c1", hostile, {"path": hostile})),
         ended(ToolResult("c1", hostile)),
         EngineFailed("x", hostile),
+        CommandRefused("x", hostile),
     )
     for text in (out, errors):
         assert not set(text) & {"\x1b", "\x07", "\r", "\u202e", "\x9b"}

@@ -283,6 +283,17 @@ class SkillsChanged(Value, frozen=True):
     trust: FolderTrust
 
 
+class CommandRefused(Value, frozen=True):
+    """A command of the person's that was not done, and why: by a rule, or by the disk.
+
+    `command` is its name in EngineCommands. What it was about is as it was.
+    """
+
+    command: str
+    message: str
+    agent_id: AgentId | None = None
+
+
 class EngineFailed(Value, frozen=True):
     """A defect or a lost resource; the app goes on. `where` is for the log and the details."""
 
@@ -345,6 +356,12 @@ class AgentOpened(Value, frozen=True):
 
 
 Snapshot = (
-    AgentOpened | AgentsChanged | SessionsChanged | SessionOpened | SkillsChanged | EngineFailed
+    AgentOpened
+    | AgentsChanged
+    | SessionsChanged
+    | SessionOpened
+    | SkillsChanged
+    | CommandRefused
+    | EngineFailed
 )
 Event = Happening | Snapshot

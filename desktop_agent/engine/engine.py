@@ -7,13 +7,20 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from desktop_agent.core.agents import Budget
 from desktop_agent.core.approvals import Decision, Mode, Rule
 from desktop_agent.core.commands import EventPage
-from desktop_agent.core.events import EngineFailed, Event, NoteQueued, NoteReturned
+from desktop_agent.core.events import (
+    CommandRefused,
+    EngineFailed,
+    Event,
+    NoteQueued,
+    NoteReturned,
+)
 from desktop_agent.core.ids import (
     AgentId,
     NoteId,
@@ -40,6 +47,7 @@ from desktop_agent.engine.base.session import Session
 from desktop_agent.engine.permissions.approvals import Approvals
 from desktop_agent.engine.sessions.registry import UNTITLED, Sessions
 from desktop_agent.engine.skills.commands import SkillCommands
+from desktop_agent.engine.skills.registry import Skills
 from desktop_agent.engine.tasks.task_list import TaskError
 from desktop_agent.engine.tree.agents import Agents
 from desktop_agent.engine.tree.budget_guard import BudgetGuard
@@ -48,14 +56,29 @@ from desktop_agent.engine.workspace.output_files import OutputFiles
 from desktop_agent.engine.workspace.path_completion import complete_path
 
 
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What the engine may be given besides: each has a working default.
+
+    `new_jobs` makes an agent's place for background commands; it has an async `close`.
+    `new_skills` makes the catalog of skills, given who hears of its changes; without it there
+    are none. `own` are the app's own files, which are asked about in every mode.
+    `describe_model` knows a model's price by its name. `is_contained` tells that commands run
+    behind an OS sandbox.
+    """
+
+    new_jobs: Callable[[], Any] | None = None
+    new_skills: Callable[[Callable[[Event], None]], Skills] | None = None
+    own: OwnPlaces = field(default_factory=OwnPlaces)
+    describe_model: Callable[[str], Awaitable[ModelInfo | None]] | None = None
+    is_contained: bool = False
+
+
 class Engine(SkillCommands):
     """Runs sessions. All commands are for the engine thread; they return nothing.
 
     `emit` hears every event after it is on disk. `tools` may be what finds them, called when
-    they are needed first. `new_jobs` makes an agent's place for
-    background commands; it has an async `close`. `spill_dir` is for what is cut out of results,
-    for this process alone. `is_contained` tells that commands run
-    behind an OS sandbox.
+    they are needed first. `spill_dir` is for what is cut out of results, for this process alone.
     """
 
     def __init__(
@@ -67,58 +90,52 @@ class Engine(SkillCommands):
         settings: Settings,
         emit: Callable[[Event], None],
         spill_dir: Path,
-        new_jobs: Callable[[], Any] | None = None,
-        is_contained: bool = False,
+        environment: Environment | None = None,
     ) -> None:
+        around = environment or Environment()
         self._model = model
         # It knows of prices, and keeps histories; a model that is scripted has none.
         self._model_host = model if isinstance(model, ModelHost) else None
         self._store = store
         self._settings = settings
-        self._new_jobs = new_jobs
+        self._new_jobs = around.new_jobs
         self._prompt = Prompt()
         self._thread = 0
-        outputs = OutputFiles(spill_dir)
-        self._sessions = Sessions(store, emit, outputs)
-        self._emit = self._sessions.emit
         self._approvals = Approvals(store)
         self._questions = Questions()
         self._toolbox = Toolbox(tools)
         self._getting_ready: asyncio.Task[None] | None = None
+        # Each part is given those before it; what needs a later one calls a method of this class.
+        self._agents = Agents(
+            settings=self._current_settings,
+            questions=self._questions,
+            new_agent=lambda session, record: self._new_agent(session, record, TaskState()),
+            changed=self._on_agents_changed,
+        )
+        self._budget_guard = BudgetGuard(self._agents, self._is_priced)
+        self._steering = Steering(
+            self._agents,
+            self._questions,
+            model,
+            self._current_settings,
+            self._forget,
+            describe_model=around.describe_model,
+        )
+        outputs = OutputFiles(spill_dir)
         self._dispatch = Dispatch(
             tools=self._toolbox,
             approvals=self._approvals,
             questions=self._questions,
             report_failure=self._emit,
             outputs=outputs,
-            is_contained=is_contained,
+            steering=self._steering,
+            own=around.own,
+            is_contained=around.is_contained,
         )
-        self._plant_tree()
-
-    def _plant_tree(self) -> None:
-        """Make the tree of agents and what works on it."""
-        self._agents = Agents(
-            settings=lambda: self._settings,
-            questions=self._questions,
-            new_agent=lambda session, record: self._new_agent(session, record, TaskState()),
-            changed=self._sessions.on_agents_changed,
-        )
-        self._sessions.attach(self._agents, self._new_agent)
-        self._holding = BudgetGuard(self._agents, self._is_priced)
-        self._steering = Steering(
-            self._agents, self._questions, self._model, lambda: self._settings, self._forget
-        )
-        self._dispatch.steering = self._steering
+        self._sessions = Sessions(store, emit, outputs, self._agents, self._new_agent)
+        self._skills = around.new_skills(self._emit) if around.new_skills is not None else None
 
     # -- life ----------------------------------------------------------------------------
-
-    def protect(self, own: OwnPlaces) -> None:
-        """Have the app's own files asked about in every mode; once, before `start`."""
-        self._dispatch.own = own
-
-    def describe_models(self, ask: Callable[[str], Awaitable[ModelInfo | None]]) -> None:
-        """Take what knows a model's price by its name; once, before `start`."""
-        self._steering.describe_model = ask
 
     def start(self) -> None:
         """Take the calling thread as the engine thread and send out the list of sessions.
@@ -178,7 +195,7 @@ class Engine(SkillCommands):
             updated_at=now,
             api_base=api_base,
         )
-        with self._saying("The session was not saved"):
+        with self._refusing("new_session", "The session was not saved"):
             self._sessions.add(info)
             self._sessions.open(session_id)
             self.watch_skills(workspace.root)
@@ -193,7 +210,7 @@ class Engine(SkillCommands):
         """Give a session a title; a blank one is ignored."""
         self._check_thread()
         if title.strip():
-            with self._saying("The title was not changed"):
+            with self._refusing("rename_session", "The title was not changed"):
                 self._sessions.session(session_id).update(title=title.strip(), touch=False)
 
     def delete_session(self, session_id: SessionId) -> None:
@@ -221,7 +238,7 @@ class Engine(SkillCommands):
     ) -> None:
         """Change the model, from the next step on."""
         self._check_thread()
-        with self._saying("The model was not changed"):
+        with self._refusing("set_model", "The model was not changed"):
             self._sessions.session(session_id).update(
                 model=model, api_base=api_base, context_limit=context_limit, touch=False
             )
@@ -229,7 +246,7 @@ class Engine(SkillCommands):
     def set_workspace(self, session_id: SessionId, workspace: Workspace) -> None:
         """Change the folders, from the next call on."""
         self._check_thread()
-        with self._saying("The folder was not changed"):
+        with self._refusing("set_workspace", "The folder was not changed"):
             self._sessions.session(session_id).update(workspace=workspace, touch=False)
             self.watch_skills(workspace.root)
 
@@ -246,8 +263,8 @@ class Engine(SkillCommands):
         A note for one that has ended comes back at once, with its text kept.
         """
         agent = self._agent(agent_id)
-        # The window gives a note back to the box when it hears of a failure of `store`.
-        with self._saying("Your message was not sent", agent_id, where="store"):
+        # The window gives a note back to the box when it hears that `send` was refused.
+        with self._refusing("send", "Your message was not sent", agent_id):
             if (why := self._agents.why_unread(agent)) is None:
                 self._steering.deliver_from_person(agent, note)
                 self._after_sending(agent, note)
@@ -264,12 +281,12 @@ class Engine(SkillCommands):
 
     def edit_note(self, agent_id: AgentId, note_id: NoteId, text: str) -> None:
         """Change a note that still waits."""
-        with self._saying("Your message was not changed", agent_id):
+        with self._refusing("edit_note", "Your message was not changed", agent_id):
             self._agent(agent_id).inbox.edit(note_id, text)
 
     def withdraw_note(self, agent_id: AgentId, note_id: NoteId) -> None:
         """Take back a note that still waits."""
-        with self._saying("Your message was not taken back", agent_id):
+        with self._refusing("withdraw_note", "Your message was not taken back", agent_id):
             self._agent(agent_id).inbox.withdraw(note_id)
 
     def edit_tasks(self, agent_id: AgentId, edit: TaskEdit) -> None:
@@ -277,7 +294,7 @@ class Engine(SkillCommands):
         try:
             self._agent(agent_id).edit_tasks(edit)
         except (TaskError, StoreError) as error:
-            self._emit(EngineFailed("tasks", str(error), agent_id))
+            self._emit(CommandRefused("edit_tasks", str(error), agent_id))
 
     def stop(self, agent_id: AgentId) -> None:
         """Cancel the turns of the agent and of all below it, children first."""
@@ -295,16 +312,16 @@ class Engine(SkillCommands):
         self.send(agent_id, note)
 
     def resume(self, agent_id: AgentId) -> None:
-        """Go on after a pause, a fault, a stop or a crash; then with all that the crash held."""
+        """Go on after a pause, a fault, a stop or a crash; then with all that the crash paused."""
         agent = self._agent(agent_id)
         if not self._agents.is_ending(agent):
-            with self._saying("Work could not go on", agent_id):
+            with self._refusing("resume", "Work could not go on", agent_id):
                 for one in self._agents.subtree(agent):
                     if one is agent or (one.end is None and one.pace.is_since_crash):
                         one.resume()
 
     def pause(self, agent_id: AgentId) -> None:
-        """Hold the agent at its next step; nothing is cancelled."""
+        """Pause the agent at its next step; nothing is cancelled."""
         agent = self._agent(agent_id)
         agent.pace.pause()
         self._sessions.on_agents_changed(agent.session.info.id)
@@ -322,32 +339,32 @@ class Engine(SkillCommands):
             return
         agent.pace.finish()
         if not agent.is_running:
-            with self._saying("Work could not go on", agent_id):
+            with self._refusing("finish", "Work could not go on", agent_id):
                 agent.resume()
         self._sessions.on_agents_changed(agent.session.info.id)
 
     def extend_budget(self, agent_id: AgentId) -> None:
-        """Give the agent half as much again, and let those go on that it held."""
-        with self._saying("The budget was not changed", agent_id):
-            self._holding.extend(self._agent(agent_id))
+        """Give the agent half as much again, and let those go on that it paused."""
+        with self._refusing("extend_budget", "The budget was not changed", agent_id):
+            self._budget_guard.extend(self._agent(agent_id))
 
     def set_budget(self, agent_id: AgentId, budget: Budget) -> None:
         """Give the agent this budget."""
-        with self._saying("The budget was not changed", agent_id):
-            self._holding.set_budget(self._agent(agent_id), budget)
+        with self._refusing("set_budget", "The budget was not changed", agent_id):
+            self._budget_guard.set_budget(self._agent(agent_id), budget)
 
     def decide(self, request_id: RequestId, decision: Decision) -> None:
         """Settle an approval request; one that is settled already is ignored."""
         self._check_thread()
         who, what = self._approvals.agent_of(request_id), "Your decision was not saved"
-        with self._saying(f"{what}, so nothing was done", who, where="answer"):
+        with self._refusing("decide", f"{what}, so nothing was done", who):
             self._approvals.decide(request_id, decision)
 
     def answer(self, question_id: QuestionId, text: str) -> None:
         """Answer an agent's question; the first answer wins."""
         self._check_thread()
         who, what = self._questions.agent_of(question_id), "Your answer was not saved"
-        with self._saying(f"{what}, so nobody has read it", who, where="answer"):
+        with self._refusing("answer", f"{what}, so nobody has read it", who):
             self._questions.answer(question_id, text)
 
     def apply_settings(self, settings: Settings) -> None:
@@ -363,7 +380,7 @@ class Engine(SkillCommands):
     def delete_rule(self, rule: Rule) -> None:
         """Forget an approval rule."""
         self._check_thread()
-        with self._saying("The rule was not deleted"):
+        with self._refusing("delete_rule", "The rule was not deleted"):
             self._approvals.delete(rule)
 
     # -- queries -------------------------------------------------------------------------
@@ -422,19 +439,28 @@ class Engine(SkillCommands):
     async def _is_priced(self, model: str) -> bool:
         return self._model_host is None or await self._model_host.is_priced(model)
 
+    def _emit(self, event: Event) -> None:
+        self._sessions.emit(event)
+
+    def _on_agents_changed(self, session_id: SessionId) -> None:
+        self._sessions.on_agents_changed(session_id)
+
+    def _current_settings(self) -> Settings:
+        return self._settings
+
     def _check_thread(self) -> None:
         if threading.get_ident() != self._thread:
             raise RuntimeError("engine commands run on the engine thread only")
 
     @contextmanager
-    def _saying(
-        self, what: str, agent_id: AgentId | None = None, *, where: str = "disk"
+    def _refusing(
+        self, command: str, what: str, agent_id: AgentId | None = None
     ) -> Generator[None]:
-        """Say in words what a disk that refuses to write kept from being done."""
+        """Tell in words of a command that a disk which refuses to write kept from being done."""
         try:
             yield
         except StoreError as error:
-            self._emit(EngineFailed(where, f"{what}. {error}", agent_id))
+            self._emit(CommandRefused(command, f"{what}. {error}", agent_id))
             self._sessions.tell_list()  # it may show already what the person wanted
 
     def _agent(self, agent_id: AgentId) -> Agent:
@@ -446,12 +472,12 @@ class Engine(SkillCommands):
             model=self._model,
             dispatch=self._dispatch,
             prompt=self._prompt,
-            settings=lambda: self._settings,
+            settings=self._current_settings,
             failed=self._emit,
             check_thread=self._check_thread,
-            changed=lambda agent: self._sessions.on_agents_changed(agent.session.info.id),
-            settled=self._agents.settle,
-            before_step=self._holding.check,
+            changed=lambda agent: self._on_agents_changed(agent.session.info.id),
+            turn_over=self._agents.on_turn_over,
+            before_step=self._budget_guard.check,
             forget=self._forget,
             is_closing=lambda: self._sessions.is_closing,
             skills=self._skills,

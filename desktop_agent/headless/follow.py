@@ -11,6 +11,7 @@ from desktop_agent.core.events import (
     AgentsChanged,
     ApprovalRequested,
     BudgetReached,
+    CommandRefused,
     EngineFailed,
     Event,
     MessageAdded,
@@ -117,7 +118,7 @@ class Follower:
                     self.idle.set()
                 elif self._for_parents and _all_wait(event):
                     asyncio.get_running_loop().call_soon(self._answer_one)
-            case EngineFailed() if not self._has_begun:
+            case EngineFailed() | CommandRefused() if not self._has_begun:
                 self.idle.set()
             case _:
                 pass

@@ -14,6 +14,7 @@ from desktop_agent.core.events import (
     AgentSpawned,
     ApprovalResolved,
     BudgetReached,
+    CommandRefused,
     EngineFailed,
     Event,
     MessageAdded,
@@ -168,7 +169,7 @@ class Text:
                 self._on_trust(trust)
             case BudgetReached():
                 self._on_budget(event)
-            case EngineFailed(message=message):
+            case EngineFailed(message=message) | CommandRefused(message=message):
                 self._line(self._errors, f"Error: {message}")
             case _:
                 pass

@@ -10,6 +10,7 @@ from pathlib import Path
 from desktop_agent.adapters.models.hosted_model import HostedModel
 from desktop_agent.compose import Backend, compose
 from desktop_agent.core.events import (
+    CommandRefused,
     EngineFailed,
     Event,
     MessageAdded,
@@ -110,7 +111,7 @@ class EngineCheck:
         while True:
             self._heard.clear()
             for event in self._events:
-                if isinstance(event, EngineFailed):
+                if isinstance(event, EngineFailed | CommandRefused):
                     raise CheckFailed(event.message)
                 if isinstance(event, TurnEnded):
                     return event

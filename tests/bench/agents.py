@@ -89,7 +89,7 @@ async def _measure_registry() -> None:
         session = new_session_id()
         engine.new_session(session, Workspace(folder), model="m")
         main = engine._agent(store.sessions()[0].main_agent)
-        main.hush()
+        main.life.suppress_wakeups("user")
         gc.collect()
         before = rss_mb()
         for number in range(_MANY):

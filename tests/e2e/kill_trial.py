@@ -32,6 +32,7 @@ from desktop_agent.core.events import (
     AgentsChanged,
     ApprovalRequested,
     ApprovalResolved,
+    CommandRefused,
     EngineFailed,
     Event,
     MessageAdded,
@@ -59,6 +60,7 @@ LINE = msgspec.json.Decoder(Event | RunEnded)
 # Not happenings of the session, or promised only within half a second.
 PASSING = (
     AgentsChanged,
+    CommandRefused,
     EngineFailed,
     PartDelta,
     RunEnded,

@@ -34,6 +34,7 @@ from desktop_agent.core.events import (
     AgentSpawned,
     ApprovalRequested,
     ApprovalResolved,
+    CommandRefused,
     EngineFailed,
     Event,
     Happening,
@@ -63,8 +64,8 @@ from desktop_agent.core.requests import ModelRequest, StreamItem
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.agent.agent import Agent
-from desktop_agent.engine.engine import Engine
-from desktop_agent.model_host.demo import model, step
+from desktop_agent.engine.engine import Engine, Environment
+from desktop_agent.model_host.demo import model, pace
 from desktop_agent.tools.builtin import builtin_tools
 from desktop_agent.tools.shell.jobs import Jobs
 
@@ -266,7 +267,7 @@ class Trial:
             settings=Settings(),
             emit=self._hear,
             spill_dir=self._place / "outputs",
-            new_jobs=Jobs,
+            environment=Environment(new_jobs=Jobs),
         )
         self._engine.start()
 
@@ -314,7 +315,7 @@ class Trial:
                     self._soon(self._settle, question)
             case ApprovalResolved(request_id=settled) | QuestionAnswered(question_id=settled):
                 self._asks.pop(settled, None)
-            case EngineFailed():
+            case EngineFailed() | CommandRefused():
                 self._on_failure(event)
             case ToolStarted(agent_id=agent_id) if agent_id == self._main:
                 self._soon(self._note, "tool", agent_id)
@@ -345,18 +346,19 @@ class Trial:
         note = Note(new_note_id(), text)
         self._engine.send(agent_id, note)
         told = [e.note.id for e in self.told if isinstance(e, NoteQueued)]
-        gives_back = [e for e in self.told if isinstance(e, EngineFailed) and e.where == "store"]
+        gives_back = [e for e in self.told if isinstance(e, CommandRefused) and e.command == "send"]
         if note.id in told:
             self._sent.append(text)
         elif not gives_back or gives_back[-1].agent_id != agent_id:
             self.faults.append(f"lost: {text!r} is neither queued nor given back")
         return note.id in told
 
-    def _on_failure(self, event: EngineFailed) -> None:
+    def _on_failure(self, event: EngineFailed | CommandRefused) -> None:
         self.refused += 1
         if any(word in event.message for word in ("Error", "Traceback", "sqlite")):
             self.faults.append(f"words: {event.message}")
-        if event.where == "answer":  # nothing goes on before the person has freed the disk
+        if isinstance(event, CommandRefused) and event.command in {"decide", "answer"}:
+            # Nothing goes on before the person has freed the disk.
             self._soon(self._free_and_settle)
 
     def _free_and_settle(self) -> None:
@@ -553,8 +555,8 @@ async def play(place: Path, case: Case, limit_s: float | None) -> Trial:
 def play_all(cases: Sequence[Case], limit_s: float | None = None) -> Tally:
     """Play so many runs, each in a folder of its own."""
     tally = Tally()
-    quick, pause = step._QUICK, model._PAUSE_S
-    step._QUICK, model._PAUSE_S = 0.002, 0.0
+    quick, pause = pace._QUICK, model._PAUSE_S
+    pace._QUICK, model._PAUSE_S = 0.002, 0.0
     try:
         for case in cases:
             with tempfile.TemporaryDirectory() as place:
@@ -565,7 +567,7 @@ def play_all(cases: Sequence[Case], limit_s: float | None = None) -> Tally:
             tally.told += len(trial.told)
             tally.faults += [f"{case}: {fault}" for fault in trial.faults]
     finally:
-        step._QUICK, model._PAUSE_S = quick, pause
+        pace._QUICK, model._PAUSE_S = quick, pause
     return tally
 
 

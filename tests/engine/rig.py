@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,11 +12,12 @@ from desktop_agent.core.approvals import Mode
 from desktop_agent.core.events import Event, MessageAdded, SessionOpened, SessionsChanged, TurnEnded
 from desktop_agent.core.ids import AgentId, SessionId, new_note_id, new_session_id
 from desktop_agent.core.messages import Message, ToolResult
+from desktop_agent.core.models import ModelInfo
 from desktop_agent.core.notes import Delivery, Note
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tool import Access, Preview, Tool, ToolContext, ToolError, ToolOutput
 from desktop_agent.core.workspace import Workspace
-from desktop_agent.engine.engine import Engine
+from desktop_agent.engine.engine import Engine, Environment
 from desktop_agent.engine.skills.registry import Skills
 from tests.helpers.patience import HANG_S
 from tests.helpers.scripted import MemoryStore, ScriptedModel
@@ -84,7 +85,8 @@ class Rig:
         mode: Mode = "ask",
         store: MemoryStore | None = None,
         settings: Settings | None = None,
-        skills: Skills | None = None,
+        new_skills: Callable[[Callable[[Event], None]], Skills] | None = None,
+        describe_model: Callable[[str], Awaitable[ModelInfo | None]] | None = None,
     ) -> None:
         self.model = ScriptedModel(*script)
         self.store = store or MemoryStore()
@@ -99,9 +101,8 @@ class Rig:
             settings=settings or Settings(),
             emit=self._on_event,
             spill_dir=tmp_path / ".outputs",
+            environment=Environment(new_skills=new_skills, describe_model=describe_model),
         )
-        if skills is not None:
-            self.engine.use_skills(skills)
         self.engine.start()
         tmp_path.mkdir(exist_ok=True)
         self.workspace = Workspace(str(tmp_path.resolve()))
@@ -183,9 +184,9 @@ class Rig:
 
     async def at_rest(self) -> None:
         """Wait until the main agent may be woken again."""
-        job = self.engine._agent(self.agent_id).job
-        if job is not None:
-            await asyncio.wait([job])
+        turn = self.engine._agent(self.agent_id).life.turn
+        if turn is not None:
+            await asyncio.wait([turn])
 
     async def run(self, text: str) -> TurnEnded:
         """Send a message and wait for the turn's end."""

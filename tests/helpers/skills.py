@@ -43,11 +43,16 @@ class Shelf:
         self.folder = self.root / ".agents" / "skills"
         self.state = SkillState(self.config)
         places = Places(self.mine, (self.others, self.claude), self.bundled, (self.roles,))
-        self.skills = Skills(places, self.state, pause_s=pause_s)
+        self._make = lambda emit: Skills(places, self.state, emit, pause_s=pause_s)
         self.events: list[SkillsChanged] = []
         self.others_heard: list[Event] = []
         self._came = asyncio.Event()
-        self.skills.attach(self._hear)
+        self.skills = self._make(self._hear)
+
+    def make_skills(self, emit: Callable[[Event], None]) -> Skills:
+        """Return the catalog for an engine; it takes the place of the shelf's own."""
+        self.skills = self._make(emit)
+        return self.skills
 
     def _hear(self, event: Event) -> None:
         if isinstance(event, SkillsChanged):

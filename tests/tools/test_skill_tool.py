@@ -37,7 +37,9 @@ class SkillRig(Rig):
         children: dict[str, list[Answer]] | None = None,
         store: MemoryStore | None = None,
     ) -> None:
-        super().__init__(shelf.root, *script, skills=shelf.skills, mode="free", store=store)
+        super().__init__(
+            shelf.root, *script, new_skills=shelf.make_skills, mode="free", store=store
+        )
         self.tree = TreeModel(list(script), children or {})
         self.engine._model = self.tree
 
@@ -396,8 +398,8 @@ async def test_instructions_of_a_folder_are_in_the_prompt_with_their_path_once_t
 
 async def test_the_folder_of_the_session_is_the_one_that_counts(shelf: Shelf) -> None:
     put_skill(shelf.folder, "own")
-    shelf.skills.trust(shelf.place, "trust", is_kept=False)
     rig = SkillRig(shelf, says("1"), says("2"))
+    rig.engine.trust_folder(shelf.place, "trust", is_kept=False)
     await rig.run("hi")
     other = shelf.root.parent / "other"
     other.mkdir()

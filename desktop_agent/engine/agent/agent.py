@@ -36,6 +36,7 @@ from desktop_agent.engine.agent.activity import Activity
 from desktop_agent.engine.agent.answer_stream import AnswerStream, is_cut_off, raise_for_finish
 from desktop_agent.engine.agent.background_commands import BackgroundCommands
 from desktop_agent.engine.agent.inbox import Inbox
+from desktop_agent.engine.agent.lifecycle import Lifecycle, Phase, status_of
 from desktop_agent.engine.agent.outcome import StepLimitReached, outcome_of
 from desktop_agent.engine.agent.pause import PauseControl
 from desktop_agent.engine.agent.read_files import FilesSeen
@@ -88,21 +89,17 @@ class Agent:
         self.id: AgentId = record.agent_id
         self.tasks = TaskList(self.id, tasks, session.emit, check=setup.check_thread)
         self.inbox = Inbox(record, session)
-        # After a crash a subagent holds until the person says that it goes on.
+        # After a crash a subagent is paused until the person says that it goes on.
         self.pace = PauseControl(is_paused=record.spec is not None and record.was_running)
         self.meter = UsageMeter(record)
         self.end: AgentEnded | None = record.end and with_short_text(record.end)
-        self.over = asyncio.Event()
-        # Stopped, and by whom: reports wait for the next message, they don't wake it.
-        self.is_hushed, self.stopped_by = False, ""
+        self.life = Lifecycle(record.agent_id, record.end.status if record.end else None)
         # Closed, whatever an earlier version left open: no provider takes an unanswered call.
         self._history = close_open_calls(record.history) if record.end is None else []
         self._step = record.step
         self._setup = setup
         self._dispatch = setup.dispatch
         self.settings = setup.settings
-        self._job: asyncio.Task[None] | None = None
-        self._starts_again = self._is_stopping = False
         self.skills = SkillUse(self, setup.skills)
         self._activity = Activity()
         self._turn_usage = Usage()
@@ -116,17 +113,7 @@ class Agent:
     @property
     def is_running(self) -> bool:
         """Whether a turn is under way, a stopping one included."""
-        return self._job is not None and not self._job.done()
-
-    @property
-    def is_stopping(self) -> bool:
-        """Whether a stop is under way."""
-        return self._is_stopping
-
-    @property
-    def job(self) -> asyncio.Task[None] | None:
-        """The turn that runs."""
-        return self._job
+        return self.life.is_running
 
     @property
     def spec_parent(self) -> AgentId | None:
@@ -155,17 +142,13 @@ class Agent:
 
     def status(self) -> tuple[AgentStatus, str]:
         """Return how it stands by itself, and what it does; the tree knows more of idle ones."""
-        if self.end is not None:
-            return self.end.status, ""
-        if self._is_stopping:
-            return "stopping", ""
-        now = self._activity.now()
-        if self.pace.is_paused and now is None:
-            return "paused", ""
-        if not self.is_running:
-            return "idle", ""
-        is_queued = self.spec is not None and self._step == 0
-        return now or (("queued", "") if is_queued else ("running", "thinking"))
+        return status_of(
+            self.life.phase,
+            is_running=self.life.is_running,
+            is_paused=self.pace.is_paused,
+            is_new=self.spec is not None and self._step == 0,
+            activity=self._activity.now(),
+        )
 
     @contextmanager
     def busy(self, status: AgentStatus, doing: str) -> Generator[None]:
@@ -207,25 +190,27 @@ class Agent:
         A turn that can't begin is one that failed at once: whoever waits for it hears of it.
         """
         if self.is_running:
-            self._starts_again = self._is_stopping
+            self.life.wake()
             return
         if self._setup.is_closing():
             return  # what woke it is on disk, and waits for the next start
-        self._starts_again, self.is_hushed, self.stopped_by = False, False, ""
+        if not self.life.begin_turn():
+            return
         refused: StoreError | None = None
         # On disk before the turn is: whatever is killed from here on is found at the next start.
         try:
             self.session.update(status="running")
         except StoreError as error:
             refused = error
-        turn = self._run_turn(refused)
-        self._job = asyncio.get_running_loop().create_task(turn, name=f"turn {self.id}")
-        self._job.add_done_callback(self._on_job_done)
+        coroutine = self._run_turn(refused)
+        turn = asyncio.get_running_loop().create_task(coroutine, name=f"turn {self.id}")
+        self.life.turn = turn
+        turn.add_done_callback(self._on_turn_done)
 
     def resume(self) -> None:
         """Go on after a fault, a stop or a crash: ask again, or ask to continue."""
         self.pace.resume()
-        if self.is_running or self.end is not None:
+        if not self.life.can_begin:
             self._setup.changed(self)
             return
         if not self._has_work():
@@ -234,15 +219,12 @@ class Agent:
 
     def stop(self, by: str = "user") -> None:
         """Cancel the turn; it ends with a report. Does nothing when none runs."""
-        if self.is_running and not self._is_stopping and self._job is not None:
-            self._is_stopping, self.stopped_by = True, self.stopped_by or by
-            self._report = stop_report(self.batch, self.stopped_by)
-            self._job.cancel()
+        turn = self.life.turn
+        if turn is not None and not turn.done() and self.life.phase is Phase.RUNNING:
+            self.life.cancel_turn(by)
+            self._report = stop_report(self.batch, self.life.stopped_by)
+            turn.cancel()
             self._setup.changed(self)
-
-    def hush(self, by: str = "user") -> None:
-        """Stopped: reports no longer wake it. Who stopped it first has stopped it."""
-        self.is_hushed, self._starts_again, self.stopped_by = True, False, self.stopped_by or by
 
     def release(self) -> None:
         """Let go of what only a live agent needs; the store has the rest of it."""
@@ -268,9 +250,10 @@ class Agent:
 
     async def close(self) -> None:
         """Wait until a stopped turn has ended, then end the background commands."""
-        self._starts_again = False
-        if self._job is not None:
-            await asyncio.wait([self._job])
+        if not self.life.is_ended:
+            self.life.suppress_wakeups(self.life.stopped_by)
+        if self.life.turn is not None:
+            await asyncio.wait([self.life.turn])
         self.commands.begin_end(lambda: None)
         await self.commands.over()
 
@@ -303,19 +286,19 @@ class Agent:
         self.session.conclude(ended)
         self._outcome = (reason, fault)
 
-    def _on_job_done(self, job: asyncio.Task[None]) -> None:
-        self._is_stopping = False
-        if job is not self._job:  # a note woke it between the turn's end and this call
+    def _on_turn_done(self, turn: asyncio.Task[None]) -> None:
+        if turn is not self.life.turn:  # a note woke it between the turn's end and this call
             return
-        self._job, self._activity = None, Activity()
-        if job.cancelled():  # stopped before its first words: no turn to go on with
+        restarts = self.life.end_turn()
+        self._activity = Activity()
+        if turn.cancelled():  # stopped before its first words: no turn to go on with
             self._outcome = ("cancelled", None)
-        elif (error := job.exception()) is not None:
+        elif (error := turn.exception()) is not None:
             _log.error("the turn of %s ended badly", self.id, exc_info=error)
-        if self._starts_again and self.inbox.is_waking:
+        if restarts and self.inbox.is_waking:
             self.wake()
         else:
-            self._setup.settled(self, *self._outcome)
+            self._setup.turn_over(self, *self._outcome)
         self._setup.changed(self)
 
     async def _work(self) -> None:
@@ -327,7 +310,7 @@ class Agent:
             await self._turn_to_go()
             is_last = self.pace.is_last_step
             step = await self._take_step(is_first=steps == 0, has_tools=not is_last)
-            if step is None:  # what was to be read was taken back while it was held
+            if step is None:  # what was to be read was taken back while it was paused
                 self.meter.drop_step()
                 self.pace.done()
                 continue
@@ -340,7 +323,7 @@ class Agent:
                 return
 
     async def _turn_to_go(self) -> None:
-        """Hold while it is paused or its budget is used up; what was spent is looked at last."""
+        """Wait while it is paused or its budget is used up; what was spent is checked last."""
         await self._setup.before_step(self)
         while self.pace.is_paused:
             with self.meter.resting():

@@ -155,18 +155,19 @@ class Dispatch:
         questions: Questions,
         report_failure: Callable[[EngineFailed], None],
         outputs: OutputFiles,
+        steering: object,
+        own: OwnPlaces,
         is_contained: bool = False,
     ) -> None:
+        """`steering` is what the tools of delegation work with; `own` are the app's own files."""
         self._tools = tools
         self._approvals = approvals
         self._questions = questions
         self._report_failure = report_failure
         self._outputs = outputs
         self._is_contained = is_contained
-        # What the tools of delegation work with; set once the tree is there.
-        self.steering: object = None
-        # Where the app's own files are, which are asked about in every mode.
-        self.own = OwnPlaces()
+        self._steering = steering
+        self._own = own
 
     @property
     def tools(self) -> Mapping[str, Tool]:
@@ -358,9 +359,9 @@ class Dispatch:
             tasks=caller.tasks,
             agent_name=caller.name,
             agent=caller,
-            steering=self.steering,
+            steering=self._steering,
             command_time_s=caller.settings().shell_timeout_s,
-            own=self.own,
+            own=self._own,
         )
 
     def _defect(self, call: ToolCall, caller: Caller, error: Exception) -> ToolResult:

@@ -1,26 +1,38 @@
-"""Holding an agent between two steps: pause, single steps, and a last step without tools."""
+"""Pausing an agent between two steps: pause, single steps, and a last step without tools."""
 
 from __future__ import annotations
 
 import asyncio
+from enum import Enum, auto
 from typing import Literal
 
 
+class Pace(Enum):
+    """Whether the next step is taken."""
+
+    GOING = auto()
+    ONE_STEP = auto()  # the next step is taken, the one after it is not
+    PAUSED = auto()
+    PAUSED_BY_CRASH = auto()  # since the app ended while it had work
+
+
 class PauseControl:
-    """What the person says of an agent's going on. Nothing is cancelled by it."""
+    """Whether the next step is taken, and how. Nothing is cancelled by it."""
 
     def __init__(self, *, is_paused: bool = False) -> None:
-        self.is_since_crash = is_paused
         self._goes = asyncio.Event()
-        self._single = 0
         self._is_last = False
-        if not is_paused:
-            self._goes.set()
+        self._set(Pace.PAUSED_BY_CRASH if is_paused else Pace.GOING)
+
+    @property
+    def is_since_crash(self) -> bool:
+        """Whether it is paused since the app ended, and not by the person."""
+        return self._pace is Pace.PAUSED_BY_CRASH
 
     @property
     def is_paused(self) -> bool:
-        """Whether the next step is held."""
-        return not self._goes.is_set()
+        """Whether the next step waits."""
+        return self._pace in {Pace.PAUSED, Pace.PAUSED_BY_CRASH}
 
     @property
     def is_last_step(self) -> bool:
@@ -28,32 +40,25 @@ class PauseControl:
         return self._is_last
 
     @property
-    def wish(self) -> Literal["", "pausing", "finishing"]:
+    def announced(self) -> Literal["", "pausing", "finishing"]:
         """What the next step will show."""
         return "finishing" if self._is_last else "pausing" if self.is_paused else ""
 
-    def hold(self) -> None:
-        """Hold by nobody's wish, as a subagent is held when the app had ended meanwhile."""
-        self.pause()
-        self.is_since_crash = True
+    def pause_after_crash(self) -> None:
+        """Pause though nobody asked for it: the app had ended meanwhile."""
+        self._set(Pace.PAUSED_BY_CRASH)
 
     def pause(self) -> None:
-        """Hold at the next step."""
-        self._single = 0
-        self.is_since_crash = False
-        self._goes.clear()
+        """Pause at the next step."""
+        self._set(Pace.PAUSED)
 
     def resume(self) -> None:
         """Go on."""
-        self._single = 0
-        self.is_since_crash = False
-        self._goes.set()
+        self._set(Pace.GOING)
 
     def step(self) -> None:
-        """Take one step, then hold again."""
-        self.is_since_crash = False
-        self._single = 1
-        self._goes.set()
+        """Take one step, then pause again."""
+        self._set(Pace.ONE_STEP)
 
     def finish(self) -> None:
         """Take one last step without tools."""
@@ -69,7 +74,10 @@ class PauseControl:
         await self._goes.wait()
 
     def take_step(self) -> None:
-        """A step is taken now; a single one is the last before it holds again."""
-        if self._single:
-            self._single = 0
-            self._goes.clear()
+        """A step is taken now; a single one is the last before it pauses again."""
+        if self._pace is Pace.ONE_STEP:
+            self._set(Pace.PAUSED)
+
+    def _set(self, pace: Pace) -> None:
+        self._pace = pace
+        (self._goes.clear if self.is_paused else self._goes.set)()

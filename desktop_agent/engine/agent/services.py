@@ -24,7 +24,7 @@ class AgentSetup(Generic[A]):
     """`A` is the agent itself.
 
     `failed` hears of defects; `changed` of each change of an agent's status or activity;
-    `settled` of each turn's end, when nothing more waits; `before_step` may hold an agent
+    `turn_over` of each turn's end, when no other follows; `before_step` may pause an agent
     that used up its budget; `forget` drops what is kept of its history between requests.
     While `is_closing` no turn begins. Without `skills` there are none.
     """
@@ -36,7 +36,7 @@ class AgentSetup(Generic[A]):
     failed: Callable[[EngineFailed], None]
     check_thread: Callable[[], None]
     changed: Callable[[A], None]
-    settled: Callable[[A, StopReason, Fault | None], None]
+    turn_over: Callable[[A, StopReason, Fault | None], None]
     before_step: Callable[[A], Awaitable[None]]
     forget: Callable[[AgentId], None]
     is_closing: Callable[[], bool]

@@ -29,9 +29,9 @@ class UsageMeter:
         self.active_at = max((self.started_at, *said))
         self.activities: deque[str] = deque(maxlen=_ACTIVITIES)
         self.was_warned = False
-        is_held = record.spec is not None and record.end is None and record.step > 0
-        # One that was at work when the app ended is held since it was last heard of.
-        self.paused_at = self.active_at if is_held else 0.0
+        is_paused = record.spec is not None and record.end is None and record.step > 0
+        # One that was at work when the app ended is paused since it was last heard of.
+        self.paused_at = self.active_at if is_paused else 0.0
         self.paused = record.end.paused if record.end is not None else 0.0
         # Whether the cost of the next request will be known; looked up when it matters.
         self.is_priced = True
@@ -55,8 +55,8 @@ class UsageMeter:
         return Spent(cost, tokens, self._steps, seconds, unpriced, self._uncounted)
 
     @property
-    def held(self) -> float:
-        """The seconds that it was held so far."""
+    def paused_seconds(self) -> float:
+        """The seconds that it was paused so far."""
         return self.paused + (time.time() - self.paused_at if self.paused_at else 0.0)
 
     def heard(self) -> None:
@@ -98,7 +98,7 @@ class UsageMeter:
 
     @contextmanager
     def resting(self) -> Generator[None]:
-        """Charge no time while the block runs: it is held."""
+        """Charge no time while the block runs: it is paused."""
         self._begin_wait()
         self.paused_at, since = time.time(), self._clock()
         try:

@@ -109,7 +109,7 @@ class Session:
         if info != self._info or not self._is_saved:
             self._write((), info)
 
-    def settle(self) -> None:
+    def write_owed(self) -> None:
         """Write what is owed; raises StoreError when the disk still refuses."""
         if self._owed or not self._is_saved:
             self._write((), self._info)

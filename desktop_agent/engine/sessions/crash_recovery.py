@@ -95,7 +95,7 @@ def _has_answered(record: AgentRecord, own: Sequence[Happening]) -> bool:
     # The history may end with what was cut off while it streamed, and is no event yet.
     is_last = bool(said) and [said[-1].message] == list(record.history[-1:])
     is_whole = is_last and not said[-1].is_partial
-    has_open = bool(record.inbox) or bool(open_calls(record.history))
+    has_open = bool(record.inbox or _never_said(record) or open_calls(record.history))
     return is_whole and not has_open and not owes_reply(record.history)
 
 

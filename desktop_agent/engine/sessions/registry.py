@@ -11,6 +11,7 @@ from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.events import (
     AgentOpened,
     AgentsChanged,
+    CommandRefused,
     EngineFailed,
     Event,
     Happening,
@@ -57,11 +58,18 @@ class Sessions:
     """The registry. Histories are read from the store when an agent is first needed."""
 
     def __init__(
-        self, store: Store, listener: Callable[[Event], None], outputs: OutputFiles
+        self,
+        store: Store,
+        listener: Callable[[Event], None],
+        outputs: OutputFiles,
+        agents: Agents,
+        new_agent: Callable[[Session, AgentRecord, TaskState], Agent],
     ) -> None:
         self._store = store
         self._listener = listener
         self._outputs = outputs
+        self._agents = agents
+        self._new_agent = new_agent
         self._infos: dict[SessionId, SessionInfo] = {}
         self._sessions: dict[SessionId, Session] = {}
         self.is_closing = False
@@ -71,15 +79,6 @@ class Sessions:
         self._is_refusal_told = False
         self._list_timer: asyncio.Handle | None = None
         self._endings: set[asyncio.Task[None]] = set()
-        self._agents: Agents
-        self._new_agent: Callable[[Session, AgentRecord, TaskState], Agent]
-
-    def attach(
-        self, agents: Agents, new_agent: Callable[[Session, AgentRecord, TaskState], Agent]
-    ) -> None:
-        """Take the tree of agents and how one is made; once, before anything else."""
-        self._agents = agents
-        self._new_agent = new_agent
 
     # -- sessions --------------------------------------------------------------------------
 
@@ -156,8 +155,9 @@ class Sessions:
         self.is_closing = True
         agents = self._agents.all()
         for agent in agents:
-            agent.hush("app")
-            agent.stop("app")
+            if agent.end is None:
+                agent.life.suppress_wakeups("app")
+                agent.stop("app")
         # At the same time: each may have commands that take their 2 s to go.
         await asyncio.gather(*(agent.close() for agent in agents))
         if self._endings:
@@ -206,14 +206,14 @@ class Sessions:
             if record.agent_id == main or record.spec is not None:
                 state = restored(states.get(record.agent_id, TaskState()))
                 self._agents.add(self._new_agent(session, record, state))
-        self._hold_the_idle(session)
+        self._pause_idle_subagents(session)
 
-    def _hold_the_idle(self, session: Session) -> None:
+    def _pause_idle_subagents(self, session: Session) -> None:
         """Pause live subagents that nothing would wake: the person says when they go on."""
         for agent in self._agents.of_session(session.info.id):
             is_live = agent.spec is not None and agent.end is None
             if is_live and not self._agents.live_children(agent):
-                agent.pace.hold()
+                agent.pace.pause_after_crash()
 
     def _agent_infos(self, session_id: SessionId) -> tuple[AgentInfo, ...]:
         loaded = self._agents.of_session(session_id)
@@ -261,7 +261,8 @@ class Sessions:
         except StoreError as error:
             self._infos[info.id] = info
             self._schedule_list()
-            self.emit(EngineFailed("disk", f"“{info.title}” was not deleted: {error}"))
+            what = f"“{info.title}” was not deleted: {error}"
+            self.emit(CommandRefused("delete_session", what))
             return
         self._sessions.pop(info.id, None)
         self._agents.forget(info.id)
@@ -382,7 +383,7 @@ class Sessions:
         """Write what is owed and buffered; tell the person once while the disk refuses."""
         try:
             for session in self._sessions.values():
-                session.settle()
+                session.write_owed()
             self._store.flush_pending()
         except StoreError as error:
             if is_last or not self._is_refusal_told:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 
-from desktop_agent.core.events import Event
 from desktop_agent.core.skills import SkillDetail, SkillFile, TrustDecision
 from desktop_agent.engine.skills.registry import Skills
 
@@ -13,20 +11,14 @@ from desktop_agent.engine.skills.registry import Skills
 class SkillCommands(ABC):
     """A part of the Engine. A `root` is a session's folder; empty stands for none.
 
-    Until `use_skills` there are none, and nothing that a folder brings is used.
+    Without `_skills` there are none, and nothing that a folder brings is used.
     """
 
-    _skills: Skills | None = None
-    _emit: Callable[[Event], None]
+    _skills: Skills | None
 
     @abstractmethod
     def _check_thread(self) -> None:
         """Raise when this is not the engine's thread."""
-
-    def use_skills(self, skills: Skills) -> None:
-        """Take the catalog, before the first session is opened."""
-        self._skills = skills
-        skills.attach(self._emit)
 
     async def close_skills(self) -> None:
         """Stop watching the folders."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from desktop_agent.core.events import EngineFailed, Event, SkillsChanged
+from desktop_agent.core.events import CommandRefused, Event, SkillsChanged
 from desktop_agent.core.skills import Skill, SkillDetail, SkillFile, TrustDecision
 from desktop_agent.core.tool import ToolError
 from desktop_agent.engine.skills import catalog as catalogs
@@ -39,11 +39,19 @@ _EMPTY = Catalog()
 class Skills:
     """Every folder's catalog. Lives on the engine thread; only the disk is read beside it."""
 
-    def __init__(self, places: Places, memory: SkillMemory, *, pause_s: float = _PAUSE_S) -> None:
+    def __init__(
+        self,
+        places: Places,
+        memory: SkillMemory,
+        emit: Callable[[Event], None],
+        *,
+        pause_s: float = _PAUSE_S,
+    ) -> None:
+        """`emit` hears of changes."""
         self._places = places
         self._memory = memory
         self._pause_s = pause_s
-        self._emit: Callable[[Event], None] = lambda _: None
+        self._emit = emit
         self._readers = (Scanner(), RoleReader())
         self._one_at_a_time = asyncio.Lock()
         self._findings: dict[str, Findings] = {}
@@ -57,10 +65,6 @@ class Skills:
         self._late: set[str] = set()
         self._jobs: set[asyncio.Task[None]] = set()
         self._watching: asyncio.Task[None] | None = None
-
-    def attach(self, emit: Callable[[Event], None]) -> None:
-        """Take who hears of changes."""
-        self._emit = emit
 
     async def close(self) -> None:
         """Stop watching."""
@@ -112,7 +116,7 @@ class Skills:
         try:
             self._memory.switch(name, root, is_on=is_on, only_here=only_here)
         except OSError as error:
-            self._emit(EngineFailed("skills", f"The switch was not saved: {error}"))
+            self._emit(CommandRefused("switch_skill", f"The switch was not saved: {error}"))
         self._judge_all()
 
     def trust(
@@ -153,7 +157,7 @@ class Skills:
             self._memory.set_trust(root, record)
         except OSError as error:
             self._for_this_run[root] = record
-            self._emit(EngineFailed("skills", f"Your trust was not saved: {error}"))
+            self._emit(CommandRefused("trust_folder", f"Your trust was not saved: {error}"))
 
     # -- loading ---------------------------------------------------------------------------
 

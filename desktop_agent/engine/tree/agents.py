@@ -60,9 +60,7 @@ class Agents:
         self._changed = changed
         self._agents: dict[AgentId, Agent] = {}
         self._children: dict[AgentId, list[AgentId]] = {}
-        # What ends as soon as the last of its subagents has, and its own commands have.
-        self._ending: dict[AgentId, tuple[EndStatus, str]] = {}
-        # How those stand that ended: nothing of it changes any more.
+        # Snapshots of those that ended: they change no more.
         self._ended: dict[AgentId, AgentInfo] = {}
 
     # -- finding ---------------------------------------------------------------------------
@@ -116,7 +114,6 @@ class Agents:
             agent.release()
             del self._agents[agent.id]
             self._children.pop(agent.id, None)
-            self._ending.pop(agent.id, None)
             self._ended.pop(agent.id, None)
 
     # -- how they stand --------------------------------------------------------------------
@@ -124,8 +121,6 @@ class Agents:
     def status(self, agent: Agent) -> tuple[AgentStatus, str]:
         """Return an agent's status, seen with its subagents."""
         status, doing = agent.status()
-        if agent.end is None and agent.id in self._ending:
-            return "stopping", ""
         if status == "idle" and agent.commands.is_ending:
             return "stopping", ""
         if status == "idle" and self.live_children(agent):
@@ -143,7 +138,8 @@ class Agents:
         """Whether a subagent was stopped, or failed, and only what is below it still ends."""
         if agent.spec is None or agent.end is not None:
             return False
-        return agent.id in self._ending or (agent.is_stopping and agent.is_hushed)
+        life = agent.life
+        return life.is_ending or (life.is_stopping and life.are_wakeups_suppressed)
 
     def why_unread(self, agent: Agent) -> ReturnReason | None:
         """Return why a note does not reach an agent any more; None if it does."""
@@ -186,8 +182,8 @@ class Agents:
             waiting_notes=len(agent.inbox),
             paused_at=meter.paused_at,
             paused=meter.paused,
-            pace="" if end is not None or status == "paused" else agent.pace.wish,
-            stopped_by=end.by if end is not None else agent.stopped_by,
+            pace="" if end is not None or status == "paused" else agent.pace.announced,
+            stopped_by=end.by if end is not None else agent.life.stopped_by,
             unmeasured=() if end is not None else budgets.unmeasured(self, agent),
         )
 
@@ -307,7 +303,7 @@ class Agents:
 
     # -- ending ----------------------------------------------------------------------------
 
-    def settle(self, agent: Agent, reason: StopReason, fault: Fault | None) -> None:
+    def on_turn_over(self, agent: Agent, reason: StopReason, fault: Fault | None) -> None:
         """A turn has ended and nothing waits in the inbox: report, unless others still work."""
         if agent.spec is None:
             if not self.live_children(agent):
@@ -320,7 +316,7 @@ class Agents:
         self._changed(agent.session.info.id)
 
     def _goes_on(self, agent: Agent, reason: StopReason) -> bool:
-        if reason != "finished" or agent.id in self._ending:
+        if reason != "finished" or agent.life.is_ending:
             return False
         if agent.inbox.is_waking:
             agent.wake()
@@ -329,14 +325,13 @@ class Agents:
 
     def _end(self, agent: Agent, status: EndStatus, text: str) -> None:
         """End a subagent, once all below it have, and its commands if it was stopped."""
-        self._ending[agent.id] = (status, text)
+        agent.life.await_end(status, text)
         for child in self.live_children(agent):
-            self._stop_subtree(child, agent.stopped_by or "ended")
+            self._stop_subtree(child, agent.life.stopped_by or "ended")
         if agent.end is not None:
             return  # with the last of them
         if self.live_children(agent) or (status == "stopped" and agent.commands.is_ending):
             return  # what ends last comes back here
-        del self._ending[agent.id]
         if status == "stopped":
             # Nothing is called stopped while some of it runs.
             status, text = "failed" if agent.commands.alive else status, reports.effects(agent)
@@ -345,30 +340,32 @@ class Agents:
         if parent is None:
             return
         task = self._finish_task(parent, agent, status)
-        if parent.id in self._ending:
+        if parent.life.is_ending:
             self._end_if_last(parent)
             return
         mine = [note.text for note in returned if note.kind == "steer" and note.sender == parent.id]
         parent.inbox.put_report(reports.report(agent, status, text, mine, task))
-        if not parent.is_hushed:
+        if not parent.life.are_wakeups_suppressed:
             parent.wake()
 
     def _close(self, agent: Agent, status: EndStatus, text: str) -> tuple[Note, ...]:
         """Record the end, and give back what was not read."""
-        meter, by, now = agent.meter, agent.stopped_by, time.time()
+        meter, by, now = agent.meter, agent.life.stopped_by, time.time()
         used = (meter.usage, meter.tools_run, agent.step)
-        agent.end = AgentEnded(agent.id, status, text, now, *used, by, meter.held)
+        agent.end = AgentEnded(agent.id, status, text, now, *used, by, meter.paused_seconds)
+        agent.life.end(status)
         agent.session.conclude(agent.end)
         returned = agent.inbox.give_back(why_unread(status), by)
         agent.release()
         self._end_commands(agent)
-        agent.over.set()
+        agent.life.over.set()
         return returned
 
     def _end_if_last(self, agent: Agent) -> None:
         """End an agent for which only what is below it was waited for."""
-        if agent.id in self._ending and not agent.is_running and not self.live_children(agent):
-            self._end(agent, *self._ending[agent.id])
+        outcome = agent.life.outcome
+        if outcome is not None and not agent.is_running and not self.live_children(agent):
+            self._end(agent, *outcome)
 
     def _finish_task(self, parent: Agent, agent: Agent, status: EndStatus) -> tuple[str, str]:
         """Complete the linked task, or free it; return its status now and a remark on it."""
@@ -381,15 +378,15 @@ class Agents:
                 parent.tasks.update(number, TaskChanges(status="completed"))
                 return "completed", f"Task #{number} is completed."
             if parent.tasks.get(number).status != "in_progress":
-                return "", ""  # somebody settled it in the meantime
+                return "", ""  # somebody changed it in the meantime
             parent.tasks.update(number, TaskChanges(status="pending", owner=""))
         except (TaskError, StoreError) as error:
             return "", f"Its task #{number} was not updated: {error}."
         return "pending", reports.task_is_free(number, status)
 
     def tell(self, agent: Agent, note: Note) -> None:
-        """Queue a note and wake the agent; one that the person stopped is left asleep."""
-        if agent.is_hushed:
+        """Queue a note and wake the agent; one that the person stopped is left idle."""
+        if agent.life.are_wakeups_suppressed:
             agent.inbox.put(note)
         else:
             agent.deliver(note)
@@ -408,13 +405,13 @@ class Agents:
     def _stop_subtree(self, agent: Agent, by: str) -> None:
         subtree = [one for one in self.subtree(agent) if one.end is None]
         for one in subtree:
-            one.hush(by)
+            one.life.suppress_wakeups(by)
             # All at once: what refuses to go has 2 s, whoever started it.
             self._end_commands(one)
         for one in subtree:
             if one.is_running:
                 one.stop(by)
-            elif one.spec is not None and one.end is None and one.id not in self._ending:
+            elif one.spec is not None and one.end is None and not one.life.is_ending:
                 self._end(one, "stopped", "")
 
     def _end_commands(self, agent: Agent) -> None:

@@ -53,15 +53,17 @@ class Steering:
         model: Model,
         settings: Callable[[], Settings],
         forget: Callable[[AgentId], None],
+        *,
+        describe_model: Callable[[str], Awaitable[ModelInfo | None]] | None = None,
     ) -> None:
+        """`describe_model` tells what a model costs; without it no price is known."""
         self.agents = agents
         self._forget = forget
         self._questions = questions
         self._model = model
         self._settings = settings
         self._probes: dict[AgentId, int] = {}
-        # Tells what a model costs; without it no price is known.
-        self.describe_model: Callable[[str], Awaitable[ModelInfo | None]] | None = None
+        self.describe_model = describe_model
 
     # -- steer -----------------------------------------------------------------------------
 
@@ -255,7 +257,7 @@ class Steering:
         if child.end is not None:
             return f"[{child.id}] already {child.end.status} — nothing to stop."
         self.agents.stop(child, by=caller.id)
-        await child.over.wait()
+        await child.life.over.wait()
         return f"[{child.id}] {child.end.text if child.end is not None else 'stopped'}"
 
     def _own_child(self, caller: Agent, agent_id: str) -> Agent:

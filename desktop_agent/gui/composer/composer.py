@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_agent.core.approvals import Mode
 from desktop_agent.core.events import (
-    EngineFailed,
+    CommandRefused,
     Event,
     MessageAdded,
     MessageStarted,
@@ -109,7 +109,7 @@ class Composer(QWidget):
             case NoteQueued() if event.agent_id == self._ledger.agent_id:
                 self._unconfirmed.pop(event.note.id, None)
                 self._draft.remember(event.note)
-            case EngineFailed() if event.where == "store":
+            case CommandRefused(command="send"):
                 self._give_back(event.agent_id)
             case _:
                 pass

@@ -9,7 +9,14 @@ from dataclasses import dataclass
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
-from desktop_agent.core.events import EngineFailed, Event, MessageStarted, RetryScheduled, TurnEnded
+from desktop_agent.core.events import (
+    CommandRefused,
+    EngineFailed,
+    Event,
+    MessageStarted,
+    RetryScheduled,
+    TurnEnded,
+)
 from desktop_agent.core.ids import AgentId
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import GhostButton, IconButton, IconLabel, TextLabel, restyle
@@ -71,14 +78,14 @@ class NoticeBar(QFrame):
         self.hide()
 
     def apply(self, event: Event, shown: AgentId | None) -> None:
-        """Follow retries of the agent that is shown, and failures of the engine."""
+        """Follow retries of the agent that is shown, refused commands, failures of the engine."""
         match event:
             case RetryScheduled(agent_id=agent_id) if agent_id == shown:
                 until = time.monotonic() + event.delay_s
                 self.put("retry", Notice(event.fault.message, "warn", until=until))
             case MessageStarted() | TurnEnded() if event.agent_id == shown:
                 self.remove("retry")
-            case EngineFailed():
+            case EngineFailed() | CommandRefused():
                 self.put("engine", Notice(event.message, "error"))
             case _:
                 pass

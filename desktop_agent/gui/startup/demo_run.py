@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QPushButton
 from desktop_agent.core.events import (
     ApprovalRequested,
     ApprovalResolved,
+    CommandRefused,
     EngineFailed,
     Event,
     QuestionAsked,
@@ -75,7 +76,7 @@ class DemoRun(QObject):
                     self._say(f"The turn ended: {event.reason}")
                     self.exit_code = 0 if event.reason == "finished" else 1
                     QTimer.singleShot(_SETTLE_MS, self, self._finish)
-                case EngineFailed():
+                case EngineFailed() | CommandRefused():
                     self._say(f"Problem: {event.message}")
                     QTimer.singleShot(_SETTLE_MS, self, self._finish)
                 case _:

@@ -18,6 +18,7 @@ from desktop_agent.core.events import (
     AgentEnded,
     ApprovalRequested,
     ApprovalResolved,
+    CommandRefused,
     EngineFailed,
     MessageAdded,
     NoteDelivered,
@@ -32,7 +33,8 @@ from desktop_agent.core.events import (
     TurnEnded,
     TurnStarted,
 )
-from desktop_agent.core.messages import open_calls
+from desktop_agent.core.messages import TextPart, open_calls
+from desktop_agent.core.parts.origins import Report
 from tests.e2e.write_trial import DATABASE, KINDS, Disk
 from tests.engine.rig import Rig
 from tests.engine.tree.tree_rig import WAIT, TreeRig, spawns
@@ -213,7 +215,10 @@ async def test_a_subagent_that_can_not_begin_is_heard_of_as_failed(
     await rig.until(AgentEnded)
     assert rig.of(AgentEnded)[0].status == "failed"
     await main_turn_ended(rig)
-    assert any("failed]" in m.text and FULL in m.text for m in rig.model.main_requests[-1].messages)
+    parts = [part for m in rig.model.main_requests[-1].messages for part in m.parts]
+    texts = [part for part in parts if isinstance(part, TextPart)]
+    reports = [(one.text, one.origin.status) for one in texts if isinstance(one.origin, Report)]
+    assert reports == [(FULL, "failed")]
     await rig.engine.close()
 
 
@@ -239,8 +244,8 @@ async def test_a_decision_that_can_not_be_saved_is_not_acted_on_and_can_be_made_
     asked = (await rig.until(ApprovalRequested)).request
     disk.refuse("ApprovalResolved")
     rig.engine.decide(asked.id, AllowOnce())
-    failed = await rig.until(EngineFailed)
-    assert failed.where == "answer"
+    failed = await rig.until(CommandRefused)
+    assert failed.command == "decide"
     assert failed.message == f"Your decision was not saved, so nothing was done. {FULL}"
     assert rig.gates.ran == []
     rig.engine.decide(asked.id, AllowOnce())
@@ -276,7 +281,7 @@ async def test_an_answer_that_can_not_be_saved_leaves_the_question_open(
     asked = (await rig.until(QuestionAsked)).question
     disk.refuse("QuestionAnswered")
     rig.engine.answer(asked.id, "euros")
-    assert (await rig.until(EngineFailed)).where == "answer"
+    assert (await rig.until(CommandRefused)).command == "answer"
     assert not rig.of(QuestionAnswered)
     rig.engine.answer(asked.id, "euros")
     await rig.until(TurnEnded)
@@ -296,8 +301,8 @@ async def test_a_note_to_a_subagent_is_queued_for_it_and_told_to_its_parent_or_n
     queued = len(rig.of(NoteQueued))
     disk.refuse("NoteQueued")
     rig.send_to(child, "use euros")
-    failed = rig.of(EngineFailed)[-1]
-    assert (failed.where, failed.agent_id) == ("store", child)
+    failed = rig.of(CommandRefused)[-1]
+    assert (failed.command, failed.agent_id) == ("send", child)
     assert failed.message == f"Your message was not sent. {FULL}"
     assert len(rig.of(NoteQueued)) == queued
     rig.gates.open.set()
@@ -398,11 +403,11 @@ async def test_a_title_and_a_deletion_that_are_refused_change_nothing(
     disk.refuse_all()
     before = len(rig.of(SessionsChanged))
     rig.engine.rename_session(rig.session_id, "Prices")
-    assert rig.of(EngineFailed)[-1].message == f"The title was not changed. {FULL}"
+    assert rig.of(CommandRefused)[-1].message == f"The title was not changed. {FULL}"
     await rig.until(SessionsChanged, before + 1)
     assert rig.listed.sessions[0].title == "go"
     rig.engine.delete_session(rig.session_id)
-    await rig.once(lambda: "was not deleted" in rig.of(EngineFailed)[-1].message)
+    await rig.once(lambda: "was not deleted" in rig.of(CommandRefused)[-1].message)
     await rig.once(lambda: bool(rig.listed.sessions))
     assert [info.title for info in rig.listed.sessions] == ["go"]
     disk.free()

@@ -17,7 +17,7 @@ from desktop_agent.adapters.skills.diff import digest_of
 from desktop_agent.adapters.skills.library import SkillLibrary
 from desktop_agent.adapters.skills.origins import Origin
 from desktop_agent.adapters.skills.state import SkillState
-from desktop_agent.core.events import EngineFailed
+from desktop_agent.core.events import CommandRefused
 from desktop_agent.core.tool import ToolError
 from desktop_agent.engine.skills import instructions
 from desktop_agent.tools.shell.environment import command_environment
@@ -433,7 +433,7 @@ async def test_trust_that_can_not_be_saved_holds_for_this_run_and_is_told(shelf:
     shelf.config.write_text("a file where the folder was")
     shelf.skills.trust(shelf.place, "trust")
     assert in_use(shelf) == ALL
-    assert isinstance(shelf.others_heard[-1], EngineFailed)
+    assert isinstance(shelf.others_heard[-1], CommandRefused)
 
 
 async def test_what_the_person_installed_into_the_folder_is_theirs_until_it_changes(

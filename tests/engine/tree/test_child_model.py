@@ -135,8 +135,8 @@ async def test_allowed_once_it_runs_there_and_the_price_was_shown(tmp_path: Path
     async def known(name: str) -> ModelInfo | None:
         return ModelInfo(name, input_price=1.0, output_price=4.0)
 
-    rig = ModelsRig(tmp_path, AllowOnce(), spawns("a", model="anthropic/claude"))
-    rig.engine.describe_models(known)
+    spawned = spawns("a", model="anthropic/claude")
+    rig = ModelsRig(tmp_path, AllowOnce(), spawned, describe_model=known)
     assert ("anthropic/claude", "") in await rig.models(1)
     (asked,) = rig.of(ApprovalRequested)
     assert asked.request.stakes == (

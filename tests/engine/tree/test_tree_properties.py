@@ -18,6 +18,7 @@ from desktop_agent.core.events import (
     AgentSpawned,
     ApprovalRequested,
     ApprovalResolved,
+    CommandRefused,
     EngineFailed,
     Happening,
     MessageAdded,
@@ -33,6 +34,7 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import open_calls
+from desktop_agent.engine.agent.lifecycle import ENDS, Phase
 from tests.engine.tree.random_tree import RandomRig, Tape
 from tests.helpers.patience import HANG_S
 from tests.helpers.scripted import MemoryStore
@@ -69,7 +71,7 @@ def test_killed_at_any_event_a_tree_goes_on_without_losing_or_repeating_a_note(
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
         rig = asyncio.run(killed_story(Path(folder), model, person, moment))
-    assert not rig.of(EngineFailed)
+    assert failures(rig) == []
 
 
 async def story(
@@ -132,7 +134,8 @@ def check_turns(rig: RandomRig) -> None:
 
 def check_story(rig: RandomRig) -> None:
     """Check what is on disk: it is what was told, and what the next start has."""
-    assert not rig.of(EngineFailed), rig.of(EngineFailed)
+    assert failures(rig) == []
+    check_lives(rig)
     events = rig.store.events[rig.session_id]
     check_ends(events)
     check_asks(events)
@@ -144,6 +147,22 @@ def check_story(rig: RandomRig) -> None:
         # A main agent that was stopped keeps what waits for the next message.
         check_notes(own, kept if agent_id == rig.agent_id else set())
         assert not open_calls([e.message for e in own if isinstance(e, MessageAdded)])
+
+
+def failures(rig: RandomRig) -> list[str]:
+    """Defects, and commands that were refused: nothing refuses one here."""
+    return [event.message for event in (*rig.of(EngineFailed), *rig.of(CommandRefused))]
+
+
+def check_lives(rig: RandomRig) -> None:
+    """Every agent is where its life's table says: no turn, and ended if its end was told."""
+    for agent in rig.engine._agents.all():
+        life = agent.life
+        assert not life.is_running
+        assert life.is_ended == (agent.end is not None) == life.over.is_set()
+        assert life.phase is (ENDS[agent.end.status][1] if agent.end is not None else Phase.IDLE)
+        assert agent.end is None or agent.status()[0] == agent.end.status
+        assert life.outcome is None
 
 
 def check_ends(events: Sequence[Happening]) -> None:

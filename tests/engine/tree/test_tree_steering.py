@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
+from desktop_agent.core.agents import Budget
 from desktop_agent.core.approvals import AllowOnce
 from desktop_agent.core.events import (
     AgentEnded,
     AgentSpawned,
     ApprovalRequested,
+    CommandRefused,
     EngineFailed,
     NoteDelivered,
     NoteQueued,
@@ -126,6 +128,31 @@ async def test_s5_a_child_that_failed_while_its_own_child_still_ends_is_not_woke
     await rig.engine.close()
 
 
+async def test_more_budget_does_not_wake_a_child_that_was_stopped_while_its_own_still_ends(
+    tmp_path: Path,
+) -> None:
+    scripts = {
+        "a": [spawns("b"), calls(("echo", {})), says("no")],
+        "b": [calls(("stubborn", {}))],
+    }
+    limited = Settings(subagent_budget=Budget(steps=3))
+    rig = StubbornRig(tmp_path, [spawns("a"), gate()], scripts, settings=limited)
+    rig.send("go")
+    outer, inner = await rig.child(1), await rig.child(2)
+    await rig.holds.wait()
+    await rig.status(outer, "paused")
+    rig.engine.stop(outer)
+    await rig.when(lambda: any(e.agent_id == outer for e in rig.of(TurnEnded)))
+    await rig.when(lambda: not rig.engine._agent(outer).is_running)
+    rig.engine.set_budget(outer, Budget(steps=50))
+    assert not rig.engine._agent(outer).is_running
+    assert rig.info(outer).status == "stopping"
+    rig.may_go.set()
+    assert (await rig.ended(inner)).status == "stopped"
+    assert (await rig.ended(outer)).status == "stopped"
+    await rig.engine.close()
+
+
 async def test_a_note_of_the_persons_to_a_stopping_child_comes_back_and_wakes_nobody(
     tmp_path: Path,
 ) -> None:
@@ -211,7 +238,9 @@ async def test_n1_a_note_that_could_not_be_written_is_in_nobodys_inbox(tmp_path:
     rig.store.record = record  # type: ignore[method-assign]
     assert not [e for e in rig.of(NoteQueued) if e.note.id == note.id]
     assert rig.engine._agent(child).inbox.waiting == ()
-    assert rig.of(EngineFailed)[0].message == "Your message was not sent. the disk is full"
+    (refused,) = rig.of(CommandRefused)
+    assert (refused.command, refused.agent_id) == ("send", child)
+    assert refused.message == "Your message was not sent. the disk is full"
     await rig.engine.close()
 
 

@@ -101,9 +101,9 @@ async def test_who_goes_on_after_a_stop_was_stopped_by_nobody(tmp_path: Path) ->
     agent = rig.engine._agent(rig.agent_id)
     rig.engine.stop(rig.agent_id)
     await rig.until(TurnEnded)
-    assert agent.stopped_by == "user"
+    assert agent.life.stopped_by == "user"
     rig.send("go on")
-    assert agent.stopped_by == ""
+    assert agent.life.stopped_by == ""
     await rig.until(TurnEnded, 2)
     assert rig.of(TurnEnded)[-1].report is None
     await rig.engine.close()

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QMessageBox, QPlain
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.events import (
     AgentsChanged,
-    EngineFailed,
+    CommandRefused,
     NoteQueued,
     PartDelta,
     SessionOpened,
@@ -262,7 +262,7 @@ def test_streamed_text_costs_the_composer_nothing(composer):
 def test_a_message_that_never_reached_the_disk_comes_back_into_the_box(qtbot, composer):
     composer.set_text("precious words")
     qtbot.keyClick(box(composer), ENTER)
-    composer.apply(EngineFailed("store", "The disk is full.", AGENT))
+    composer.apply(CommandRefused("send", "The disk is full.", AGENT))
     assert composer.draft() == "precious words"
 
 
@@ -273,7 +273,7 @@ def test_what_was_attached_to_a_lost_message_comes_back_before_what_was_written_
     composer._input._attach_text("a,b\n1,2\n")
     note = sent(qtbot, composer, lambda: qtbot.keyClick(box(composer), ENTER))
     composer.set_text("the next")
-    composer.apply(EngineFailed("store", "The disk is full.", AGENT))
+    composer.apply(CommandRefused("send", "The disk is full.", AGENT))
     assert composer.draft() == "precious words\n\nthe next"
     again = sent(qtbot, composer, lambda: qtbot.keyClick(box(composer), ENTER))
     assert again.attachments == note.attachments != ()
@@ -283,7 +283,7 @@ def test_a_lost_message_comes_back_into_its_own_session(qtbot, composer):
     composer.set_text("precious words")
     qtbot.keyClick(box(composer), ENTER)
     composer.apply(opened("se_2", agent="ag_2"))
-    composer.apply(EngineFailed("store", "The disk is full.", AGENT))
+    composer.apply(CommandRefused("send", "The disk is full.", AGENT))
     assert composer.draft() == ""
     composer.apply(opened("se_1"))
     assert composer.draft() == "precious words"
@@ -299,7 +299,7 @@ def test_a_message_that_reached_the_disk_does_not_come_back(qtbot, composer):
     composer.set_text("sent")
     note = sent(qtbot, composer, lambda: qtbot.keyClick(box(composer), ENTER))
     composer.apply(NoteQueued(AGENT, note))
-    composer.apply(EngineFailed("store", "Something.", AGENT))
+    composer.apply(CommandRefused("send", "Something.", AGENT))
     assert composer.draft() == ""
 
 

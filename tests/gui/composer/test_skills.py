@@ -6,7 +6,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QListWidget, QToolButton
 
 from desktop_agent.core.agents import AgentInfo
-from desktop_agent.core.events import EngineFailed, SessionOpened
+from desktop_agent.core.events import CommandRefused, SessionOpened
 from desktop_agent.core.messages import Message, TextPart
 from desktop_agent.core.parts.origins import PickedSkill, Spoken
 from desktop_agent.core.sessions import SessionInfo
@@ -192,6 +192,6 @@ def test_a_message_that_is_sent_again_takes_its_skills_along(composer, qtbot):
 def test_a_message_that_never_reached_the_disk_comes_back_with_its_skills(composer, qtbot):
     composer.set_text("Do it", ("review",))
     sent(qtbot, composer)
-    composer.apply(EngineFailed("store", "The disk is full.", "ag_1"))
+    composer.apply(CommandRefused("send", "The disk is full.", "ag_1"))
     assert composer.draft() == "Do it"
     assert len(chips(composer)) == 1

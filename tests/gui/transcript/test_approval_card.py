@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPlainTextEdit, Q
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.approvals import AllowAlways, AllowOnce, Deny, Edited, Rule
-from desktop_agent.core.events import ApprovalResolved, EngineFailed
+from desktop_agent.core.events import ApprovalResolved, CommandRefused
 from desktop_agent.core.messages import DiffDisplay, UrlDisplay
 from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
 from desktop_agent.gui.transcript.cards.approval_forms import RefuseForm
@@ -156,7 +156,7 @@ def test_a_decision_that_could_not_be_saved_can_be_made_again(view, ask, qtbot, 
     view.decided.connect(lambda request, decision: decided.append(request))
     qtbot.mouseClick(button(card, "allowOnce"), LEFT)
     assert not card.isEnabled()
-    failed = EngineFailed("answer", "Your decision was not saved. The disk is full.", AGENT)
+    failed = CommandRefused("decide", "Your decision was not saved. The disk is full.", AGENT)
     view.apply([failed])
     clock.advance(1)
     qtbot.mouseClick(button(view.cards.cards["rq_1"], "allowOnce"), LEFT)

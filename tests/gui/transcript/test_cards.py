@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.events import (
     AgentsChanged,
+    CommandRefused,
     EngineFailed,
     QuestionAnswered,
     RetryScheduled,
@@ -248,7 +249,7 @@ def test_an_answer_that_could_not_be_saved_is_still_in_the_line(view, question, 
     view.answered.connect(lambda _, text: said.append(text))
     qtbot.keyClick(field, Qt.Key.Key_Return)
     assert not field.isEnabled()
-    view.apply([EngineFailed("answer", "Your answer was not saved. The disk is full.", AGENT)])
+    view.apply([CommandRefused("answer", "Your answer was not saved. The disk is full.", AGENT)])
     assert field.text() == "in euros, please"
     qtbot.keyClick(field, Qt.Key.Key_Return)
     assert said == ["in euros, please"] * 2

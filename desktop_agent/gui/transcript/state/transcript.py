@@ -13,6 +13,7 @@ from desktop_agent.core.events import (
     ApprovalResolved,
     BudgetChanged,
     BudgetReached,
+    CommandRefused,
     EngineFailed,
     Event,
     Happening,
@@ -95,6 +96,7 @@ class Transcript:
             QuestionAnswered: self._on_question_answered,
             NoteDelivered: self._on_note,
             NoteReturned: self._on_note,
+            CommandRefused: self._on_command_refused,
             EngineFailed: self._on_engine_failed,
         }
 
@@ -237,14 +239,19 @@ class Transcript:
     def _end_retry(self) -> list[str]:
         return [self._drop(_RETRY)] if _RETRY in self._items else []
 
-    def _on_engine_failed(self, event: EngineFailed) -> Iterable[str]:
-        where, words = event.where, event.message
+    def _on_command_refused(self, event: CommandRefused) -> Iterable[str]:
         again: list[str] = []
-        if where == "answer":  # it could not be saved, and is still asked for
+        if event.command in {"decide", "answer"}:  # it is still asked for
             for item in list(self._open.values()):
                 if isinstance(item, ApprovalItem | QuestionItem):
                     again.append(self._put(replace(item, tries=item.tries + 1)))
-        return [*again, self._put(FailureItem(f"failure/{where}/{words}", where, words))]
+        return [*again, self._put_failure(event.command, event.message)]
+
+    def _on_engine_failed(self, event: EngineFailed) -> Iterable[str]:
+        return [self._put_failure(event.where, event.message)]
+
+    def _put_failure(self, where: str, text: str) -> str:
+        return self._put(FailureItem(f"failure/{where}/{text}", where, text))
 
     def _on_message_started(self, event: MessageStarted) -> Iterable[str]:
         self._runs.setdefault(event.message_id, [])
