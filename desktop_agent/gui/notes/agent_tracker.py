@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from desktop_agent.core.agents import ENDED, AgentInfo
+from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.events import AgentOpened, AgentsChanged, Event, SessionOpened
 from desktop_agent.core.ids import AgentId
 from desktop_agent.gui.notes.tracker import NoteRow, NoteTracker
@@ -53,6 +53,6 @@ class AgentNoteTracker(NoteTracker):
             if agent.id == self.agent_id:
                 self.status = agent.status
                 self.step = max(self.step, agent.step)
-                self._in_turn = agent.status != "idle" and agent.status not in ENDED
+                self._in_turn = agent.is_in_turn
                 if not self._in_turn:
                     self._tools.clear()

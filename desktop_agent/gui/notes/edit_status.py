@@ -41,7 +41,7 @@ class EditStatus:
                 self.__init__(info.main_agent)
                 for one in events:
                     self.apply(one)
-                running = {agent.id for agent in agents if agent.status != "idle"}
+                running = {agent.id for agent in agents if agent.is_in_turn}
                 self.is_running = self.agent_id in running
                 if self.state in {"delivered", "returned"}:
                     self.state = ""

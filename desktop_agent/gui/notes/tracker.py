@@ -145,7 +145,7 @@ class NoteTracker:
         # Agents in the snapshot are the truth; a crash leaves a turn without an end.
         agents = [agent for agent in opened.agents if agent.id == self.agent_id]
         self.status = agents[0].status if agents else "idle"
-        self._in_turn = self.status != "idle" and self.status not in ENDED
+        self._in_turn = any(agent.is_in_turn for agent in agents)
         if not self._in_turn:
             self._tools.clear()
             self._wake_quiet()
@@ -177,7 +177,7 @@ class NoteTracker:
             if agent.id == self.agent_id:
                 self.status = agent.status
                 self.step = max(self.step, agent.step)
-                self._in_turn = agent.status != "idle" and not agent.is_ended
+                self._in_turn = agent.is_in_turn
 
     def _apply_note(self, event: NoteQueued | NoteTaken | NoteDelivered | NoteReturned) -> None:
         if isinstance(event, NoteQueued):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from desktop_agent.core.agents import ENDED, AgentInfo
+from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.approvals import ApprovalRequest
 from desktop_agent.core.events import (
     AgentOpened,
@@ -110,8 +110,8 @@ class PendingRequests:
 
     def _drop_settled(self, agents: Iterable[AgentInfo]) -> None:
         # Nobody waits for an answer where nothing runs, as after a crash.
-        rests = {"idle", "paused", *ENDED}
-        self._drop_of({agent.id for agent in agents if agent.status in rests})
+        if self._asks:
+            self._drop_of({agent.id for agent in agents if not agent.is_working})
 
     def _drop_of(self, agents: set[AgentId]) -> None:
         for key, ask in list(self._asks.items()):

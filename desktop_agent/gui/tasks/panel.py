@@ -85,9 +85,7 @@ class TaskPanel(QWidget):
             case ListChanged(agent_id=agent_id, tasks=tasks) if agent_id == self._agent:
                 self._show(tasks)
             case AgentsChanged():
-                self._set_live(
-                    any(a.id == self._agent and a.status != "idle" for a in event.agents)
-                )
+                self._set_live(any(a.id == self._agent and a.is_working for a in event.agents))
             case _:
                 pass
 
@@ -116,9 +114,7 @@ class TaskPanel(QWidget):
         self._agent = opened.info.main_agent
         self._is_unfolded = False
         self._forget_deleted()
-        self._is_live = any(
-            agent.id == self._agent and agent.status != "idle" for agent in opened.agents
-        )
+        self._is_live = any(agent.id == self._agent and agent.is_working for agent in opened.agents)
         lists = [one.tasks for one in opened.lists if one.agent_id == self._agent]
         self._show(lists[0] if lists else ())
         self._follow_active(is_new=True)

@@ -13,7 +13,7 @@ from PySide6.QtCore import QModelIndex, QPoint, QRectF, QSizeF, Qt
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtTest import QAbstractItemModelTester
 
-from desktop_agent.core.agents import AgentInfo
+from desktop_agent.core.agents import AgentInfo, AgentStatus
 from desktop_agent.core.events import (
     AgentsChanged,
     ListChanged,
@@ -78,6 +78,19 @@ def test_a_spinner_turns_only_while_the_agent_runs(panel: TaskPanel, theme: Them
     panel.apply(AgentsChanged(SESSION, (AgentInfo(AGENT, SESSION, "Main"),)))
     assert states(panel) == ["stalled"]
     assert not theme.pulse.is_running
+
+
+@pytest.mark.parametrize("status", ["completed", "failed", "stopped", "over_budget", "paused"])
+def test_no_spinner_turns_for_an_agent_that_has_ended_or_is_paused(
+    panel: TaskPanel, theme: Theme, status: AgentStatus
+) -> None:
+    child = AgentInfo(AGENT, SESSION, "Research", status=status, parent_id=AgentId("ag_main"))
+    panel.apply(opened(task(1, status="in_progress"), is_live=True))
+    panel.apply(AgentsChanged(SESSION, (child,)))
+    assert states(panel) == ["stalled"]
+    assert not theme.pulse.is_running
+    panel.apply(msgspec.structs.replace(opened(task(1, status="in_progress")), agents=(child,)))
+    assert states(panel) == ["stalled"]
 
 
 def test_completing_a_blocker_repaints_what_it_blocked(panel: TaskPanel, qtbot) -> None:

@@ -123,7 +123,7 @@ class Transcript:
         transcript._follow(opened.agents)
         for agent in opened.agents:
             if agent.id == main:
-                transcript._stand(is_running=agent.status != "idle" and not agent.is_ended)
+                transcript._stand(is_running=agent.is_in_turn)
         return transcript
 
     @property
