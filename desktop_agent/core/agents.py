@@ -156,3 +156,13 @@ class AgentInfo(Value, frozen=True):
     def is_ended(self) -> bool:
         """Whether it will do nothing more."""
         return self.status in ENDED
+
+    @property
+    def is_in_turn(self) -> bool:
+        """Whether a turn of it is under way that can be stopped, paused ones included."""
+        return self.status != "idle" and self.status not in ENDED
+
+    @property
+    def is_working(self) -> bool:
+        """Whether its turn goes on: it runs, or waits for a place, an answer or subagents."""
+        return self.is_in_turn and self.status != "paused"

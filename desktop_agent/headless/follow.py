@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import Literal
 
-from desktop_agent.core.agents import ENDED
 from desktop_agent.core.approvals import Deny
 from desktop_agent.core.events import (
     AgentsChanged,
@@ -31,10 +30,7 @@ from desktop_agent.headless.output import EndReason, Printer
 
 Cut = Literal["timeout", "interrupted", "budget"]
 
-# Nothing goes on by itself from here; nobody is there to resume what is paused.
-_RESTS = frozenset({"idle", "paused", *ENDED})
 _READS_SOON = frozenset({"idle", "waiting_children"})
-_WAITS = _RESTS | {"waiting_children", "waiting_answer"}
 _NO_ONE_ALLOWS = "Go on without it, and say what is left to do."
 _NO_ONE_ANSWERS = (
     "Nobody is here to answer. Decide by yourself what is most sensible, and say what you chose."
@@ -157,16 +153,17 @@ class Follower:
 
 def _rests(event: AgentsChanged) -> bool:
     """Whether nothing of the tree will do anything by itself."""
-    states = {agent.status for agent in event.agents}
-    # Whoever waits for a paused subagent rests with it.
-    return states <= (_RESTS | {"waiting_children"} if "paused" in states else _RESTS)
+    working = {agent.status for agent in event.agents if agent.is_working}
+    # Nobody is there to resume what is paused; whoever waits for it rests with it.
+    has_paused = any(agent.status == "paused" for agent in event.agents)
+    return working <= {"waiting_children"} if has_paused else not working
 
 
 def _all_wait(event: AgentsChanged) -> bool:
     """Whether nobody acts, nor is about to read something: a question stays unanswered then."""
-    states = {agent.status for agent in event.agents}
+    working = {agent.status for agent in event.agents if agent.is_working}
     has_unread = any(agent.waiting_notes for agent in event.agents if agent.status in _READS_SOON)
-    return states <= _WAITS and not has_unread
+    return working <= {"waiting_children", "waiting_answer"} and not has_unread
 
 
 def _reason_of(ended: TurnEnded) -> EndReason:

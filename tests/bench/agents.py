@@ -38,6 +38,7 @@ from tests.bench.processes import rss_mb
 from tests.bench.provider import WORD_LENGTH, ProviderProcess
 from tests.bench.report import report
 from tests.bench.stage import Stage, pause, run
+from tests.helpers.panels import follow
 
 _LIVE, _RATE, _SECONDS, _MARGIN_S, _REST_S = 8, 100, 12, 6, 4
 _MANY, _ROUNDS, _UPDATES_S = 1_000, 9, 5
@@ -176,14 +177,14 @@ def _new_panel(stage: Stage) -> AgentPanel:
     panel = AgentPanel(stage.theme)
     panel.resize(348, 900)
     panel.show()
-    panel.apply(SessionOpened(SessionInfo(_SESSION, _MAIN, "Bench", Workspace("/"), "m")))
+    follow(panel, SessionOpened(SessionInfo(_SESSION, _MAIN, "Bench", Workspace("/"), "m")))
     _shown(panel, (_info(_MANY),))
     return panel
 
 
 def _shown(panel: AgentPanel, agents: Sequence[AgentInfo]) -> None:
     """Show them now and not with the next tenth of a second, painted."""
-    panel.apply(_changed(agents))
+    follow(panel, _changed(agents))
     panel.tree.flush()
     _painted(panel)
 
@@ -241,7 +242,7 @@ async def _measure_updates(stage: Stage) -> None:
     """Let 8 rows of a tree change ten times a second, beside 92 that have ended."""
     panel = _new_panel(stage)
     ended = [_info(n) for n in range(100, 192)]
-    panel.apply(_changed(ended))
+    follow(panel, _changed(ended))
     await pause(1)
     begun = time.time()
     shares: list[float] = []
@@ -251,7 +252,7 @@ async def _measure_updates(stage: Stage) -> None:
             if is_updated:
                 steps = [(n, step * _LIVE + n) for n in range(_LIVE)]
                 live = [_info(n, is_live=True, step=at, started_at=begun) for n, at in steps]
-                panel.apply(_changed((*ended, *live)))
+                follow(panel, _changed((*ended, *live)))
             await pause(0.1)
         shares.append((time.thread_time() - cpu) / (time.perf_counter() - start) * 100)
     report("agents_tree_update_core", shares[1] - shares[0])

@@ -23,6 +23,7 @@ from desktop_agent.gui.tasks.graph import TaskGraph
 from desktop_agent.gui.tasks.tabs import SidePanel
 from tests.bench.report import report
 from tests.bench.stage import Stage, pause, run
+from tests.helpers.panels import follow
 
 _TASKS, _EDITS, _ROUNDS, _NODES, _FRAMES = 10_000, 1_000, 15, 500, 120
 _SETTLED_S = 6
@@ -92,7 +93,7 @@ def _measure_list(stage: Stage) -> SidePanel:
     first = ListChanged(_AGENT, 1, tasks.tasks)
 
     def open_list() -> None:
-        panel.apply(_opened(first, is_running=True))
+        follow(panel, _opened(first, is_running=True))
         _painted(panel)
 
     report("tasks_open", _took(open_list))
@@ -109,7 +110,7 @@ def _measure_list(stage: Stage) -> SidePanel:
     for change in changes:
         for number in range(_ROUNDS):
             in_engine.append(_took(lambda c=change, n=number: c(n)))
-            taken = _took(lambda: panel.apply(told[-1]))
+            taken = _took(lambda: follow(panel, told[-1]))
             applied.append(taken)
             painted.append(taken + _took(lambda: _painted(panel)))
     assert panel.tasks.tasks == tasks.tasks
@@ -118,7 +119,7 @@ def _measure_list(stage: Stage) -> SidePanel:
     report("tasks_change_painted", statistics.median(painted))
     report("tasks_change_painted_p90", sorted(painted)[int(len(painted) * 0.9)])
     tasks.update(1, TaskChanges(status="in_progress"))
-    panel.apply(told[-1])
+    follow(panel, told[-1])
     panel.tasks.list.scrollToTop()
     _painted(panel)
     return panel
@@ -134,7 +135,7 @@ def _measure_spinner(stage: Stage, panel: SidePanel) -> None:
     assert count.events, "no spinner turned"
     report("tasks_spinner_frame", statistics.median(costs))
     report("tasks_spinner_rows", count.pixels / count.events / row)
-    panel.apply(AgentsChanged(_SESSION, (_main(is_running=False),)))
+    follow(panel, AgentsChanged(_SESSION, (_main(is_running=False),)))
     QApplication.processEvents()
     before = count.events
     QTest.qWait(500)

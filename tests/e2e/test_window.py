@@ -105,8 +105,7 @@ class Person:
     def idle(self):
         def is_idle():
             info = self.window.flow.info
-            agents = self.window.pages.agent_status(self.window.flow.current)
-            is_over = info.status not in ("running", "needs_you") and agents in (None, "idle")
+            is_over = info.status not in ("running", "needs_you")
             return info.updated_at > info.created_at and is_over
 
         self.until(is_idle)

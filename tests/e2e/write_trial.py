@@ -65,7 +65,7 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.agent.agent import Agent
 from desktop_agent.engine.engine import Engine, Environment
-from desktop_agent.model_host.demo import model, pace
+from desktop_agent.model_host.demo import model, step
 from desktop_agent.tools.builtin import builtin_tools
 from desktop_agent.tools.shell.jobs import Jobs
 
@@ -555,8 +555,8 @@ async def play(place: Path, case: Case, limit_s: float | None) -> Trial:
 def play_all(cases: Sequence[Case], limit_s: float | None = None) -> Tally:
     """Play so many runs, each in a folder of its own."""
     tally = Tally()
-    quick, pause = pace._QUICK, model._PAUSE_S
-    pace._QUICK, model._PAUSE_S = 0.002, 0.0
+    quick, pause = step._QUICK, model._PAUSE_S
+    step._QUICK, model._PAUSE_S = 0.002, 0.0
     try:
         for case in cases:
             with tempfile.TemporaryDirectory() as place:
@@ -567,7 +567,7 @@ def play_all(cases: Sequence[Case], limit_s: float | None = None) -> Tally:
             tally.told += len(trial.told)
             tally.faults += [f"{case}: {fault}" for fault in trial.faults]
     finally:
-        pace._QUICK, model._PAUSE_S = quick, pause
+        step._QUICK, model._PAUSE_S = quick, pause
     return tally
 
 

@@ -8,7 +8,7 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
-from desktop_agent.core.ids import NoteId
+from desktop_agent.core.ids import AgentId, NoteId
 from desktop_agent.core.questions import Question
 from desktop_agent.gui.agents.actions import ICONS, AgentActions
 from desktop_agent.gui.agents.card_blocks import ChoiceBlock, ProbeQuote
@@ -19,8 +19,7 @@ from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.text import plain_words
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import ElidedLabel, GhostButton, IconButton, TextLabel, row
-from desktop_agent.gui.notes.agent_tracker import AgentNoteTracker
-from desktop_agent.gui.notes.tracker import NoteRow
+from desktop_agent.gui.state.agent_notes import AgentNotes, NoteRow
 
 # The buttons of the card, each the same wish as in the row and in its menu.
 _BUTTONS = ("answer", "probe", "pause", "step", "stop", "finish")
@@ -49,7 +48,7 @@ class AgentCard(QFrame):
         self._theme = theme
         self._actions = actions
         self._agent: AgentRow | None = None
-        self._ledger: AgentNoteTracker | None = None
+        self._notes_of_agent = AgentNotes(AgentId(""))
         self._question: Question | None = None
         self._doubt = 0
         self._views: dict[NoteId, SteerNoteView] = {}
@@ -69,12 +68,12 @@ class AgentCard(QFrame):
         return self._agent.key if self._agent is not None else ""
 
     def show_agent(
-        self, agent: AgentRow | None, ledger: AgentNoteTracker | None, question: Question | None
+        self, agent: AgentRow | None, notes: AgentNotes, question: Question | None
     ) -> None:
         """Show this agent as it stands."""
         if agent is None or self._agent is None or agent.key != self._agent.key:
             self._doubt = 0
-        self._agent, self._ledger, self._question = agent, ledger, question
+        self._agent, self._notes_of_agent, self._question = agent, notes, question
         self.setVisible(agent is not None)
         if agent is None:
             self._clock.stop()
@@ -111,8 +110,8 @@ class AgentCard(QFrame):
 
     def refresh_notes(self) -> None:
         """Show the notes as they stand."""
-        ledger = self._ledger
-        rows = ledger.rows if ledger is not None else ()
+        notes = self._notes_of_agent
+        rows = notes.recent
         wanted = {note.note.id for note in rows}
         for note_id in [known for known in self._views if known not in wanted]:
             view = self._views.pop(note_id)
@@ -121,9 +120,9 @@ class AgentCard(QFrame):
             view.deleteLater()
         for note in rows:
             view = self._views.get(note.note.id) or self._add(note)
-            view.show_row(note, ledger.status, ledger.tools)  # type: ignore[union-attr]
+            view.show_row(note, notes.status, notes.tools)
         self._show_others(sum(1 for one in rows if one.state == "queued"))
-        counts = ledger is not None and ledger.tools and any(one.can_change for one in rows)
+        counts = notes.tools and any(one.can_change for one in rows)
         if counts and self.isVisible():
             if not self._clock.isActive():
                 self._clock.start()

@@ -8,7 +8,7 @@ from desktop_agent.core.agents import AgentStatus
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import TextButton, row
 from desktop_agent.gui.notes.row_base import NoteLines
-from desktop_agent.gui.notes.tracker import NoteRow, RunningTool
+from desktop_agent.gui.state.agent_notes import NoteRow, RunningTool
 
 
 class SteerNoteView(NoteLines):

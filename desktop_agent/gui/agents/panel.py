@@ -8,29 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
-from desktop_agent.core.agents import AgentInfo
-from desktop_agent.core.events import (
-    AgentOpened,
-    AgentsChanged,
-    ApprovalRequested,
-    ApprovalResolved,
-    BudgetChanged,
-    BudgetReached,
-    Event,
-    NoteDelivered,
-    NoteQueued,
-    NoteReturned,
-    NoteTaken,
-    QuestionAnswered,
-    QuestionAsked,
-    SessionOpened,
-    StepStarted,
-    ToolEnded,
-    ToolStarted,
-    TurnEnded,
-    TurnStarted,
-)
-from desktop_agent.core.ids import AgentId, NoteId, SessionId, new_note_id
+from desktop_agent.core.ids import AgentId, NoteId, new_note_id
 from desktop_agent.core.notes import Note
 from desktop_agent.gui.agents.budget_form import BudgetForm
 from desktop_agent.gui.agents.card import AgentCard
@@ -38,24 +16,8 @@ from desktop_agent.gui.agents.requests_panel import RequestsPanel
 from desktop_agent.gui.agents.tree import AgentTree
 from desktop_agent.gui.kit.lists.columns import CardPlace, ScrolledColumn
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.notes.agent_tracker import AgentNoteTracker
-
-# The rest, such as each word of an answer, is no business of the card.
-_OF_NOTES = (
-    NoteQueued
-    | NoteTaken
-    | NoteDelivered
-    | NoteReturned
-    | TurnStarted
-    | TurnEnded
-    | StepStarted
-    | ToolStarted
-    | ToolEnded
-    | ApprovalRequested
-    | ApprovalResolved
-    | QuestionAsked
-    | QuestionAnswered
-)
+from desktop_agent.gui.state.agent_notes import AgentNotes
+from desktop_agent.gui.state.session_state import Facet, SessionState
 
 _TOP = 10
 _ASKS_SHARE = 0.4
@@ -70,6 +32,7 @@ class AgentPanel(QWidget):
         decided, answered: with the id of the request or the question first.
         result_requested: its whole result is to be copied.
         filled: whether there is anything to show. asks_changed: how many things wait.
+        notes_forgotten: what came back was sent elsewhere or discarded (without an id).
     """
 
     opened = Signal(str)
@@ -92,15 +55,12 @@ class AgentPanel(QWidget):
     result_requested = Signal(str)
     filled = Signal(bool)
     asks_changed = Signal(int)
+    notes_forgotten = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._session = SessionId("")
-        self._main = AgentId("")
-        self._agents: tuple[AgentInfo, ...] = ()
-        self._ledgers: dict[AgentId, AgentNoteTracker] = {}
-        self._held: dict[AgentId, AgentId] = {}
+        self._state = SessionState()
         # What was asked aside, and what a probe said: (question, answer).
         self._probes: dict[str, tuple[str, str]] = {}
         self._budget: BudgetForm | None = None
@@ -117,30 +77,23 @@ class AgentPanel(QWidget):
 
     # -- what comes down -------------------------------------------------------------------
 
-    def apply(self, event: Event) -> None:
-        """Follow every agent of every session; the session that was opened last is shown."""
-        self.asks.apply(event)
-        match event:
-            case SessionOpened():
-                self._open(event)
-            case AgentsChanged():
-                if event.session_id != self._session:
-                    return
-                self._agents = event.agents
-                self._drop_held()
-                for ledger in self._ledgers.values():
-                    ledger.apply(event)
-                self.tree.set_agents(self._agents, self._held)
-            case AgentOpened():
-                self._ledger(event.info.id).apply(event)
-            case BudgetReached():
-                self._held[event.agent_id] = event.owner_id
-                self.tree.set_agents(self._agents, self._held)
-            case BudgetChanged():
-                self._held = {a: o for a, o in self._held.items() if o != event.agent_id}
-            case _ if not self._apply_to_notes(event):
-                return
-        self._show_strip()
+    def show_state(self, state: SessionState, changed: Facet) -> None:
+        """Show the agents of the session that is shown, and the selected one's card."""
+        self._state = state
+        if changed & (Facet.SESSION | Facet.AGENTS | Facet.REQUESTS):
+            self.asks.show_state(state)
+        if changed & Facet.SESSION:
+            self.tree.filter.clear()
+        if changed & (Facet.AGENTS | Facet.BUDGETS):
+            self.tree.set_agents(state.agents, state.held)
+        if changed & Facet.SESSION:
+            self.tree.flush()
+        if changed & (Facet.AGENTS | Facet.BUDGETS | Facet.REQUESTS | Facet.NOTES):
+            self._show_strip()
+
+    def show_notes(self) -> None:
+        """Show the notes to the selected agent as they stand."""
+        self.strip.refresh_notes()
 
     def set_probe_result(self, agent_id: str, text: str) -> None:
         """Show what a probe or a question aside brought, or why it brought nothing."""
@@ -168,11 +121,6 @@ class AgentPanel(QWidget):
             return high
         return min(high + self.asks.sizeHint().height(), round(high / (1 - _ASKS_SHARE)))
 
-    @property
-    def held(self) -> str:
-        """Who has held longest for a budget that is used up, if anyone."""
-        return next(iter(self._held), "")
-
     def set_alone(self, is_alone: bool) -> None:
         """Begin where the window's header does, with nothing above."""
         self._column.setContentsMargins(0, _TOP if is_alone else 0, 0, 0)
@@ -182,46 +130,15 @@ class AgentPanel(QWidget):
         super().resizeEvent(event)
         self.asks.set_room(round(self.height() * _ASKS_SHARE))
 
-    def _open(self, opened: SessionOpened) -> None:
-        self._session, self._main = opened.info.id, opened.info.main_agent
-        self._agents = opened.agents
-        self._drop_held()
-        for ledger in self._ledgers.values():
-            ledger.follow(opened.agents)
-        for queued in opened.notes:
-            self._ledger(queued.agent_id).apply(queued)
-        self.tree.filter.clear()
-        self.tree.set_agents(self._agents, self._held)
-        self.tree.flush()
-
-    def _drop_held(self) -> None:
-        going = {one.id for one in self._agents if one.status != "paused"}
-        self._held = {a: owner for a, owner in self._held.items() if a not in going}
-
-    def _apply_to_notes(self, event: Event) -> bool:
-        """Fold what concerns a subagent's notes; tell whether the card may read otherwise."""
-        agent_id = getattr(event, "agent_id", None)
-        if not isinstance(event, _OF_NOTES) or agent_id is None or agent_id == self._main:
-            return False
-        self._ledger(agent_id).apply(event)
-        return agent_id == self.strip.agent_id
-
-    def _ledger(self, agent_id: AgentId) -> AgentNoteTracker:
-        ledger = self._ledgers.get(agent_id)
-        if ledger is None:
-            ledger = self._ledgers[agent_id] = AgentNoteTracker(agent_id)
-            ledger.follow(self._agents)
-        return ledger
-
     # -- showing ---------------------------------------------------------------------------
 
     def _show_strip(self) -> None:
         one = self.tree.current
         if one is None:
-            self.strip.show_agent(None, None, None)
+            self.strip.show_agent(None, AgentNotes(AgentId("")), None)
             return
-        question = self.asks.book.question_of(one.key)
-        self.strip.show_agent(one, self._ledgers.get(one.key), question)
+        question = self._state.question_of(one.key)
+        self.strip.show_agent(one, self._state.notes(one.key), question)
         self.strip.show_probe(*self._probes.get(one.key, ("", "")))
 
     def _fill(self) -> None:
@@ -280,7 +197,7 @@ class AgentPanel(QWidget):
         self._area.ensureWidgetVisible(self.strip, 0, 0)
 
     def _begin_answer(self, agent_id: str) -> None:
-        if self.asks.book.question_of(agent_id) is not None:
+        if self._state.question_of(agent_id) is not None:
             self.strip.begin("answer")
         else:
             self.opened.emit(agent_id)  # its card is in the transcript
@@ -294,7 +211,7 @@ class AgentPanel(QWidget):
                 self.aside_requested.emit(agent_id, text)
                 self._show_strip()
             case _:
-                question = self.asks.book.question_of(agent_id)
+                question = self._state.question_of(agent_id)
                 if question is not None:
                     self.answered.emit(question.id, text)
 
@@ -313,9 +230,9 @@ class AgentPanel(QWidget):
 
     def _on_resent(self, agent_id: str, note_id: str) -> None:
         """What an agent can't read any more goes to Main, as a task of its own."""
-        ledger = self._ledgers.get(AgentId(agent_id))
-        kept = ledger.row(NoteId(note_id)) if ledger is not None else None
-        if ledger is None or kept is None:
+        kept = self._state.notes(AgentId(agent_id)).row(NoteId(note_id))
+        main = self._state.main_agent
+        if kept is None or main is None:
             return
         now = time.time()
         note = Note(
@@ -326,13 +243,12 @@ class AgentPanel(QWidget):
             created_at=now,
         )
         self._forget_note(agent_id, note_id)
-        self.steered.emit(self._main, note)
+        self.steered.emit(main, note)
 
     def _forget_note(self, agent_id: str, note_id: str) -> None:
-        ledger = self._ledgers.get(AgentId(agent_id))
-        if ledger is not None:
-            ledger.forget(NoteId(note_id))
-            self._show_strip()
+        self._state.forget_note(AgentId(agent_id), NoteId(note_id))
+        self._show_strip()
+        self.notes_forgotten.emit()
 
     def _close_probe(self, agent_id: str) -> None:
         self._probes.pop(agent_id, None)

@@ -10,7 +10,6 @@ from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QHideEvent,
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_agent.core.approvals import AllowOnce, Deny
-from desktop_agent.core.events import Event
 from desktop_agent.core.ids import AgentId
 from desktop_agent.gui.agents.request_row import RequestRow
 from desktop_agent.gui.kit.fitted_area import FittedArea
@@ -26,7 +25,8 @@ from desktop_agent.gui.kit.widgets import (
     row,
 )
 from desktop_agent.gui.state.agent_tree import path_of
-from desktop_agent.gui.state.pending_requests import PendingRequest, PendingRequests
+from desktop_agent.gui.state.pending_requests import PendingRequest
+from desktop_agent.gui.state.session_state import SessionState
 
 # After the list has moved, a click may have been meant for another row.
 ARM_S = 0.4
@@ -53,7 +53,7 @@ class RequestsPanel(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self.book = PendingRequests()
+        self._state = SessionState()
         self._shown: tuple[PendingRequest, ...] = ()
         self._views: dict[str, RequestRow] = {}
         self._moved_at = 0.0
@@ -67,14 +67,9 @@ class RequestsPanel(QWidget):
         self._ages.timeout.connect(self._show_ages)
         self.hide()
 
-    def apply(self, event: Event) -> None:
-        """Follow everything that any agent asks, in whatever session."""
-        if self.book.apply(event):
-            self._refresh()
-
-    def take_over(self, book: PendingRequests) -> None:
-        """Go on with what was heard before there was a panel."""
-        self.book = book
+    def show_state(self, state: SessionState) -> None:
+        """Show what waits in the session that is shown."""
+        self._state = state
         self._refresh()
 
     @property
@@ -102,7 +97,7 @@ class RequestsPanel(QWidget):
     # -- showing ---------------------------------------------------------------------------
 
     def _refresh(self) -> None:
-        waiting = self.book.waiting()
+        waiting = self._state.waiting()
         if [ask.key for ask in waiting] != [ask.key for ask in self._shown]:
             before = len(self._shown)
             self._announce(waiting)
@@ -157,7 +152,7 @@ class RequestsPanel(QWidget):
         if not QAccessible.isActive():
             return
         for ask in waiting:
-            path = path_of(self.book.agents, ask.agent_id)
+            path = path_of(self._state.agents, ask.agent_id)
             if ask.key not in self._views and len(path) > 1:
                 words = self.tr("{who} is waiting for you").format(who=self._who(ask.agent_id))
                 event = QAccessibleAnnouncementEvent(self, words)
@@ -169,7 +164,7 @@ class RequestsPanel(QWidget):
             view.show_ask(self._who(view.ask.agent_id))
 
     def _who(self, agent_id: AgentId) -> str:
-        return " ▸ ".join(plain(info.name) for info in path_of(self.book.agents, agent_id))
+        return " ▸ ".join(plain(info.name) for info in path_of(self._state.agents, agent_id))
 
     def _make(self, ask: PendingRequest) -> RequestRow:
         view = RequestRow(self._theme, ask, self._content)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from desktop_agent.core.agents import ENDED, AgentInfo, AgentStatus
+from desktop_agent.core.agents import AgentInfo, AgentStatus
 from desktop_agent.core.ids import AgentId
 from desktop_agent.gui.agents.rows import AgentRow, AgentWords, RowState, tokens_of
 
@@ -51,7 +51,7 @@ class AgentRowBuilder:
         """Return the rows of the subagents; `held` are those that wait for more budget."""
         children: dict[AgentId, int] = {}
         for info in agents:
-            if info.parent_id is not None and info.status not in ENDED:
+            if info.parent_id is not None and not info.is_ended:
                 children[info.parent_id] = children.get(info.parent_id, 0) + 1
         self._put_in_order(agents)
         self._names = {}
@@ -97,7 +97,7 @@ class AgentRowBuilder:
         if known is not None and known.row == row:
             row = known.row
         # Elapsed seconds are whole: the row stands until the next one.
-        is_ended = info.status in ENDED
+        is_ended = info.is_ended
         stale_at = float("inf") if is_ended else now + 1.0 - ((now - info.started_at) % 1.0)
         return _Made(is_held, row, stale_at)
 
@@ -119,7 +119,7 @@ def outline(rows: Sequence[AgentRow]) -> Outline:
     newest, started_at = None, float("-inf")
     for row in rows:
         info = row.info
-        active += info.status not in ENDED
+        active += not info.is_ended
         tokens += tokens_of(info)
         is_turning = is_turning or row.state == "running"
         if info.started_at > started_at:
@@ -153,7 +153,7 @@ def _seconds(info: AgentInfo, now: float) -> int:
     if not info.started_at:
         return 0
     end = now
-    if info.status in ENDED:
+    if info.is_ended:
         end = info.ended_at or now
     elif info.status == "paused":  # the time stands still; after a restart, since it was heard
         end = info.paused_at or info.active_at or now

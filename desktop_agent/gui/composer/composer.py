@@ -10,18 +10,14 @@ import msgspec
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from desktop_agent.core.agents import ENDED
 from desktop_agent.core.approvals import Mode
 from desktop_agent.core.events import (
     CommandRefused,
     Event,
-    MessageAdded,
-    MessageStarted,
     NoteQueued,
-    PartDelta,
-    SessionOpened,
     SessionsChanged,
     StepEnded,
-    ToolOutput,
 )
 from desktop_agent.core.ids import AgentId, NoteId, new_note_id
 from desktop_agent.core.notes import Delivery, Note
@@ -35,17 +31,17 @@ from desktop_agent.gui.composer.frame import ComposerFrame
 from desktop_agent.gui.composer.input import ComposerInput
 from desktop_agent.gui.composer.placeholders import idle_words, running_words
 from desktop_agent.gui.composer.toolbar import ComposerBar, SendState
+from desktop_agent.gui.kit.text import plain
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.language_models.text import own_name
 from desktop_agent.gui.notes.strip import NoteStrip
-from desktop_agent.gui.notes.tracker import NoteRow, NoteTracker
+from desktop_agent.gui.state.agent_notes import AgentNotes, NoteRow
+from desktop_agent.gui.state.session_state import AgentPage, SessionState
 
 # Whom it was for, the draft it came from, the note, and its attachments as chips.
 _Unconfirmed = tuple[AgentId | None, Draft, Note, tuple[Attachment, ...]]
 
 _MAX_WIDTH = 784
-# Hundreds a second, and nothing of them shows here.
-_STREAMED = (PartDelta, ToolOutput, MessageStarted, MessageAdded)
 
 
 class Composer(QWidget):
@@ -72,12 +68,14 @@ class Composer(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._ledger = NoteTracker()
+        self._state = SessionState()
+        self._notes = AgentNotes(AgentId(""))
         self._settings = Settings()
         self._info: SessionInfo | None = None
         self._dollars: float | None = None
         self._tokens: int | None = None
-        self._has_asked_stop = False
+        # The turn that the person asked to stop.
+        self._stopped_turn = -1
         self._has_begun = False
         # A message that was sent while its files were still being read goes when they are.
         self._sends_when_read: bool | None = None
@@ -95,35 +93,34 @@ class Composer(QWidget):
     # -- down -----------------------------------------------------------------------------
 
     def apply(self, event: Event) -> None:
-        """Follow the session: its notes, its turn, its tools, its size and cost."""
-        if isinstance(event, _STREAMED):
-            return
-        self._ledger.apply(event)
+        """Follow what the session costs, and which notes are safe on disk."""
         match event:
-            case SessionOpened():
-                self._open(event)
             case SessionsChanged():
                 self._follow_info(event)
-            case StepEnded() if event.agent_id == self._ledger.agent_id:
+            case StepEnded() if event.agent_id == self._notes.agent_id:
                 self._add_step(event)
-            case NoteQueued() if event.agent_id == self._ledger.agent_id:
+            case NoteQueued():
                 self._unconfirmed.pop(event.note.id, None)
-                self._draft.remember(event.note)
+                if event.agent_id == self._notes.agent_id:
+                    self._draft.remember(event.note)
             case CommandRefused(command="send"):
                 self._give_back(event.agent_id)
             case _:
-                pass
-        if not self._ledger.is_running:
-            self._has_asked_stop = False
-        self._strip.refresh()
-        self._show_state()
+                return
+        self._show_buttons()
+
+    def show_state(self, state: SessionState) -> None:
+        """Show the notes, the turn and the tools of the agent that is shown."""
+        self._state, self._notes = state, state.notes(state.shown)
+        self._strip.show_notes(self._notes)
+        self._show_buttons()
 
     def set_settings(self, settings: Settings) -> None:
         """Follow the keys that the person chose."""
         self._settings = settings
         self._input.set_keys(send_with_ctrl_enter=settings.send_with_ctrl_enter)
         self._bar.set_keys(*self._keys())
-        self._show_state()
+        self._show_buttons()
 
     def set_model(self, title: str, has_images: bool | None = None) -> None:
         """Show the model; `has_images` False warns when a picture is attached."""
@@ -157,14 +154,14 @@ class Composer(QWidget):
 
     def focus_text(self) -> None:
         """Put the cursor into the box."""
-        place = self._ended if self._ledger.is_ended else self._input
+        place = self._ended if self._is_ended else self._input
         place.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def request_stop(self) -> None:
         """Stop the turn; says *Stopping…* at once."""
-        if self._ledger.is_running and not self._is_stopping():
-            self._has_asked_stop = True
-            self._show_state()
+        if self._notes.is_running and not self._is_stopping():
+            self._stopped_turn = self._notes.turn
+            self._show_buttons()
             self.stop_requested.emit()
 
     @property
@@ -180,7 +177,7 @@ class Composer(QWidget):
 
     def _make_parts(self) -> None:
         theme = self._theme
-        self._strip = NoteStrip(theme, self._ledger, self)
+        self._strip = NoteStrip(theme, self)
         self._frame = ComposerFrame(theme, self)
         self.box = self._input = ComposerInput(theme, self._frame)
         self._bar = ComposerBar(theme, self._frame)
@@ -235,22 +232,24 @@ class Composer(QWidget):
 
     # -- the session ----------------------------------------------------------------------
 
-    def _open(self, opened: SessionOpened) -> None:
-        self._info = opened.info
+    def open(self, page: AgentPage, state: SessionState) -> None:
+        """Write to the agent of this page from now on."""
+        info = self._info = page.info
         self._sends_when_read = None
-        self._has_asked_stop = False
-        self._dollars = opened.info.usage.cost
-        self._tokens = opened.info.context_tokens
-        self._draft = self._drafts.open(opened.info.id, opened.info.main_agent, self._input.text)
-        for event in opened.events:
-            if isinstance(event, NoteQueued) and event.agent_id == self._ledger.agent_id:
+        self._stopped_turn = -1
+        self._dollars = info.usage.cost
+        self._tokens = info.context_tokens
+        self._draft = self._drafts.open(info.id, page.agent_id, self._input.text)
+        for event in page.events:
+            if isinstance(event, NoteQueued) and event.agent_id == page.agent_id:
                 self._unconfirmed.pop(event.note.id, None)
                 self._draft.remember(event.note)
-        self._input.open_draft(self._draft, opened.info.workspace.root)
-        self._bar.mode.set_folder(opened.info.workspace.root)
-        self.set_mode(opened.info.mode)
-        self._bar.set_model(own_name(opened.info.model))
+        self._input.open_draft(self._draft, info.workspace.root)
+        self._bar.mode.set_folder(info.workspace.root)
+        self.set_mode(info.mode)
+        self._bar.set_model(own_name(page.model))
         self._show_numbers()
+        self.show_state(state)
 
     def _follow_info(self, event: SessionsChanged) -> None:
         self._drafts.forget_deleted({info.id for info in event.sessions})
@@ -291,7 +290,7 @@ class Composer(QWidget):
             note_id, text, delivery=delivery, attachments=parts, created_at=now, skills=skills
         )
         self._draft.remember(note)
-        sent = (self._ledger.agent_id, self._draft, note, self._input.attached)
+        sent = (self._notes.agent_id, self._draft, note, self._input.attached)
         self._unconfirmed[note.id] = sent
         self._input.clear()
         return note
@@ -305,14 +304,14 @@ class Composer(QWidget):
         if not self._has_begun and self._input.has_content:
             self._has_begun = True
             self.begun.emit()
-        self._show_state()
+        self._show_buttons()
 
     def _send(self, is_other: bool) -> None:
         if self._input.is_reading:
             self._sends_when_read = is_other
             return
         steers = is_other != self._settings.steer_on_enter
-        delivery: Delivery = "step" if self._ledger.is_running and steers else "turn"
+        delivery: Delivery = "step" if self._notes.is_running and steers else "turn"
         note = self._note(delivery)
         if note is not None:
             self.submitted.emit(note)
@@ -323,8 +322,9 @@ class Composer(QWidget):
             self._stop_with(note)
 
     def _stop_with(self, note: Note) -> None:
-        self._has_asked_stop = self._ledger.is_running
-        self._show_state()
+        if self._notes.is_running:
+            self._stopped_turn = self._notes.turn
+        self._show_buttons()
         self.stop_and_send_requested.emit(note)
 
     def _interrupt_with(self, row: NoteRow) -> None:
@@ -333,7 +333,7 @@ class Composer(QWidget):
 
     def _resend(self, row: NoteRow) -> None:
         self._discard(row)
-        (self.main_requested if self._ledger.is_ended else self.submitted).emit(self._again(row))
+        (self.main_requested if self._is_ended else self.submitted).emit(self._again(row))
 
     def _leave(self) -> None:
         """Go to the main agent, with what is typed here."""
@@ -347,7 +347,7 @@ class Composer(QWidget):
         )
 
     def _discard(self, row: NoteRow) -> None:
-        self._ledger.forget(row.note.id)
+        self._state.forget_note(self._notes.agent_id, row.note.id)
         self._strip.refresh()
         self.note_withdrawn.emit(row.note.id)
 
@@ -365,25 +365,33 @@ class Composer(QWidget):
         self.mode_chosen.emit(mode)
 
     def _is_stopping(self) -> bool:
-        return self._has_asked_stop or self._ledger.status == "stopping"
+        return self._stopped_turn == self._notes.turn or self._notes.status == "stopping"
+
+    @property
+    def _is_ended(self) -> bool:
+        return self._notes.status in ENDED
 
     def _keys(self) -> tuple[str, str]:
         if self._settings.send_with_ctrl_enter:
             return (self.tr("Ctrl+Enter"), self.tr("Ctrl+Shift+Enter"))
         return (self.tr("Enter"), self.tr("Ctrl+Enter"))
 
-    def _show_state(self) -> None:
+    def _show_buttons(self) -> None:
+        agent_id = self._notes.agent_id
+        info, others = self._state.agent(agent_id), self._state.below(agent_id)
+        # Whom a stop would stop; a main agent that works alone needs no name.
+        name = plain(info.name) if info and (others or info.parent_id is not None) else ""
         state = SendState(
-            is_running=self._ledger.is_running,
-            is_stopping=self._ledger.is_running and self._is_stopping(),
+            is_running=self._notes.is_running,
+            is_stopping=self._notes.is_running and self._is_stopping(),
             has_content=self._input.has_content,
             is_reading=self._input.is_reading,
             steers_first=self._settings.steer_on_enter,
             cuts=self._strip.cuts(),
-            scope=self._ledger.scope,
-            others=self._ledger.below,
+            scope=name,
+            others=others,
         )
-        self._ended.stand_for(self._frame, self._ledger)
+        self._ended.stand_for(self._frame, name, is_ended=self._is_ended)
         self._bar.show_state(state)
         self._input.set_placeholders(self._placeholders(state))
 

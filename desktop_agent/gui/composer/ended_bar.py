@@ -7,7 +7,6 @@ from PySide6.QtWidgets import QFrame, QWidget
 
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import TextButton, TextLabel, row
-from desktop_agent.gui.notes.tracker import NoteTracker
 
 
 class EndedBar(QFrame):
@@ -33,10 +32,10 @@ class EndedBar(QFrame):
         self.setLayout(line)
         self.hide()
 
-    def stand_for(self, box: QWidget, ledger: NoteTracker) -> None:
+    def stand_for(self, box: QWidget, name: str, *, is_ended: bool) -> None:
         """Take the place of the message box while the agent can't be written to."""
-        box.setHidden(ledger.is_ended)
-        self.setVisible(ledger.is_ended)
+        box.setHidden(is_ended)
+        self.setVisible(is_ended)
         words = self.tr("{name} has ended. You can read what it did, but not write to it.")
-        self.words.setText(words.format(name=ledger.scope))
+        self.words.setText(words.format(name=name))
         self.setAccessibleName(self.words.text())

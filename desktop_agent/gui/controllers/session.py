@@ -20,6 +20,7 @@ from desktop_agent.gui.bridge.bridge import Bridge
 from desktop_agent.gui.controllers.transcript_pages import STREAMED, SessionPages, is_untouched
 from desktop_agent.gui.frame.window_state import WindowState
 from desktop_agent.gui.kit.folders import real_folder
+from desktop_agent.gui.state.session_state import NOTHING, AgentPage, Facet, SessionState
 
 P = ParamSpec("P")
 _MAX_RECENT = 12
@@ -30,7 +31,7 @@ class SessionController(QObject):
     """Turns wishes into the engine's commands.
 
     `shown` gives a session that is on screen now, `agent_shown` any agent's transcript that
-    is (as a SessionOpened whose main agent it is). `setup_needed` comes instead of a session
+    is; both as an AgentPage. `setup_needed` comes instead of a session
     while a model or a folder is missing. `failed` is a sentence for the person.
     """
 
@@ -45,6 +46,7 @@ class SessionController(QObject):
         self,
         bridge: Bridge,
         pages: SessionPages,
+        known: SessionState,
         state: WindowState,
         settings: Settings,
         folder: str | None,
@@ -52,6 +54,7 @@ class SessionController(QObject):
         super().__init__(pages)
         self._bridge = bridge
         self.pages = self._pages = pages
+        self._known = known
         self._state = state
         self._asked_folder = folder
         self._folder = _first_folder(folder, *settings.recent_folders)
@@ -70,7 +73,7 @@ class SessionController(QObject):
     @property
     def info(self) -> SessionInfo | None:
         """The session shown."""
-        return self._pages.sessions.get(self.current) if self.current else None
+        return self._known.sessions.get(self.current) if self.current else None
 
     @property
     def agent(self) -> AgentId | None:
@@ -93,11 +96,12 @@ class SessionController(QObject):
 
     # -- events ------------------------------------------------------------------------------
 
-    def take(self, batch: Sequence[Event]) -> list[Event]:
-        """Bring a batch to the pages; a session that was waited for is shown.
+    def take(self, batch: Sequence[Event]) -> tuple[list[Event], Facet]:
+        """Bring a batch to the state and the pages; a session that was waited for is shown.
 
-        Returns what is for others too: not the words that stream.
+        Returns what is for others too (not the words that stream), and what is to be shown anew.
         """
+        changed = NOTHING
         share: list[Event] = []
         others: list[Event] = []
         for event in batch:
@@ -106,24 +110,25 @@ class SessionController(QObject):
                     share.append(event)
                 continue
             others.append(event)
-            self._pages.follow(event)
+            changed |= self._known.apply(event)
             if isinstance(event, SessionOpened):
                 # What came before belongs to the pages as they are; what follows, to this one.
                 self._pages.route(share)
                 share = []
-                self._on_opened(event)
+                changed |= self._on_opened(event)
             elif isinstance(event, AgentOpened):
                 self._pages.route(share)
                 share = []
-                self._on_agent_opened(event)
+                changed |= self._on_agent_opened(event)
             else:
                 share.append(event)
         self._pages.route(share)
         for event in others:
             if isinstance(event, SessionsChanged):
+                self._pages.drop_gone()
                 self._on_sessions(event.sessions)
         self._tell_workspace()
-        return others
+        return others, changed
 
     def _tell_workspace(self) -> None:
         """Say when the session that is shown works in other folders than when last said."""
@@ -131,28 +136,35 @@ class SessionController(QObject):
             self._told_workspace = self.info.workspace
             self.workspace_changed.emit(self._told_workspace)
 
-    def _on_opened(self, opened: SessionOpened) -> None:
-        if opened.info.id == self._wanted:
-            self.current, self._wanted = opened.info.id, None
-            self._subagent = self._wanted_agent = None
-            self._folder = opened.info.workspace.root
-            self._state.session = opened.info.id
-            self._pages.show(opened)
-            self.shown.emit(opened)
-            self.agent_shown.emit(opened)
-            early, self._early = self._early, []
-            for note in early:
-                self.send(note)
+    def _on_opened(self, opened: SessionOpened) -> Facet:
+        if opened.info.id != self._wanted:
+            return NOTHING
+        page = AgentPage.of_main(opened)
+        self.current, self._wanted = page.info.id, None
+        self._subagent = self._wanted_agent = None
+        self._folder = page.info.workspace.root
+        self._state.session = page.info.id
+        changed = self._known.show(page.info.id, page.agent_id)
+        self._pages.show(page)
+        self.shown.emit(page)
+        self.agent_shown.emit(page)
+        early, self._early = self._early, []
+        for note in early:
+            self.send(note)
+        return changed
 
-    def _on_agent_opened(self, opened: AgentOpened) -> None:
-        shown = self._pages.as_session(opened)
-        if opened.info.id == self._wanted_agent and shown is not None:
-            self._subagent, self._wanted_agent = opened.info.id, None
-            self._pages.show(shown)
-            self.agent_shown.emit(shown)
+    def _on_agent_opened(self, opened: AgentOpened) -> Facet:
+        page = self._known.page(opened)
+        if page is None or page.agent_id != self._wanted_agent:
+            return NOTHING
+        self._subagent, self._wanted_agent = page.agent_id, None
+        changed = self._known.show(page.info.id, page.agent_id)
+        self._pages.show(page)
+        self.agent_shown.emit(page)
+        return changed
 
     def _on_sessions(self, sessions: tuple[SessionInfo, ...]) -> None:
-        is_gone = self.current is not None and self.current not in self._pages.sessions
+        is_gone = self.current is not None and self.current not in self._known.sessions
         if is_gone:
             self.current = self._subagent = None
         if is_gone or not self._has_begun:
@@ -233,7 +245,7 @@ class SessionController(QObject):
             self.show_session(session_id)
 
     def _staying(self) -> list[SessionInfo]:
-        found = (i for i in self._pages.sessions.values() if i.id not in self._leaving)
+        found = (i for i in self._known.sessions.values() if i.id not in self._leaving)
         return sorted(found, key=lambda info: info.updated_at, reverse=True)
 
     def open_folder(self, path: str) -> None:

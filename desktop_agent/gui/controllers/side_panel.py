@@ -5,20 +5,11 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from typing import Any
 
-from msgspec.structs import replace
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction, QGuiApplication
 
-from desktop_agent.core.agents import ENDED, AgentInfo
-from desktop_agent.core.events import (
-    AgentsChanged,
-    Event,
-    ListChanged,
-    NoteReturned,
-    SessionOpened,
-    TurnStarted,
-)
-from desktop_agent.core.ids import AgentId, NoteId
+from desktop_agent.core.agents import AgentInfo
+from desktop_agent.core.ids import AgentId
 from desktop_agent.gui.agents.palette_actions import agent_commands
 from desktop_agent.gui.bridge.bridge import Bridge
 from desktop_agent.gui.bridge.requests import Queries
@@ -30,7 +21,7 @@ from desktop_agent.gui.frame.window_state import WindowState
 from desktop_agent.gui.kit.plurals import with_plural
 from desktop_agent.gui.kit.text import plain
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.state.pending_requests import PendingRequests
+from desktop_agent.gui.state.session_state import EVERYTHING, Facet, SessionState
 
 
 class SidePanelController(QObject):
@@ -42,6 +33,7 @@ class SidePanelController(QObject):
         frame: WindowFrame,
         bridge: Bridge,
         pages: SessionPages,
+        known: SessionState,
         flow: SessionController,
         queries: Queries,
         state: WindowState,
@@ -51,20 +43,16 @@ class SidePanelController(QObject):
         self._frame = frame
         self._bridge = bridge
         self._pages = pages
+        self._known = known
         self._flow = flow
         self._queries = queries
-        self._opened: SessionOpened | None = None
         self._breadcrumb: Any = None
         self._budget: Any = None
         self._is_going_to_ask = False
         self._commands: list[QAction] = []
         self._panel: Any = None
         self._is_asked_for = False
-        self._agents: tuple[AgentInfo, ...] = ()
-        self._lists: dict[AgentId, ListChanged] = {}
         self._parts: dict[str, Any] = {}
-        # What is asked before there is a panel, in whatever session, is not told again.
-        self._asks = PendingRequests()
         # Made while the person stops to think, it is there at once for the first task.
         self._preload = Preload(self, (self._make_tasks, self._make_agents, self._make))
         frame.composer.begun.connect(self._preload.start)
@@ -73,45 +61,28 @@ class SidePanelController(QObject):
         frame.side_toggled.connect(state.remember_side)
         pages.page_made.connect(lambda view, _: view.wished.connect(self._on_wished))
 
-    def hear(self, event: Event) -> None:
-        """Follow the other sessions: what their subagents ask must be there on a switch."""
-        if isinstance(event, SessionOpened):
-            return
-        if self._panel is not None:
-            self._panel.agents.apply(event)
-        else:
-            self._asks.apply(event)
-
-    def apply(self, event: Event) -> None:
-        """Follow the session that is shown."""
-        if isinstance(event, SessionOpened):
-            self._opened = event
+    def show_state(self, changed: Facet) -> None:
+        """Show what differs of the session and the agent that are shown."""
+        known = self._known
+        if Facet.SESSION in changed:
             self._is_asked_for = False
-            self._agents = event.agents
-            self._lists = {one.agent_id: one for one in event.lists}
-        elif isinstance(event, AgentsChanged):
-            self._agents = event.agents
-        elif isinstance(event, ListChanged):
-            self._lists[event.agent_id] = event
-        elif isinstance(event, TurnStarted):
+        if known.notes(known.shown).is_running:
             self._preload.start()
-        if self._panel is None:
-            self._asks.apply(event)
-        if _has_content(event):
-            self._make()
         if self._panel is not None:
-            self._panel.apply(event)
-            # Not for each word that streams: places are given anew.
-            if isinstance(event, SessionOpened | ListChanged | AgentsChanged):
-                self._show()
+            self._panel.show_state(known, changed)
+        elif len(known.agents) > 1 or known.has_tasks:
+            self._make()
+        places = Facet.SESSION | Facet.SHOWN | Facet.TASKS | Facet.AGENTS
+        if self._panel is not None and changed & places:
+            self._show()
+        if Facet.SHOWN in changed:
+            self._show_agent()
 
-    def show_agent(self, opened: SessionOpened) -> None:
+    def _show_agent(self) -> None:
         """Say whose transcript is shown, and the way back from it."""
-        agent_id = opened.info.main_agent
+        agent_id = self._known.shown
         if self._panel is not None:
             self._panel.agents.select(agent_id)
-            own = self._lists.get(agent_id)
-            self._panel.tasks.apply(replace(opened, lists=(own,) if own is not None else ()))
         if self._is_going_to_ask:
             self._is_going_to_ask = False
             self._show_card()
@@ -120,7 +91,7 @@ class SidePanelController(QObject):
         if self._breadcrumb is None:
             self._make_breadcrumb()
         bar: Any = self._breadcrumb
-        bar.show_agent(opened.agents, agent_id)
+        bar.show_agent(self._known.agents, agent_id)
 
     def toggle(self) -> None:
         """Show or hide the panel; an empty one comes with its field for a first task."""
@@ -131,7 +102,7 @@ class SidePanelController(QObject):
 
     def add_task(self) -> None:
         """Show the panel and begin to add a task."""
-        if self._opened is None:
+        if self._known.session_id is None:
             return
         self._make()
         self._is_asked_for = True
@@ -145,8 +116,8 @@ class SidePanelController(QObject):
         self._commands = []
         if self._panel is not None:
             self._commands = agent_commands(self._panel.agents, self, self._reveal)
-        agents = self._pages.agents(self._flow.current)
-        if agents and agents[0].status not in ("idle", "stopping"):
+        agents = self._known.agents_of(self._flow.current)
+        if agents and agents[0].is_in_turn and agents[0].status != "stopping":
             self._commands.append(self._pause_command(agents[0]))
         return self._commands
 
@@ -176,7 +147,7 @@ class SidePanelController(QObject):
             self._parts["agents"] = AgentPanel(self._theme)
 
     def _make(self) -> None:
-        if self._panel is not None or self._opened is None:
+        if self._panel is not None or self._known.session_id is None:
             return
         # Lists, graph and tree are no part of the first paint.
         from desktop_agent.gui.frame.side_panel import RightPanel
@@ -191,16 +162,14 @@ class SidePanelController(QObject):
         panel.tasks.jump_requested.connect(self._jump)
         panel.tasks.owner_chosen.connect(self._show_owner)
         self._connect_agents(panel.agents)
-        # As it is now: a turn may have begun since the session was opened.
-        panel.apply(replace(self._opened, agents=self._agents))
-        panel.agents.asks.take_over(self._asks)
+        panel.show_state(self._known, EVERYTHING)
 
     def _on_wished(self, agent_id: str, wish: str, words: str) -> None:
         """Do what a card of a transcript offers about an agent."""
         engine, agent = self._bridge.engine, AgentId(agent_id)
         match wish:
             case "answer":
-                question = self._panel.agents.asks.book.question_of(agent_id)
+                question = self._known.question_of(agent_id)
                 if question is not None:
                     engine.answer(question.id, words)
             case "open":
@@ -220,7 +189,7 @@ class SidePanelController(QObject):
 
     def edit_budget(self, agent_id: str = "") -> None:
         """Let the person set what an agent may use up; the session's main one without a name."""
-        agents = self._pages.agents(self._flow.current)
+        agents = self._known.agents_of(self._flow.current)
         wanted = agent_id or (agents[0].id if agents else "")
         info = next((one for one in agents if one.id == wanted), None)
         if info is None:
@@ -243,12 +212,9 @@ class SidePanelController(QObject):
         agents.steered.connect(engine.send)
         agents.note_edited.connect(engine.edit_note)
         agents.note_withdrawn.connect(engine.withdraw_note)
-        # The list over the message box is to know that it is settled.
-        for settled in (agents.strip.note_resent, agents.strip.note_discarded):
-            settled.connect(
-                lambda a, note_id: self._frame.composer.apply(NoteReturned(a, note_id, "withdrawn"))
-            )
-        self._frame.composer.note_withdrawn.connect(self._settle_note)
+        # A note that came back stands on the card and over the message box.
+        agents.notes_forgotten.connect(lambda: self._frame.composer.show_state(self._known))
+        self._frame.composer.note_withdrawn.connect(agents.show_notes)
         agents.answered.connect(engine.answer)
         agents.decided.connect(engine.decide)
         agents.paused.connect(engine.pause)
@@ -264,12 +230,6 @@ class SidePanelController(QObject):
         agents.aside_requested.connect(lambda a, q: self._show_probe(a, asked.ask_aside(a, q)))
         agents.result_requested.connect(lambda a: queries.ask(self._copy, asked.result_of(a)))
 
-    def _settle_note(self, note_id: NoteId) -> None:
-        """What an ended agent gave back and is done with over the message box, is on its card."""
-        agent_id = self._flow.agent
-        if agent_id is not None and self._pages.agent_status(agent_id) in ENDED:
-            self._panel.agents.apply(NoteReturned(agent_id, note_id, "withdrawn"))
-
     def _go_to_ask(self, agent_id: str, _: str) -> None:
         """Show who asks; its oldest card gets the focus."""
         if agent_id == self._flow.agent:
@@ -282,12 +242,12 @@ class SidePanelController(QObject):
         """Go to what waits longest: here, else in the list of the whole tree; then who holds."""
         if self._show_card() or self._panel is None:
             return
-        agents = self._panel.agents
-        if agents.asks.count:
+        asks, held = self._panel.agents.asks, self._known.held
+        if asks.count:
             self._reveal()
-            agents.asks.focus_oldest()
-        elif agents.held:
-            self._go_to_ask(agents.held, "")
+            asks.focus_oldest()
+        elif held:
+            self._go_to_ask(held[0], "")
 
     def _show_card(self) -> bool:
         page = self._pages.page(self._flow.agent)
@@ -329,10 +289,11 @@ class SidePanelController(QObject):
 
     def _show_owner(self, name: str) -> None:
         """Show the newest agent of a name; the session's own agent is called main."""
-        if name == "main" and self._opened is not None:
-            self._flow.show_agent(self._opened.info.main_agent)
+        main = self._known.main_agent
+        if name == "main" and main is not None:
+            self._flow.show_agent(main)
             return
-        named = [agent.id for agent in self._agents if agent.name == name]
+        named = [agent.id for agent in self._known.agents if agent.name == name]
         if named:
             self._flow.show_agent(named[-1])
 
@@ -340,15 +301,3 @@ class SidePanelController(QObject):
         page = self._pages.page(self._flow.agent)
         if page is not None and call_id:
             page.show_call(call_id)
-
-
-def _has_content(event: Event) -> bool:
-    match event:
-        case SessionOpened(lists=lists, agents=agents):
-            return any(one.tasks for one in lists) or len(agents) > 1
-        case ListChanged(tasks=tasks):
-            return bool(tasks)
-        case AgentsChanged(agents=agents):
-            return len(agents) > 1
-        case _:
-            return False

@@ -6,11 +6,11 @@ from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QSizePolicy, QVBoxLayout, QWidget
 
-from desktop_agent.core.events import Event, ListChanged, SessionOpened
 from desktop_agent.gui.agents.panel import AgentPanel
 from desktop_agent.gui.kit.lists.columns import NO_LIMIT
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import Separator, has_focus_in
+from desktop_agent.gui.state.session_state import Facet, SessionState
 from desktop_agent.gui.tasks.tabs import SidePanel
 
 # Of the height, for the tasks.
@@ -126,11 +126,11 @@ class RightPanel(QFrame):
         around = self.tasks.height() - shown.height() + 2 * shown.frameWidth()
         return around + shown.contentsSize().height()
 
-    def apply(self, event: Event) -> None:
-        """Follow the session that is shown."""
-        self.tasks.apply(event)
-        self.agents.apply(event)
-        if isinstance(event, SessionOpened | ListChanged):
+    def show_state(self, state: SessionState, changed: Facet) -> None:
+        """Show the session and the agent that are shown."""
+        self.tasks.show_state(state, changed)
+        self.agents.show_state(state, changed)
+        if changed & (Facet.SESSION | Facet.SHOWN | Facet.TASKS):
             self._soon.start()
 
     def _show_parts(self) -> None:

@@ -10,7 +10,7 @@ from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.tooltips import plain_tip
 from desktop_agent.gui.kit.widgets import GhostButton, IconButton, TextButton
 from desktop_agent.gui.notes.row_base import NoteLines
-from desktop_agent.gui.notes.tracker import NoteRow, RunningTool
+from desktop_agent.gui.state.agent_notes import NoteRow, RunningTool
 
 
 class NoteRowView(NoteLines):

@@ -12,7 +12,7 @@ from desktop_agent.core.agents import AgentStatus
 from desktop_agent.gui.kit.stop_text import stop_words
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import ElidedLabel, IconButton, IconLabel, restyle
-from desktop_agent.gui.notes.tracker import NoteRow, RunningTool
+from desktop_agent.gui.state.agent_notes import NoteRow, RunningTool
 
 # So long a note is said to be queued before it is said what it waits for.
 QUEUED_S = 1.0

@@ -8,17 +8,17 @@ from PySide6.QtCore import QEvent, QObject, QTimer, Signal, SignalInstance
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
-from desktop_agent.core.ids import NoteId
+from desktop_agent.core.ids import AgentId, NoteId
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.notes.row import NoteRowView
-from desktop_agent.gui.notes.tracker import NoteRow, NoteTracker
+from desktop_agent.gui.state.agent_notes import AgentNotes, NoteRow
 
 _MAX_HEIGHT = 188
 DELIVERED_MS = 6_000
 
 
 class NoteStrip(QFrame):
-    """Shows the rows of a ledger. Signals carry the note's row.
+    """Shows the notes to one agent. Signals carry the note's row.
 
     `edited(row, text)`, `withdrawn(row)`, `interrupted(row)`, `resent(row)`, `discarded(row)`,
     `retried(row)`, `edit_missed(text)`.
@@ -32,10 +32,10 @@ class NoteStrip(QFrame):
     retried = Signal(object)
     edit_missed = Signal(str)
 
-    def __init__(self, theme: Theme, ledger: NoteTracker, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._ledger = ledger
+        self._notes = AgentNotes(AgentId(""))
         self._views: dict[NoteId, NoteRowView] = {}
         self._folding: set[NoteId] = set()
         self.setObjectName("noteStrip")
@@ -62,9 +62,14 @@ class NoteStrip(QFrame):
         self._clock.timeout.connect(self.refresh)
         self.hide()
 
+    def show_notes(self, notes: AgentNotes) -> None:
+        """Show how these stand."""
+        self._notes = notes
+        self.refresh()
+
     def refresh(self) -> None:
-        """Show the ledger's present rows."""
-        rows = self._ledger.rows
+        """Show the present rows."""
+        rows = self._notes.rows
         wanted = {row.note.id for row in rows}
         for note_id in [known for known in self._views if known not in wanted]:
             view = self._views.pop(note_id)
@@ -74,7 +79,7 @@ class NoteStrip(QFrame):
         cuts = self.cuts()
         for row in rows:
             view = self._views.get(row.note.id) or self._add(row)
-            view.show_row(row, self._ledger.status, self._ledger.tools, cuts)
+            view.show_row(row, self._notes.status, self._notes.tools, cuts)
             if row.state == "delivered" and row.note.id not in self._folding:
                 self._folding.add(row.note.id)
                 QTimer.singleShot(DELIVERED_MS, self, partial(self._fold, row.note.id))
@@ -84,7 +89,7 @@ class NoteStrip(QFrame):
 
     def cuts(self) -> str:
         """Name what a stop would cut; empty when nothing but the model's answer runs."""
-        return ", ".join(tool.doing for tool in self._ledger.tools)
+        return ", ".join(tool.doing for tool in self._notes.tools)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Follow the rows when they need more or less room."""
@@ -95,7 +100,7 @@ class NoteStrip(QFrame):
     def showEvent(self, event: QShowEvent) -> None:
         """The clock is needed only while the seconds can be seen."""
         super().showEvent(event)
-        self._run_clock(self._ledger.rows)
+        self._run_clock(self._notes.rows)
 
     def hideEvent(self, event: QHideEvent) -> None:
         """See showEvent."""
@@ -105,13 +110,13 @@ class NoteStrip(QFrame):
     def _fold(self, note_id: NoteId) -> None:
         # The bubble in the transcript tells of it from now on.
         self._folding.discard(note_id)
-        row = self._ledger.row(note_id)
+        row = self._notes.row(note_id)
         if row is not None and row.state == "delivered":
-            self._ledger.forget(note_id)
+            self._notes.fold(note_id)
             self.refresh()
 
     def _run_clock(self, rows: tuple[NoteRow, ...]) -> None:
-        counts = bool(self._ledger.tools) and any(row.can_change for row in rows)
+        counts = bool(self._notes.tools) and any(row.can_change for row in rows)
         if counts and self.isVisible():
             if not self._clock.isActive():
                 self._clock.start()
@@ -135,7 +140,7 @@ class NoteStrip(QFrame):
         return view
 
     def _pass_on(self, signal: SignalInstance, note_id: NoteId, *values: object) -> None:
-        row = self._ledger.row(note_id)
+        row = self._notes.row(note_id)
         if row is not None:
             # A button's own `checked` is no part of what is passed on.
             texts = [value for value in values if isinstance(value, str)]

@@ -16,7 +16,6 @@ from desktop_agent.core.events import (
     EngineFailed,
     Event,
     QuestionAsked,
-    SessionOpened,
     ToolStarted,
     TurnEnded,
 )
@@ -82,7 +81,7 @@ class DemoRun(QObject):
                 case _:
                     pass
 
-    def _send(self, opened: SessionOpened) -> None:
+    def _send(self, _: object) -> None:
         # Once the composer has heard of the session as well.
         QTimer.singleShot(0, self, self._type)
 

@@ -9,7 +9,6 @@ from PySide6.QtCore import QLocale, QModelIndex, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QLineEdit, QMenu, QProgressBar, QVBoxLayout, QWidget
 
-from desktop_agent.core.events import AgentsChanged, Event, ListChanged, SessionOpened
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.tasks import Task, TaskEdit
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel
@@ -25,7 +24,8 @@ from desktop_agent.gui.kit.widgets import (
     row,
     undo_by_key,
 )
-from desktop_agent.gui.notes.edit_status import EditStatus
+from desktop_agent.gui.state.agent_notes import AgentNotes, NoteRow
+from desktop_agent.gui.state.session_state import Facet, SessionState
 from desktop_agent.gui.tasks.delegate import UNIFORM_ABOVE, owner_name
 from desktop_agent.gui.tasks.list_view import TaskListView, row_flags
 from desktop_agent.gui.tasks.menu import fill_task_menu
@@ -50,11 +50,10 @@ class TaskPanel(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._agent: AgentId | None = None
         self._tasks: tuple[Task, ...] = ()
         self._is_live = False
         self._is_unfolded = False
-        self._receipt = EditStatus()
+        self._notes = AgentNotes(AgentId(""))
         self._deleted: tuple[Task, int] | None = None
         self._undo_timer = QTimer(self)
         self._undo_timer.setSingleShot(True)
@@ -75,21 +74,18 @@ class TaskPanel(QWidget):
 
     # -- what comes down -------------------------------------------------------------------
 
-    def apply(self, event: Event) -> None:
-        """Follow one session's main agent: its list, whether it runs, its notes of edits."""
-        if self._receipt.apply(event):
+    def show_state(self, state: SessionState, changed: Facet) -> None:
+        """Show the list of the agent that is shown, whether it works, its notes of edits."""
+        info, tasks = state.agent(state.shown), state.tasks(state.shown)
+        is_live = info is not None and info.is_working
+        self._notes = state.notes(state.shown)
+        if changed & Facet.SHOWN:
+            self._open(tasks, is_live=is_live)
+        elif tasks is not self._tasks or is_live != self._is_live:
+            self._is_live = is_live
+            self._show(tasks)
+        if changed & (Facet.SHOWN | Facet.NOTES):
             self._show_receipt()
-        match event:
-            case SessionOpened():
-                self._open(event)
-            case ListChanged(agent_id=agent_id, tasks=tasks) if agent_id == self._agent:
-                self._show(tasks)
-            case AgentsChanged():
-                self._set_live(
-                    any(a.id == self._agent and a.status != "idle" for a in event.agents)
-                )
-            case _:
-                pass
 
     @property
     def tasks(self) -> tuple[Task, ...]:
@@ -112,21 +108,12 @@ class TaskPanel(QWidget):
         """Begin to add a task."""
         self._add.setFocus()
 
-    def _open(self, opened: SessionOpened) -> None:
-        self._agent = opened.info.main_agent
+    def _open(self, tasks: tuple[Task, ...], *, is_live: bool) -> None:
         self._is_unfolded = False
         self._forget_deleted()
-        self._is_live = any(
-            agent.id == self._agent and agent.status != "idle" for agent in opened.agents
-        )
-        lists = [one.tasks for one in opened.lists if one.agent_id == self._agent]
-        self._show(lists[0] if lists else ())
+        self._is_live = is_live
+        self._show(tasks)
         self._follow_active(is_new=True)
-
-    def _set_live(self, is_live: bool) -> None:
-        if is_live != self._is_live:
-            self._is_live = is_live
-            self._show(self._tasks)
 
     def _show(self, tasks: Sequence[Task]) -> None:
         was_empty = not self._tasks
@@ -323,26 +310,26 @@ class TaskPanel(QWidget):
         return self._receipt_row
 
     def _show_receipt(self) -> None:
-        receipt = self._receipt
-        self._receipt_row.setVisible(bool(receipt.state))
-        if not receipt.state:
+        edit = self._notes.edit
+        self._receipt_row.setVisible(edit is not None)
+        if edit is None:
             return
-        is_read = receipt.state == "delivered"
+        is_read = edit.state == "delivered"
         self._receipt_icon.set_icon(
             "check-check" if is_read else "clock", "ok" if is_read else "warn"
         )
-        self._receipt_text.set_text(self._receipt_words())
+        self._receipt_text.set_text(self._receipt_words(edit))
 
-    def _receipt_words(self) -> str:
-        receipt = self._receipt
-        if receipt.state == "delivered":
-            return self.tr("Your edits were read at step {step}").format(step=receipt.step)
-        if receipt.state == "sending":
+    def _receipt_words(self, edit: NoteRow) -> str:
+        if edit.state == "delivered":
+            return self.tr("Your edits were read at step {step}").format(step=edit.step)
+        if edit.state != "queued":
             return self.tr("Your edits are being sent")
-        if not receipt.is_running:
+        if not self._notes.is_running:
             return self.tr("Your edits are read with your next message")
-        if receipt.behind:
-            return self.tr("Your edits are read after {what}").format(what=receipt.behind)
+        if self._notes.tools:
+            behind = self._notes.tools[-1].doing
+            return self.tr("Your edits are read after {what}").format(what=behind)
         return self.tr("Your edits are read at the next step")
 
     # -- life ------------------------------------------------------------------------------

@@ -5,9 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QButtonGroup, QDialog, QFrame, QStackedWidget, QVBoxLayout, QWidget
 
-from desktop_agent.core.events import AgentsChanged, Event, ListChanged, SessionOpened
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import GhostButton, IconButton, TextLabel, row
+from desktop_agent.gui.state.session_state import Facet, SessionState
 from desktop_agent.gui.tasks.graph import TaskGraph
 from desktop_agent.gui.tasks.panel import TaskPanel
 
@@ -67,14 +67,11 @@ class SidePanel(QFrame):
         """Whether there is no task to show."""
         return not self.tasks.tasks
 
-    def apply(self, event: Event) -> None:
-        """Follow the session that is shown."""
-        self.tasks.apply(event)
-        match event:
-            case SessionOpened() | ListChanged() | AgentsChanged():
-                self._show_graph()
-            case _:
-                pass
+    def show_state(self, state: SessionState, changed: Facet) -> None:
+        """Show the tasks of the agent that is shown."""
+        self.tasks.show_state(state, changed)
+        if changed & (Facet.SHOWN | Facet.TASKS | Facet.AGENTS):
+            self._show_graph()
 
     def _show_graph(self) -> None:
         """Feed the graphs that can be seen; a hidden one is fed when it is shown."""

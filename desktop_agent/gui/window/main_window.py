@@ -39,6 +39,7 @@ from desktop_agent.gui.kit.folders import git_branch
 from desktop_agent.gui.kit.links import dropped_folder, open_link, open_path
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.sessions.empty_page import EmptySession
+from desktop_agent.gui.state.session_state import AgentPage, SessionState
 from desktop_agent.gui.window.actions import WindowActions
 from desktop_agent.gui.window.shortcuts import connect_keys
 from desktop_agent.gui.window.tray import Attention
@@ -70,9 +71,10 @@ class MainWindow(QMainWindow):
         self.setMinimumSize(420, 400)
         self.frame = frame = WindowFrame(theme, self)
         self.setCentralWidget(frame)
-        self.pages = SessionPages(frame.stack, self._make_page)
+        self.known = SessionState()
+        self.pages = SessionPages(frame.stack, self._make_page, self.known)
         self._state = WindowState(self)
-        self.flow = SessionController(bridge, self.pages, self._state, settings, folder)
+        self.flow = SessionController(bridge, self.pages, self.known, self._state, settings, folder)
         self.commands = WindowActions(theme, self)
         self.queries = Queries(bridge, self)
         self.settings_window = SettingsController(theme, self, self.queries, self.flow)
@@ -82,7 +84,7 @@ class MainWindow(QMainWindow):
         frame.stack.addWidget(self._empty)
         self.tools = TranscriptController(frame, self.pages, self.flow, self.queries)
         self.side = SidePanelController(
-            theme, frame, bridge, self.pages, self.flow, self.queries, self._state
+            theme, frame, bridge, self.pages, self.known, self.flow, self.queries, self._state
         )
         self.skills = SkillsController(theme, frame, bridge, self.popups, self.flow, self.queries)
         self.attention = Attention(theme, self)
@@ -201,28 +203,24 @@ class MainWindow(QMainWindow):
     # -- events ------------------------------------------------------------------------------
 
     def _on_received(self, batch: Sequence[Event]) -> None:
-        for event in self.flow.take(batch):
-            owner = self.pages.owner(event)
+        events, changed = self.flow.take(batch)
+        if changed:
+            self.frame.composer.show_state(self.known)
+        for event in events:
+            owner = self.known.owner(event)
             if owner is None or owner == self.flow.current:
                 self._follow_shown(event)
-            else:
-                self.side.hear(event)
             self.attention.apply(event)
             self.frame.sidebar.sessions.apply(event)
             if isinstance(event, SessionsChanged | SessionOpened):
                 self._show_place()
+        if changed:
+            self.side.show_state(changed)
 
     def _follow_shown(self, event: Event) -> None:
         if isinstance(event, NoteQueued | MessageAdded | TurnStarted):
             self.pages.bring(self.flow.agent)
-        composer = self.frame.composer
-        # What was typed before the first session was there belongs to that session.
-        typed = "" if self._has_shown else composer.draft()
-        composer.apply(event)
-        if isinstance(event, SessionOpened) and not self._has_shown:
-            self._has_shown = True
-            composer.set_draft(typed)
-        self.side.apply(event)
+        self.frame.composer.apply(event)
         self.frame.notices.apply(event, self.flow.agent)
         self._connection.apply(event)
         if isinstance(event, TurnEnded):
@@ -230,26 +228,31 @@ class MainWindow(QMainWindow):
             if self.isActiveWindow():
                 self.flow.mark_read()
 
-    def _on_shown(self, opened: SessionOpened) -> None:
+    def _on_shown(self, page: AgentPage) -> None:
         frame = self.frame
         frame.set_conversing(True)
         frame.notices.remove("retry")
-        frame.sidebar.sessions.set_current(opened.info.id)
-        if is_untouched(opened.info) and not opened.events:
-            self._empty.set_folder(opened.info.workspace.root)
+        frame.sidebar.sessions.set_current(page.info.id)
+        if is_untouched(page.info) and not page.events:
+            self._empty.set_folder(page.info.workspace.root)
             frame.stack.setCurrentWidget(self._empty)
             # Not on the first prompt: what is typed now is meant for the message box.
             frame.composer.focus_text()
-        self._connection.set_model(opened.info.model, opened.info.api_base)
+        self._connection.set_model(page.info.model, page.info.api_base)
         self.tools.look()
         self.flow.mark_read()
 
-    def _on_agent_shown(self, opened: SessionOpened) -> None:
+    def _on_agent_shown(self, page: AgentPage) -> None:
         """The composer talks to the agent that is shown."""
+        composer = self.frame.composer
+        # What was typed before the first session was there belongs to that session.
+        typed = "" if self._has_shown else composer.draft()
+        composer.open(page, self.known)
+        if not self._has_shown:
+            self._has_shown = True
+            composer.set_draft(typed)
         if not self.flow.is_at_main:
-            self.frame.composer.apply(opened)
-            self.popups.name_model(opened.info.model, opened.info.api_base)
-        self.side.show_agent(opened)
+            self.popups.name_model(page.model, page.info.api_base)
         self.tools.look()
 
     def _on_setup_needed(self) -> None:
@@ -305,7 +308,7 @@ class MainWindow(QMainWindow):
 
     def open_picker(self) -> None:
         """Open the list of folders."""
-        self.popups.open_picker(self.frame.sidebar.workspace, self.pages.running())
+        self.popups.open_picker(self.frame.sidebar.workspace, self.known.running())
 
     def open_models(self) -> None:
         """Open the list of models."""
@@ -314,7 +317,7 @@ class MainWindow(QMainWindow):
     def _offer_folder(self, path: str) -> None:
         if not self.first_run.take_folder(path):
             anchor = self.frame.sidebar.workspace
-            self.popups.offer_folder(anchor, path, self.pages.running())
+            self.popups.offer_folder(anchor, path, self.known.running())
 
     def _act(self, action: str) -> None:
         """Do what a fault's one button says."""
@@ -337,7 +340,7 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Ask first while agents work; otherwise leave things in order."""
-        running = len(self.pages.running())
+        running = len(self.known.running())
         if running and not self._is_quitting:
             from desktop_agent.gui.window.close_dialog import ask_before_closing  # not at the start
 
@@ -363,12 +366,16 @@ class MainWindow(QMainWindow):
             self.frame.find_bar.leave()
         elif not self.flow.is_at_main and self.flow.info is not None:
             self.flow.show_agent(self.flow.info.main_agent)
-        elif self.pages.agent_status(self.flow.agent) not in ("idle", "stopping"):
+        elif self._can_stop():
             if self.frame.notices.is_hinting:
                 self.frame.notices.remove("hint")
                 self.frame.composer.request_stop()
             else:
                 self.frame.notices.hint(self.tr("Press Esc again to stop the agent"))
+
+    def _can_stop(self) -> bool:
+        agent = self.known.agent(self.flow.agent)
+        return agent is not None and agent.is_in_turn and agent.status != "stopping"
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Take folders."""

@@ -15,11 +15,11 @@ def connect_keys(window: Any) -> None:
         leaving.triggered.connect(window.skills.leave)
     keys.new.triggered.connect(window.begin_session)
     keys.folder.triggered.connect(window.open_picker)
-    keys.switch.triggered.connect(lambda: popups.open_palette((), window.pages.sessions))
+    keys.switch.triggered.connect(lambda: popups.open_palette((), window.known.sessions))
     # The list of all commands is none of them.
     listed = [action for action in keys.all if action is not keys.palette]
     keys.palette.triggered.connect(
-        lambda: popups.open_palette((*listed, *window.side.commands()), window.pages.sessions)
+        lambda: popups.open_palette((*listed, *window.side.commands()), window.known.sessions)
     )
     keys.rename.triggered.connect(frame.header.begin_rename)
     keys.delete.triggered.connect(lambda: frame.sidebar.sessions.delete(window.flow.current or ""))

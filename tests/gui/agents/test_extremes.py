@@ -24,6 +24,7 @@ from desktop_agent.gui.agents.panel import AgentPanel
 from desktop_agent.gui.composer.composer import Composer
 from desktop_agent.gui.transcript.cards.question_card import QuestionCard
 from desktop_agent.gui.transcript.state.items import QuestionItem
+from tests.helpers.panels import follow
 
 NAMES = {
     "long": "A name without an end " * 10,
@@ -60,7 +61,7 @@ def panel(qtbot, theme):
 @pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
 def test_no_name_breaks_the_panel_the_path_or_the_message_box(panel, theme, qtbot, name):
     opened = session(agent(name))
-    panel.apply(opened)
+    follow(panel, opened)
     panel.select("sa_1")
     assert panel.minimumSizeHint().width() <= 348
     whole = QRect(0, 0, panel.width(), panel.height())
@@ -80,15 +81,15 @@ def test_no_name_breaks_the_panel_the_path_or_the_message_box(panel, theme, qtbo
     qtbot.addWidget(composer)
     composer.resize(700, 200)
     composer.show()
-    composer.apply(session(agent(name), shown="sa_1"))
-    composer.apply(TurnStarted("sa_1"))
+    follow(composer, session(agent(name), shown="sa_1"))
+    follow(composer, TurnStarted("sa_1"))
     stop = composer.findChild(QAbstractButton, "stopButton")
     assert stop.accessibleName().startswith("Stop ")
     assert stop.width() < 350
 
 
 def test_an_ended_agent_takes_no_note_and_says_why(panel, qtbot):
-    panel.apply(session(agent(status="completed", result="done")))
+    follow(panel, session(agent(status="completed", result="done")))
     panel.select("sa_1")
     entry = panel.strip.input
     assert not entry.field.isEnabled()
@@ -102,12 +103,12 @@ def test_an_ended_agent_takes_no_note_and_says_why(panel, qtbot):
 
 
 def test_a_note_to_one_that_ends_meanwhile_comes_back_and_can_be_sent_on(panel, qtbot):
-    panel.apply(session(agent()))
+    follow(panel, session(agent()))
     panel.select("sa_1")
     note = Note("no_1", "x" * 10_000, kind="steer", created_at=time.time())
-    panel.apply(NoteQueued("sa_1", note))
-    panel.apply(NoteReturned("sa_1", "no_1", "finished"))
-    panel.apply(AgentsChanged("se_1", session(agent(status="completed")).agents))
+    follow(panel, NoteQueued("sa_1", note))
+    follow(panel, NoteReturned("sa_1", "no_1", "finished"))
+    follow(panel, AgentsChanged("se_1", session(agent(status="completed")).agents))
     view = panel.strip._views["no_1"]
     assert view._state.whole_text() == "Not delivered: it finished first"
     qtbot.waitUntil(view._resend.isVisible)
@@ -117,11 +118,11 @@ def test_a_note_to_one_that_ends_meanwhile_comes_back_and_can_be_sent_on(panel, 
 
 
 def test_stopping_one_that_stops_already_does_nothing_more(panel, qtbot):
-    panel.apply(session(agent()))
+    follow(panel, session(agent()))
     panel.select("sa_1")
     with qtbot.waitSignal(panel.stopped):
         panel._on_wished("sa_1", "stop")
-    panel.apply(AgentsChanged("se_1", session(agent(status="stopping")).agents))
+    follow(panel, AgentsChanged("se_1", session(agent(status="stopping")).agents))
     panel.tree.flush()
     for name in ("steer-stop", "steer-finish", "steer-pause"):
         button = next(b for b in panel.strip.findChildren(QAbstractButton, name))
@@ -149,7 +150,7 @@ def test_a_question_with_fifty_answers_can_be_answered(qtbot, theme, panel):
         card.findChild(QAbstractButton, "sendAnswer").click()
     assert hit.args == [options[49]]
     # The list of what waits offers the first few and leaves the rest to the card.
-    panel.apply(session(agent(status="waiting_answer", question="Which?")))
-    panel.apply(QuestionAsked("sa_1", question))
+    follow(panel, session(agent(status="waiting_answer", question="Which?")))
+    follow(panel, QuestionAsked("sa_1", question))
     assert len(panel.asks.findChildren(QAbstractButton, "askOption")) == 4
     assert panel.minimumSizeHint().width() <= 348

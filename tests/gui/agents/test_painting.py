@@ -22,6 +22,7 @@ from desktop_agent.core.usage import Usage
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.agents.panel import AgentPanel
 from desktop_agent.gui.kit.theme import Theme
+from tests.helpers.panels import follow
 
 SESSION, MAIN = SessionId("se"), AgentId("ag_main")
 NAMES = (
@@ -80,14 +81,14 @@ def panel(qtbot, theme: Theme) -> AgentPanel:
     panel = AgentPanel(theme)
     qtbot.addWidget(panel)
     panel.resize(348, 640)
-    panel.apply(SessionOpened(SessionInfo(SESSION, MAIN, "t", Workspace("/w"), "m"), ()))
+    follow(panel, SessionOpened(SessionInfo(SESSION, MAIN, "t", Workspace("/w"), "m"), ()))
     panel.show()
     qtbot.waitExposed(panel)
     return panel
 
 
 def show(panel: AgentPanel, *agents: AgentInfo) -> None:
-    panel.apply(changed(*agents))
+    follow(panel, changed(*agents))
     panel.tree.flush()
 
 
@@ -273,7 +274,7 @@ def fresh(qtbot, theme: Theme, like: AgentPanel, *agents: AgentInfo) -> AgentPan
     panel = AgentPanel(theme)
     qtbot.addWidget(panel)
     panel.resize(like.size())
-    panel.apply(SessionOpened(SessionInfo(SESSION, MAIN, "t", Workspace("/w"), "m"), ()))
+    follow(panel, SessionOpened(SessionInfo(SESSION, MAIN, "t", Workspace("/w"), "m"), ()))
     panel.show()
     qtbot.waitExposed(panel)
     show(panel, *agents)
@@ -293,7 +294,7 @@ def settle(panel: AgentPanel) -> None:
 def test_another_name_is_on_screen_at_once(qtbot, moving, panel) -> None:
     show(panel, *team())
     settle(panel)
-    panel.apply(changed(*team("Renamed")))
+    follow(panel, changed(*team("Renamed")))
     moving.pulse._on_timeout()  # the spinners turn once more
     assert on_screen(panel) == painted_anew(fresh(qtbot, moving, panel, *team("Renamed")))
 
@@ -350,19 +351,19 @@ def test_words_wait_for_the_next_turn_of_the_spinners_and_another_state_does_not
 ) -> None:
     show(panel, still(0), still(1))
     panel.tree._soon.stop()
-    panel.apply(changed(still(0, doing="writing"), still(1)))
+    follow(panel, changed(still(0, doing="writing"), still(1)))
     moving.pulse._on_timeout()
     assert panel.tree.row("sa_0").doing == "writing"
-    panel.apply(changed(still(0, doing="writing"), still(1, status="waiting_approval")))
+    follow(panel, changed(still(0, doing="writing"), still(1, status="waiting_approval")))
     assert panel.tree.row("sa_1").chip == "Needs approval"
 
 
 def test_words_that_wait_are_shown_though_nothing_turns_any_more(moving, panel) -> None:
     show(panel, still(0), still(1))
-    panel.apply(changed(still(0, doing="writing"), still(1)))
+    follow(panel, changed(still(0, doing="writing"), still(1)))
     moving.configure("light", 100, True)
     assert panel.tree.row("sa_0").doing == "writing"
-    panel.apply(changed(still(0, doing="reading"), still(1)))
+    follow(panel, changed(still(0, doing="reading"), still(1)))
     panel.hide()
     panel.show()
     assert panel.tree.row("sa_0").doing == "reading"

@@ -43,6 +43,7 @@ from desktop_agent.gui.agents.tree_view import AgentTreeView
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE
 from desktop_agent.gui.kit.text import plain, short_count, whole_words
 from desktop_agent.gui.kit.theme import Theme
+from tests.helpers.panels import follow
 
 SESSION, MAIN, ONE, TWO, DEEP = (
     SessionId("se"),
@@ -84,7 +85,7 @@ def panel(qtbot, theme: Theme) -> AgentPanel:
 
 
 def show(panel: AgentPanel, *agents: AgentInfo) -> None:
-    panel.apply(AgentsChanged(SESSION, (main_agent(), *agents)))
+    follow(panel, AgentsChanged(SESSION, (main_agent(), *agents)))
     panel.tree.flush()
 
 
@@ -105,7 +106,8 @@ def states(panel: AgentPanel) -> list[str]:
 
 
 def test_the_screen_reader_hears_name_state_activity_tokens_and_silence(panel) -> None:
-    panel.apply(
+    follow(
+        panel,
         opened(
             agent(
                 ONE,
@@ -114,18 +116,19 @@ def test_the_screen_reader_hears_name_state_activity_tokens_and_silence(panel) -
                 usage=Usage(40_000, 2_700),
                 active_at=time.time() - 45.5,
             )
-        )
+        ),
     )
     assert spoken(panel, ONE) == "explorer, running, reading deliver.py, 42.7k tokens, silent 45 s"
 
 
 def test_silence_shows_from_30_seconds_and_only_of_one_that_works(panel) -> None:
     now = time.time()
-    panel.apply(
+    follow(
+        panel,
         opened(
             agent(ONE, "a", doing="thinking", active_at=now - 29),
             agent(TWO, "b", "waiting_approval", doing="asks", active_at=now - 300),
-        )
+        ),
     )
     assert [row.is_silent for row in panel.tree.rows] == [False, False]
     show(panel, agent(ONE, "a", doing="thinking", active_at=now - 30.5))
@@ -149,23 +152,24 @@ def test_silence_shows_from_30_seconds_and_only_of_one_that_works(panel) -> None
     ],
 )
 def test_each_state_has_its_chip(panel, status: AgentStatus, chip: str) -> None:
-    panel.apply(opened(agent(ONE, "a", status)))
+    follow(panel, opened(agent(ONE, "a", status)))
     assert panel.tree.rows[0].chip == chip
 
 
 def test_the_header_counts_who_works_and_what_all_of_them_used(panel) -> None:
-    panel.apply(
+    follow(
+        panel,
         opened(
             agent(ONE, "a", usage=Usage(70_000, 0)),
             agent(TWO, "b", "paused", usage=Usage(9_000, 0)),
             agent(DEEP, "c", "completed", parent_id=ONE),
-        )
+        ),
     )
     assert panel.tree.summary.whole_text() == "2 active · 79k tokens"
 
 
 def test_no_clock_and_no_spinner_runs_when_everybody_has_ended(panel, theme: Theme) -> None:
-    panel.apply(opened(agent(ONE, "a")))
+    follow(panel, opened(agent(ONE, "a")))
     assert theme.pulse.is_running
     assert panel.tree._clock.isActive()
     show(panel, agent(ONE, "a", "waiting_approval"))
@@ -180,47 +184,47 @@ def test_no_clock_and_no_spinner_runs_when_everybody_has_ended(panel, theme: The
 
 def test_the_section_hides_without_subagents_and_tells_so(panel, qtbot) -> None:
     with qtbot.assertNotEmitted(panel.filled):
-        panel.apply(opened())
+        follow(panel, opened())
     assert panel.tree.isHidden()
     with qtbot.waitSignal(panel.filled) as hit:
-        panel.apply(opened(agent(ONE, "a")))
+        follow(panel, opened(agent(ONE, "a")))
     assert hit.args == [True]
     assert not panel.tree.isHidden()
     with qtbot.waitSignal(panel.filled) as hit:
-        panel.apply(opened())
+        follow(panel, opened())
     assert hit.args == [False]
 
 
 def test_many_updates_are_shown_ten_times_a_second_and_the_last_one_wins(panel, qtbot) -> None:
-    panel.apply(opened(agent(ONE, "a")))
+    follow(panel, opened(agent(ONE, "a")))
     looks = []
     panel.tree.model.dataChanged.connect(lambda *_: looks.append(1))
     for number in range(500):
         info = agent(ONE, "a", doing=f"step {number}")
-        panel.apply(AgentsChanged(SESSION, (main_agent(), info)))
+        follow(panel, AgentsChanged(SESSION, (main_agent(), info)))
     qtbot.waitUntil(lambda: panel.tree.rows[0].doing == "step 499")
     assert len(looks) <= 5
 
 
 def test_words_of_an_answer_do_not_touch_the_panel(panel) -> None:
-    panel.apply(opened(agent(ONE, "a")))
+    follow(panel, opened(agent(ONE, "a")))
     panel.select(ONE)
     shown = []
     panel.strip.show_agent = lambda *_: shown.append(1)  # type: ignore[method-assign]
     for _ in range(100):
-        panel.apply(PartDelta(ONE, MessageId("m"), "text", "x"))
+        follow(panel, PartDelta(ONE, MessageId("m"), "text", "x"))
     assert not shown
 
 
 def test_a_subagent_of_a_subagent_stands_below_it_and_is_open(panel) -> None:
-    panel.apply(opened(agent(ONE, "a"), agent(DEEP, "c", parent_id=ONE)))
+    follow(panel, opened(agent(ONE, "a"), agent(DEEP, "c", parent_id=ONE)))
     above = panel.tree.model.index_of(ONE)
     assert panel.tree.model.index_of(DEEP).parent() == above
     assert panel.tree.view.isExpanded(above)
 
 
 def test_those_of_earlier_turns_stand_below_and_the_newest_is_in_view(panel, qtbot) -> None:
-    panel.apply(opened())
+    follow(panel, opened())
     times = ({"started_at": 100.0, "ended_at": 140.0}, {"started_at": 200.0, "ended_at": 240.0})
     first, second = AgentId("sa_old1"), AgentId("sa_old2")
     past = [
@@ -240,7 +244,7 @@ def test_those_of_earlier_turns_stand_below_and_the_newest_is_in_view(panel, qtb
 
 
 def test_the_marked_agent_stays_marked_while_others_come(panel) -> None:
-    panel.apply(opened(agent(ONE, "a")))
+    follow(panel, opened(agent(ONE, "a")))
     panel.select(ONE)
     show(panel, agent(TWO, "b"), agent(ONE, "a"))
     assert panel.tree.current.key == ONE
@@ -249,7 +253,7 @@ def test_the_marked_agent_stays_marked_while_others_come(panel) -> None:
 
 def test_above_fifty_a_filter_finds_one_with_its_parents(panel) -> None:
     many = [agent(AgentId(f"x{n}"), f"worker {n}") for n in range(60)]
-    panel.apply(opened(*many, agent(DEEP, "needle", parent_id=AgentId("x7"))))
+    follow(panel, opened(*many, agent(DEEP, "needle", parent_id=AgentId("x7"))))
     assert not panel.tree.filter.isHidden()
     panel.tree.filter.setText("needle")
     assert [row.name for row in panel.tree.model.rows()] == ["worker 7", "needle"]
@@ -260,7 +264,7 @@ def test_above_fifty_a_filter_finds_one_with_its_parents(panel) -> None:
 
 
 def test_a_filter_never_aims_the_field_at_another_agent(panel) -> None:
-    panel.apply(opened(*[agent(AgentId(f"x{n}"), f"worker {n}") for n in range(60)]))
+    follow(panel, opened(*[agent(AgentId(f"x{n}"), f"worker {n}") for n in range(60)]))
     panel.select("x7")
     panel.strip.input.field.setText("use euros")
     panel.tree.filter.setText("worker 8")
@@ -297,7 +301,7 @@ def test_a_thousand_ended_rows_come_and_open_at_once(panel) -> None:
         )
         for n in range(1000)
     ]
-    panel.apply(opened())
+    follow(panel, opened())
     event = AgentsChanged(SESSION, (main_agent(), *many))
     panel.tree._agents = event.agents
     model, steps = panel.tree.model, []
@@ -326,7 +330,7 @@ def test_a_thousand_ended_rows_come_and_open_at_once(panel) -> None:
     ],
 )
 def test_the_keys_of_a_row_work(panel, qtbot, pressed: Qt.Key, signal: str) -> None:
-    panel.apply(opened(agent(ONE, "a"), agent(TWO, "b")))
+    follow(panel, opened(agent(ONE, "a"), agent(TWO, "b")))
     panel.select(TWO)
     panel.tree.view.setFocus()
     qtbot.waitUntil(panel.tree.view.hasFocus)
@@ -336,7 +340,7 @@ def test_the_keys_of_a_row_work(panel, qtbot, pressed: Qt.Key, signal: str) -> N
 
 
 def test_enter_opens_and_ctrl_c_copies_the_result(panel, qtbot) -> None:
-    panel.apply(opened(agent(ONE, "a", "completed", result="42")))
+    follow(panel, opened(agent(ONE, "a", "completed", result="42")))
     panel.select(ONE)
     panel.tree.view.setFocus()
     qtbot.waitUntil(panel.tree.view.hasFocus)
@@ -349,7 +353,7 @@ def test_enter_opens_and_ctrl_c_copies_the_result(panel, qtbot) -> None:
 
 
 def test_a_click_on_a_row_opens_it_and_one_on_its_button_does_not(panel, qtbot) -> None:
-    panel.apply(opened(agent(ONE, "a"), agent(TWO, "b")))
+    follow(panel, opened(agent(ONE, "a"), agent(TWO, "b")))
     view: AgentTreeView = panel.tree.view
     index = panel.tree.model.index_of(ONE)
     where = view.wish_box(index, "pause").center()
@@ -368,7 +372,7 @@ def test_a_click_on_a_row_opens_it_and_one_on_its_button_does_not(panel, qtbot) 
 
 def test_the_buttons_are_at_the_other_end_in_a_right_to_left_window(panel, qtbot) -> None:
     panel.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
-    panel.apply(opened(agent(ONE, "a")))
+    follow(panel, opened(agent(ONE, "a")))
     view: AgentTreeView = panel.tree.view
     where = view.wish_box(panel.tree.model.index_of(ONE), "pause").center()
     assert where.x() < view.width() // 2
@@ -377,7 +381,7 @@ def test_the_buttons_are_at_the_other_end_in_a_right_to_left_window(panel, qtbot
 
 
 def test_what_can_not_be_done_is_shown_with_its_reason(panel, qtbot) -> None:
-    panel.apply(opened(agent(ONE, "a", "failed", result="broken")))
+    follow(panel, opened(agent(ONE, "a", "failed", result="broken")))
     panel.select(ONE)
     actions = panel.tree.view.actions_of_row
     for wish in ("steer", "pause", "stop", "budget"):
@@ -393,7 +397,7 @@ def test_what_can_not_be_done_is_shown_with_its_reason(panel, qtbot) -> None:
 
 
 def test_the_menu_holds_every_wish_and_the_quick_ones(panel, qtbot) -> None:
-    panel.apply(opened(agent(ONE, "a")))
+    follow(panel, opened(agent(ONE, "a")))
     panel.select(ONE)
     menu: QMenu = panel.tree.view.actions_of_row.make_menu(panel)
     titles = [action.text() for action in menu.actions() if not action.isSeparator()]
@@ -411,7 +415,7 @@ def test_the_menu_holds_every_wish_and_the_quick_ones(panel, qtbot) -> None:
 
 
 def test_pause_turns_into_resume_and_single_steps(panel, qtbot) -> None:
-    panel.apply(opened(agent(ONE, "a", "paused")))
+    follow(panel, opened(agent(ONE, "a", "paused")))
     panel.select(ONE)
     with qtbot.waitSignal(panel.resumed) as hit:
         button(panel, "steer-pause").click()
@@ -424,7 +428,7 @@ def test_pause_turns_into_resume_and_single_steps(panel, qtbot) -> None:
 
 
 def test_stop_asks_once_when_others_would_stop_too(panel, qtbot) -> None:
-    panel.apply(opened(agent(ONE, "a"), agent(DEEP, "c", parent_id=ONE)))
+    follow(panel, opened(agent(ONE, "a"), agent(DEEP, "c", parent_id=ONE)))
     panel.select(ONE)
     with qtbot.assertNotEmitted(panel.stopped):
         button(panel, "steer-stop").click()
@@ -442,10 +446,10 @@ def test_stop_asks_once_when_others_would_stop_too(panel, qtbot) -> None:
 
 
 def test_a_reached_budget_offers_the_three_ways_out(panel, qtbot) -> None:
-    panel.apply(opened(agent(ONE, "a")))
+    follow(panel, opened(agent(ONE, "a")))
     panel.select(ONE)
     budget = Budget(tokens=100)
-    panel.apply(BudgetReached(ONE, MAIN, Spent(tokens=100), budget))
+    follow(panel, BudgetReached(ONE, MAIN, Spent(tokens=100), budget))
     show(panel, agent(ONE, "a", "paused", budget=budget))
     assert panel.tree.rows[0].chip == "Budget reached"
     for name, signal in (
@@ -461,7 +465,7 @@ def test_a_reached_budget_offers_the_three_ways_out(panel, qtbot) -> None:
 
 
 def test_a_budget_can_be_set_and_nonsense_is_refused(panel, qtbot) -> None:
-    panel.apply(opened(agent(ONE, "a", budget=Budget(cost=0.5, seconds=120))))
+    follow(panel, opened(agent(ONE, "a", budget=Budget(cost=0.5, seconds=120))))
     panel._on_wished(ONE, "budget")
     form = panel._budget
     fields = form._fields
@@ -481,7 +485,7 @@ def test_a_budget_can_be_set_and_nonsense_is_refused(panel, qtbot) -> None:
 
 
 def test_a_steer_is_sent_as_a_note_for_the_next_step(panel, qtbot) -> None:
-    panel.apply(opened(agent(ONE, "explorer")))
+    follow(panel, opened(agent(ONE, "explorer")))
     panel.select(ONE)
     field = panel.strip.input.field
     assert field.placeholderText() == "Steer explorer…"
@@ -494,7 +498,7 @@ def test_a_steer_is_sent_as_a_note_for_the_next_step(panel, qtbot) -> None:
 
 
 def test_what_was_typed_for_one_agent_is_kept_for_it(panel, qtbot) -> None:
-    panel.apply(opened(agent(ONE, "a"), agent(TWO, "b")))
+    follow(panel, opened(agent(ONE, "a"), agent(TWO, "b")))
     panel.select(ONE)
     qtbot.keyClicks(panel.strip.input.field, "half a tho")
     panel.select(TWO)
@@ -504,26 +508,26 @@ def test_what_was_typed_for_one_agent_is_kept_for_it(panel, qtbot) -> None:
 
 
 def test_the_states_of_a_note_are_honest(panel) -> None:
-    panel.apply(opened(agent(ONE, "a")))
+    follow(panel, opened(agent(ONE, "a")))
     panel.select(ONE)
-    panel.apply(TurnStarted(ONE))
-    panel.apply(NoteQueued(ONE, note()))
+    follow(panel, TurnStarted(ONE))
+    follow(panel, NoteQueued(ONE, note()))
     assert states(panel) == ["Queued – reads it at the next step"]
-    panel.apply(ToolStarted(ONE, ToolCall("c", "shell"), "running pytest", at=time.time() - 12))
+    follow(panel, ToolStarted(ONE, ToolCall("c", "shell"), "running pytest", at=time.time() - 12))
     assert states(panel) == ["Queued – reads it at the next step"]
-    panel.apply(NoteQueued(ONE, msgspec.structs.replace(note(), created_at=time.time() - 2)))
+    follow(panel, NoteQueued(ONE, msgspec.structs.replace(note(), created_at=time.time() - 2)))
     assert states(panel) == ["Waiting – reads it after running pytest (12 s)"]
-    panel.apply(StepStarted(ONE, 12))
-    panel.apply(NoteTaken(ONE, NoteId("no_1"), MessageId("m")))
+    follow(panel, StepStarted(ONE, 12))
+    follow(panel, NoteTaken(ONE, NoteId("no_1"), MessageId("m")))
     assert states(panel) == ["Sending with step 12"]
-    panel.apply(NoteDelivered(ONE, NoteId("no_1"), 12, time.time()))
+    follow(panel, NoteDelivered(ONE, NoteId("no_1"), 12, time.time()))
     assert states(panel)[0].startswith("Delivered at step 12 · ")
 
 
 def test_a_note_says_what_it_waits_for_when_the_agent_does_not_run(panel) -> None:
-    panel.apply(opened(agent(ONE, "a", "paused")))
+    follow(panel, opened(agent(ONE, "a", "paused")))
     panel.select(ONE)
-    panel.apply(NoteQueued(ONE, note()))
+    follow(panel, NoteQueued(ONE, note()))
     assert states(panel) == ["Queued – reads it when it goes on"]
     show(panel, agent(ONE, "a", "waiting_approval"))
     assert states(panel) == ["Waiting – reads it after your decision"]
@@ -532,10 +536,10 @@ def test_a_note_says_what_it_waits_for_when_the_agent_does_not_run(panel) -> Non
 
 
 def test_a_note_that_came_too_late_can_become_a_new_task_of_main(panel, qtbot) -> None:
-    panel.apply(opened(agent(ONE, "a", "completed")))
+    follow(panel, opened(agent(ONE, "a", "completed")))
     panel.select(ONE)
-    panel.apply(NoteQueued(ONE, note("and the CLI")))
-    panel.apply(NoteReturned(ONE, NoteId("no_1"), "finished"))
+    follow(panel, NoteQueued(ONE, note("and the CLI")))
+    follow(panel, NoteReturned(ONE, NoteId("no_1"), "finished"))
     assert states(panel) == ["Not delivered: it finished first"]
     with qtbot.waitSignal(panel.steered) as hit:
         button(panel, "steerNoteResend").click()
@@ -546,10 +550,10 @@ def test_a_note_that_came_too_late_can_become_a_new_task_of_main(panel, qtbot) -
 
 
 def test_a_waiting_note_can_be_changed_and_taken_back(panel, qtbot) -> None:
-    panel.apply(opened(agent(ONE, "a")))
+    follow(panel, opened(agent(ONE, "a")))
     panel.select(ONE)
-    panel.apply(TurnStarted(ONE))
-    panel.apply(NoteQueued(ONE, note()))
+    follow(panel, TurnStarted(ONE))
+    follow(panel, NoteQueued(ONE, note()))
     view = panel.strip._views[NoteId("no_1")]
     view._edit.click()
     view._editor.setText("use dollars")
@@ -561,17 +565,17 @@ def test_a_waiting_note_can_be_changed_and_taken_back(panel, qtbot) -> None:
     assert hit.args == [ONE, "no_1"]
     view._edit.click()
     view._editor.setText("too late")
-    panel.apply(NoteTaken(ONE, NoteId("no_1"), MessageId("m")))
+    follow(panel, NoteTaken(ONE, NoteId("no_1"), MessageId("m")))
     assert view._edit.isHidden()
     assert panel.strip.input.field.text() == "too late"
 
 
 def test_a_note_of_the_parent_or_of_another_agent_is_not_shown_as_mine(panel) -> None:
-    panel.apply(opened(agent(ONE, "a"), agent(TWO, "b")))
+    follow(panel, opened(agent(ONE, "a"), agent(TWO, "b")))
     panel.select(ONE)
     theirs = msgspec.structs.replace(note(note_id="no_9"), sender=MAIN)
-    panel.apply(NoteQueued(ONE, theirs))
-    panel.apply(NoteQueued(TWO, note(note_id="no_2")))
+    follow(panel, NoteQueued(ONE, theirs))
+    follow(panel, NoteQueued(TWO, note(note_id="no_2")))
     assert states(panel) == []
     panel.select(TWO)
     assert len(states(panel)) == 1
@@ -579,19 +583,19 @@ def test_a_note_of_the_parent_or_of_another_agent_is_not_shown_as_mine(panel) ->
 
 def test_notes_of_an_agent_are_there_again_when_its_transcript_is_opened(panel) -> None:
     paused = agent(ONE, "a", "paused")
-    panel.apply(opened(paused))
+    follow(panel, opened(paused))
     panel.select(ONE)
-    panel.apply(AgentOpened(paused, (TurnStarted(ONE), NoteQueued(ONE, note()))))
+    follow(panel, AgentOpened(paused, (TurnStarted(ONE), NoteQueued(ONE, note()))))
     assert states(panel) == ["Queued – reads it when it goes on"]
 
 
 def test_a_running_agent_keeps_its_ledger_when_it_ends(panel) -> None:
-    panel.apply(opened(agent(ONE, "a")))
+    follow(panel, opened(agent(ONE, "a")))
     panel.select(ONE)
-    panel.apply(TurnStarted(ONE))
-    panel.apply(NoteQueued(ONE, note()))
-    panel.apply(TurnEnded(ONE, "cancelled"))
-    panel.apply(NoteReturned(ONE, NoteId("no_1"), "stopped"))
+    follow(panel, TurnStarted(ONE))
+    follow(panel, NoteQueued(ONE, note()))
+    follow(panel, TurnEnded(ONE, "cancelled"))
+    follow(panel, NoteReturned(ONE, NoteId("no_1"), "stopped"))
     show(panel, agent(ONE, "a", "stopped"))
     assert states(panel) == ["Not delivered: it was stopped"]
 
@@ -620,11 +624,11 @@ def test_the_time_of_a_paused_agent_stands_still_and_the_pause_is_never_counted(
 )
 def test_who_stopped_an_agent_is_said_in_tree_card_and_notes(panel, by: str, words: str) -> None:
     parent = agent(TWO, "Research")
-    panel.apply(opened(parent, agent(ONE, "a")))
+    follow(panel, opened(parent, agent(ONE, "a")))
     panel.select(ONE)
-    panel.apply(TurnStarted(ONE))
-    panel.apply(NoteQueued(ONE, note()))
-    panel.apply(NoteReturned(ONE, NoteId("no_1"), "stopped", by))
+    follow(panel, TurnStarted(ONE))
+    follow(panel, NoteQueued(ONE, note()))
+    follow(panel, NoteReturned(ONE, NoteId("no_1"), "stopped", by))
     result = "stopped after 1 tool; side effects may exist"
     ended = agent(ONE, "a", "stopped", result=result, stopped_by=by, tools_run=1)
     show(panel, parent, ended)
@@ -642,7 +646,7 @@ def test_who_stopped_an_agent_is_said_in_tree_card_and_notes(panel, by: str, wor
 
 
 def test_an_ended_agent_shows_no_button_that_is_dead(panel) -> None:
-    panel.apply(opened(agent(ONE, "a", "stopped", result="what `it` found")))
+    follow(panel, opened(agent(ONE, "a", "stopped", result="what `it` found")))
     panel.select(ONE)
     shown = [one for one in panel.strip.findChildren(QAbstractButton) if one.isVisible()]
     assert [one.objectName() for one in shown if not one.isEnabled()] == []
@@ -668,10 +672,10 @@ def test_a_cut_line_ends_with_a_whole_word() -> None:
 
 
 def ask(panel: AgentPanel, *options: str) -> None:
-    panel.apply(opened(agent(ONE, "tester", "waiting_answer", question="Which branch?")))
+    follow(panel, opened(agent(ONE, "tester", "waiting_answer", question="Which branch?")))
     panel.select(ONE)
     question = Question(QuestionId("qu_1"), ONE, "c", "Which branch?", options, time.time())
-    panel.apply(QuestionAsked(ONE, question))
+    follow(panel, QuestionAsked(ONE, question))
 
 
 def test_a_question_is_answered_in_the_card(panel, qtbot) -> None:
@@ -695,7 +699,7 @@ def test_an_offered_answer_is_one_click(panel, qtbot) -> None:
 
 def test_words_of_a_model_are_never_taken_for_a_page(panel) -> None:
     evil = '<img src="http://example.test/x.png">'
-    panel.apply(opened(agent(ONE, evil, doing=evil)))
+    follow(panel, opened(agent(ONE, evil, doing=evil)))
     tip = panel.tree.model.index_of(ONE).data(Qt.ItemDataRole.ToolTipRole)
     assert "<img" not in tip
     ask(panel, evil * 3)
@@ -712,7 +716,7 @@ def test_esc_leaves_the_answer_and_steers_again(panel, qtbot) -> None:
 
 
 def test_a_probe_is_quoted_under_its_own_agent(panel, qtbot) -> None:
-    panel.apply(opened(agent(ONE, "a"), agent(TWO, "b")))
+    follow(panel, opened(agent(ONE, "a"), agent(TWO, "b")))
     panel.select(ONE)
     with qtbot.waitSignal(panel.probe_requested):
         button(panel, "steer-probe").click()
@@ -727,7 +731,7 @@ def test_a_probe_is_quoted_under_its_own_agent(panel, qtbot) -> None:
 
 
 def test_a_question_aside_waits_for_its_answer(panel, qtbot) -> None:
-    panel.apply(opened(agent(ONE, "a")))
+    follow(panel, opened(agent(ONE, "a")))
     panel._on_wished(ONE, "aside")
     qtbot.keyClicks(panel.strip.input.field, "what is left?")
     with qtbot.waitSignal(panel.aside_requested) as hit:
@@ -767,11 +771,11 @@ def test_every_control_has_a_name(panel) -> None:
 
 def test_after_a_restart_notes_that_still_wait_are_spoken_of(panel) -> None:
     held = agent(ONE, "a", "paused", waiting_notes=2)
-    panel.apply(opened(held))
+    follow(panel, opened(held))
     panel.select(ONE)
     assert not panel.strip._others.isHidden()
     assert panel.strip._others.text().startswith("2 more notes wait")
-    panel.apply(AgentOpened(held, (NoteQueued(ONE, note()), NoteQueued(ONE, note("x", "no_2")))))
+    follow(panel, AgentOpened(held, (NoteQueued(ONE, note()), NoteQueued(ONE, note("x", "no_2")))))
     assert panel.strip._others.isHidden()
     assert len(states(panel)) == 2
 
@@ -794,14 +798,14 @@ def test_after_a_restart_notes_that_still_wait_are_spoken_of(panel) -> None:
     ],
 )
 def test_everything_that_can_be_wished_is_a_button_with_that_name(panel, name: str) -> None:
-    panel.apply(opened(agent(ONE, "a")))
+    follow(panel, opened(agent(ONE, "a")))
     panel.select(ONE)
     named = [one for one in panel.strip.findChildren(QAbstractButton) if one.isVisible()]
     assert name in [one.accessibleName() for one in named]
 
 
 def test_stopping_with_its_work_kept_is_one_click(panel, qtbot) -> None:
-    panel.apply(opened(agent(ONE, "a")))
+    follow(panel, opened(agent(ONE, "a")))
     panel.select(ONE)
     with qtbot.waitSignal(panel.finish_requested) as hit:
         qtbot.mouseClick(button(panel, "steer-finish"), Qt.MouseButton.LeftButton)
@@ -811,7 +815,7 @@ def test_stopping_with_its_work_kept_is_one_click(panel, qtbot) -> None:
 def test_a_row_opens_on_a_quick_pair_of_clicks_and_though_the_rows_moved_meanwhile(
     panel, qtbot
 ) -> None:
-    panel.apply(opened(*(agent(AgentId(f"sa_{n}"), f"n{n}") for n in range(30))))
+    follow(panel, opened(*(agent(AgentId(f"sa_{n}"), f"n{n}") for n in range(30))))
     view: AgentTreeView = panel.tree.view
     box = view.visualRect(panel.tree.model.index_of(AgentId("sa_4")))
     where = QPoint(box.left() + 40, box.center().y())
@@ -825,7 +829,7 @@ def test_a_row_opens_on_a_quick_pair_of_clicks_and_though_the_rows_moved_meanwhi
 
 
 def test_a_quick_steer_is_two_clicks_away_in_the_card(panel, qtbot) -> None:
-    panel.apply(opened(agent(ONE, "a")))
+    follow(panel, opened(agent(ONE, "a")))
     panel.select(ONE)
     qtbot.mouseClick(panel.strip.input.quick, Qt.MouseButton.LeftButton)
     menu = next(one for one in panel.findChildren(QMenu) if one.objectName() == "quickMenu")
@@ -837,7 +841,7 @@ def test_a_quick_steer_is_two_clicks_away_in_the_card(panel, qtbot) -> None:
 
 
 def test_ten_thousand_letters_are_steered_whole_with_their_lines(panel, qtbot) -> None:
-    panel.apply(opened(agent(ONE, "a")))
+    follow(panel, opened(agent(ONE, "a")))
     panel.select(ONE)
     text = "one\ntwo\n" + "x" * 10_000 + "\N{ROCKET}" * 40_000
     panel.strip.input.field.insert(text)
@@ -847,7 +851,7 @@ def test_ten_thousand_letters_are_steered_whole_with_their_lines(panel, qtbot) -
 
 
 def test_a_pause_shows_at_once_though_it_holds_only_at_the_next_step(panel, qtbot) -> None:
-    panel.apply(opened(agent(ONE, "a", doing="running pytest", pace="pausing")))
+    follow(panel, opened(agent(ONE, "a", doing="running pytest", pace="pausing")))
     assert spoken(panel, ONE).startswith("a, running, pausing…, running pytest")
     assert panel.tree.rows[0].chip == "Pausing…"
     panel.select(ONE)
@@ -863,7 +867,7 @@ def test_notes_that_wait_since_before_a_restart_stand_in_the_card_and_can_be_cha
     panel, qtbot
 ) -> None:
     first = opened(agent(ONE, "a", "paused", waiting_notes=1))
-    panel.apply(msgspec.structs.replace(first, notes=(NoteQueued(ONE, note()),)))
+    follow(panel, msgspec.structs.replace(first, notes=(NoteQueued(ONE, note()),)))
     panel.select(ONE)
     assert states(panel) == ["Queued – reads it when it goes on"]
     assert panel.strip._others.isHidden()
@@ -872,5 +876,5 @@ def test_notes_that_wait_since_before_a_restart_stand_in_the_card_and_can_be_cha
         view._withdraw.click()
     assert hit.args == [ONE, "no_1"]
     # Coming back to the session tells of it again: it is the same note.
-    panel.apply(msgspec.structs.replace(first, notes=(NoteQueued(ONE, note()),)))
+    follow(panel, msgspec.structs.replace(first, notes=(NoteQueued(ONE, note()),)))
     assert len(states(panel)) == 1

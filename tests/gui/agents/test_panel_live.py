@@ -18,6 +18,7 @@ from desktop_agent.gui.agents.panel import AgentPanel
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.notes import row_base
 from tests.engine.tree.tree_rig import TreeRig, spawns
+from tests.helpers.panels import follow
 from tests.helpers.scripted import Waits, calls, says
 
 WAIT = calls(("wait", {}))
@@ -43,7 +44,7 @@ class Live:
 
     def hear(self) -> None:
         for event in self.rig.events[self._heard :]:
-            self.panel.apply(event)
+            follow(self.panel, event)
         self._heard = len(self.rig.events)
         self.panel.tree.flush()
 

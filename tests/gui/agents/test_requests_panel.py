@@ -29,6 +29,7 @@ from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.agents.request_row import RequestRow
 from desktop_agent.gui.agents.requests_panel import ARM_S, RequestsPanel
 from desktop_agent.gui.kit.theme import Theme
+from tests.helpers.panels import follow
 
 SESSION, MAIN, ONE, DEEP = SessionId("se"), AgentId("ag"), AgentId("sa_1"), AgentId("sa_2")
 OTHER, ELSEWHERE = SessionId("se_2"), AgentId("ag_2")
@@ -77,7 +78,7 @@ def panel(qtbot, theme: Theme, clock) -> RequestsPanel:
     panel._now = lambda: clock[0]
     qtbot.addWidget(panel)
     panel.resize(348, 400)
-    panel.apply(opened())
+    follow(panel, opened())
     return panel
 
 
@@ -94,9 +95,9 @@ def press(row: RequestRow, name: str) -> None:
 
 
 def test_requests_of_the_whole_tree_stand_in_one_list_oldest_first(panel, clock) -> None:
-    panel.apply(request(3, DEEP))
-    panel.apply(request(1, MAIN))
-    panel.apply(question(2))
+    follow(panel, request(3, DEEP))
+    follow(panel, request(1, MAIN))
+    follow(panel, question(2))
     assert keys(panel) == ["rq_1", "rq_3", "qu_2"]
     assert [row._who.whole_text() for row in rows(panel)] == [
         "Main",
@@ -107,7 +108,7 @@ def test_requests_of_the_whole_tree_stand_in_one_list_oldest_first(panel, clock)
 
 
 def test_the_row_says_who_what_and_how_long_to_a_screen_reader(panel) -> None:
-    panel.apply(request(1, DEEP, at=time.time() - 65))
+    follow(panel, request(1, DEEP, at=time.time() - 65))
     row = rows(panel)[0]
     said = "Main ▸ Research ▸ Prices asks: Run a command?, waiting 1:05"
     assert row.accessibleName() == said
@@ -120,13 +121,13 @@ def test_hidden_characters_of_a_command_are_shown(panel) -> None:
     hidden = ApprovalRequest(
         RequestId("rq_9"), ONE, ToolCall("c", "shell"), "Run?", display, created_at=1.0
     )
-    panel.apply(ApprovalRequested(ONE, hidden))
-    panel.apply(asked)
+    follow(panel, ApprovalRequested(ONE, hidden))
+    follow(panel, asked)
     assert "\u202e" not in rows(panel)[0]._effect.text()
 
 
 def test_allow_and_refuse_reach_the_request(panel, qtbot, clock) -> None:
-    panel.apply(request(1))
+    follow(panel, request(1))
     clock[0] = 1.0
     with qtbot.waitSignal(panel.decided) as hit:
         press(rows(panel)[0], "askAllow")
@@ -137,10 +138,10 @@ def test_allow_and_refuse_reach_the_request(panel, qtbot, clock) -> None:
 
 
 def test_a_click_right_after_the_rows_moved_allows_nothing(panel, qtbot, clock) -> None:
-    panel.apply(request(1))
-    panel.apply(request(2))
+    follow(panel, request(1))
+    follow(panel, request(2))
     clock[0] = 10.0
-    panel.apply(ApprovalResolved(ONE, RequestId("rq_1"), AllowOnce()))
+    follow(panel, ApprovalResolved(ONE, RequestId("rq_1"), AllowOnce()))
     clock[0] = 10.0 + ARM_S / 2
     with qtbot.assertNotEmitted(panel.decided):
         press(rows(panel)[0], "askAllow")
@@ -151,8 +152,8 @@ def test_a_click_right_after_the_rows_moved_allows_nothing(panel, qtbot, clock) 
 
 def test_several_of_one_kind_are_allowed_together(panel, qtbot, clock) -> None:
     for number in range(1, 5):
-        panel.apply(request(number))
-    panel.apply(request(5, tool="write"))
+        follow(panel, request(number))
+    follow(panel, request(5, tool="write"))
     clock[0] = 1.0
     for row in rows(panel)[:4]:
         row.mark.setChecked(True)
@@ -164,8 +165,8 @@ def test_several_of_one_kind_are_allowed_together(panel, qtbot, clock) -> None:
 
 
 def test_different_kinds_are_not_lumped_but_can_be_refused(panel, qtbot, clock) -> None:
-    panel.apply(request(1))
-    panel.apply(request(2, tool="write"))
+    follow(panel, request(1))
+    follow(panel, request(2, tool="write"))
     clock[0] = 1.0
     for row in rows(panel):
         row.mark.setChecked(True)
@@ -181,7 +182,7 @@ def test_a_click_or_enter_goes_to_the_card_and_allows_nothing(panel, qtbot, cloc
     panel.show()
     qtbot.waitExposed(panel)
     panel.activateWindow()
-    panel.apply(request(1, DEEP))
+    follow(panel, request(1, DEEP))
     clock[0] = 1.0
     row = rows(panel)[0]
     row.setFocus()
@@ -194,7 +195,7 @@ def test_a_click_or_enter_goes_to_the_card_and_allows_nothing(panel, qtbot, cloc
 
 
 def test_a_question_is_answered_in_its_row(panel, qtbot, clock) -> None:
-    panel.apply(question(1))
+    follow(panel, question(1))
     clock[0] = 1.0
     field = rows(panel)[0].findChild(QLineEdit, "askField")
     with qtbot.assertNotEmitted(panel.answered):
@@ -206,30 +207,30 @@ def test_a_question_is_answered_in_its_row(panel, qtbot, clock) -> None:
 
 
 def test_an_answer_that_is_typed_survives_what_else_comes(panel, qtbot) -> None:
-    panel.apply(question(1))
+    follow(panel, question(1))
     field = rows(panel)[0].findChild(QLineEdit, "askField")
     field.setText("half")
-    panel.apply(request(2))
-    panel.apply(AgentsChanged(SESSION, agents()))
+    follow(panel, request(2))
+    follow(panel, AgentsChanged(SESSION, agents()))
     assert rows(panel)[1].findChild(QLineEdit, "askField").text() == "half"
 
 
 def test_what_is_settled_anywhere_leaves_the_list(panel, qtbot) -> None:
     for event in (request(1), request(2), question(3)):
-        panel.apply(event)
+        follow(panel, event)
     assert panel.count == 3
-    panel.apply(ApprovalResolved(ONE, RequestId("rq_1"), AllowOnce()))
-    panel.apply(QuestionAnswered(ONE, QuestionId("qu_3"), "yes", "ag"))
+    follow(panel, ApprovalResolved(ONE, RequestId("rq_1"), AllowOnce()))
+    follow(panel, QuestionAnswered(ONE, QuestionId("qu_3"), "yes", "ag"))
     assert keys(panel) == ["rq_2"]
     with qtbot.waitSignal(panel.count_changed) as hit:
-        panel.apply(TurnEnded(ONE, "cancelled"))
+        follow(panel, TurnEnded(ONE, "cancelled"))
     assert hit.args == [0]
     assert panel.isHidden()
 
 
 def test_a_replayed_session_shows_what_still_waits_and_only_that(panel) -> None:
     settled = ApprovalResolved(ONE, RequestId("rq_1"), AllowOnce())
-    panel.apply(opened(request(1), request(2, MAIN), settled))
+    follow(panel, opened(request(1), request(2, MAIN), settled))
     assert keys(panel) == ["rq_2"]
 
 
@@ -238,22 +239,22 @@ def test_after_a_crash_nobody_is_said_to_wait(panel) -> None:
         AgentInfo(info.id, SESSION, info.name, status="paused", parent_id=info.parent_id)
         for info in agents()
     )
-    panel.apply(opened(request(1), request(2, DEEP), all_agents=resting))
+    follow(panel, opened(request(1), request(2, DEEP), all_agents=resting))
     assert panel.count == 0
 
 
 def test_what_subagents_asked_is_still_there_after_looking_at_another_session(panel) -> None:
-    panel.apply(request(1, DEEP))
+    follow(panel, request(1, DEEP))
     other = (AgentInfo(ELSEWHERE, OTHER, "Main", status="running"),)
-    panel.apply(opened(session=OTHER, main=ELSEWHERE, all_agents=other))
+    follow(panel, opened(session=OTHER, main=ELSEWHERE, all_agents=other))
     assert panel.count == 0
-    panel.apply(request(2, ONE))
-    panel.apply(opened())
+    follow(panel, request(2, ONE))
+    follow(panel, opened())
     assert keys(panel) == ["rq_1", "rq_2"]
 
 
 def test_a_transcript_that_is_opened_tells_what_its_agent_waits_for(panel) -> None:
-    panel.apply(AgentOpened(agents()[2], (request(7, DEEP),)))
+    follow(panel, AgentOpened(agents()[2], (request(7, DEEP),)))
     assert keys(panel) == ["rq_7"]
 
 
@@ -261,8 +262,8 @@ def test_the_arrow_keys_walk_the_list(panel, qtbot) -> None:
     panel.show()
     qtbot.waitExposed(panel)
     panel.activateWindow()
-    panel.apply(request(1))
-    panel.apply(request(2))
+    follow(panel, request(1))
+    follow(panel, request(2))
     assert panel.focus_oldest()
     qtbot.waitUntil(rows(panel)[0].hasFocus)
     qtbot.keyClick(rows(panel)[0], Qt.Key.Key_Down)
@@ -277,8 +278,8 @@ def test_the_focus_never_moves_by_itself(panel, qtbot) -> None:
     field.show()
     field.setFocus()
     qtbot.waitUntil(field.hasFocus)
-    panel.apply(request(1))
-    panel.apply(question(2))
+    follow(panel, request(1))
+    follow(panel, question(2))
     assert field.hasFocus()
 
 
@@ -289,23 +290,23 @@ def test_after_an_answer_the_focus_is_on_what_waits_next_and_then_on_nothing_at_
     qtbot.waitExposed(panel)
     panel.activateWindow()
     for number in (1, 2, 3):
-        panel.apply(request(number))
+        follow(panel, request(number))
     allow = rows(panel)[1].findChild(QPushButton, "askAllow")
     allow.setFocus()
     qtbot.waitUntil(allow.hasFocus)
     with qtbot.assertNotEmitted(panel.left):
-        panel.apply(ApprovalResolved(ONE, "rq_2", AllowOnce()))
+        follow(panel, ApprovalResolved(ONE, "rq_2", AllowOnce()))
         assert keys(panel) == ["rq_1", "rq_3"]
         qtbot.waitUntil(rows(panel)[1].hasFocus)
-        panel.apply(ApprovalResolved(ONE, "rq_3", AllowOnce()))
+        follow(panel, ApprovalResolved(ONE, "rq_3", AllowOnce()))
         qtbot.waitUntil(rows(panel)[0].hasFocus)
     with qtbot.waitSignal(panel.left):
-        panel.apply(ApprovalResolved(ONE, "rq_1", AllowOnce()))
+        follow(panel, ApprovalResolved(ONE, "rq_1", AllowOnce()))
 
 
 def test_a_flood_of_requests_is_counted_in_full(panel) -> None:
     for number in range(80):
-        panel.apply(request(number))
+        follow(panel, request(number))
     assert panel.count == 80
     assert len(rows(panel)) == 50
     assert panel._rest.text() == "and 30 more"
@@ -315,5 +316,5 @@ def test_a_change_is_named_by_its_file_and_size_before_its_lines(panel) -> None:
     patch = "--- a/b.py\n+++ b/b.py\n@@ -1,2 +1,2 @@\n same\n-old\n+new\n"
     asked = request(1, tool="edit")
     change = msgspec.structs.replace(asked.request, display=DiffDisplay("b.py", patch, 1, 1))
-    panel.apply(opened(msgspec.structs.replace(asked, request=change)))
+    follow(panel, opened(msgspec.structs.replace(asked, request=change)))
     assert rows(panel)[0]._effect.text() == "b.py  +1 −1\n-old\n+new"

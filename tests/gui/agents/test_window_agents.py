@@ -77,7 +77,7 @@ def spawns(*names):
 
 
 def agents_of(window):
-    return {info.name: info for info in window.pages.agents(window.flow.current)}
+    return {info.name: info for info in window.known.agents}
 
 
 def wait_agent(qtbot, window, name, status):
@@ -213,7 +213,7 @@ def test_a_subagent_is_paused_stepped_and_resumed_from_the_list_of_commands(wind
     run_command(qtbot, window, "Pause: alpha")
     qtbot.waitUntil(lambda: agents_of(window)["alpha"].pace == "pausing", timeout=WAIT)
     panel = panel_of(window)
-    panel.answered.emit(panel.asks.book.question_of(alpha.id).id, "yes")
+    panel.answered.emit(window.known.question_of(alpha.id).id, "yes")
     wait_agent(qtbot, window, "alpha", "paused")
     run_command(qtbot, window, "Take one step: alpha")
     qtbot.waitUntil(lambda: len(team.requests["alpha"]) == 2, timeout=WAIT)
@@ -478,14 +478,14 @@ def test_a_stopped_subagent_takes_no_message_and_its_lost_note_goes_to_main_once
     qtbot.waitUntil(lambda: window.flow.agent == alpha.id, timeout=WAIT)
     panel.select(alpha.id)
     panel.steered.emit(alpha.id, Note(new_note_id(), "use euros", kind="steer"))
-    qtbot.waitUntil(lambda: len(composer._ledger.rows) == 1, timeout=WAIT)
+    qtbot.waitUntil(lambda: len(composer._notes.rows) == 1, timeout=WAIT)
     panel.stopped.emit(alpha.id)
     wait_agent(qtbot, window, "alpha", "stopped")
     qtbot.waitUntil(lambda: shown_button(window, "steerNoteResend") is not None, timeout=WAIT)
     assert shown_button(window, "continueTurn") is None
     assert shown_button(window, "noteResend").text() == "Send as new task"
     click(qtbot, window, "steerNoteResend")
-    qtbot.waitUntil(lambda: composer._ledger.rows == (), timeout=WAIT)
+    qtbot.waitUntil(lambda: composer._notes.rows == (), timeout=WAIT)
     assert shown_button(window, "noteResend") is None
     click(qtbot, window, "writeToMain")
     qtbot.waitUntil(lambda: window.flow.is_at_main, timeout=WAIT)
@@ -504,10 +504,13 @@ def test_what_another_sessions_subagent_asks_waits_there_on_a_switch(window, qtb
         AgentInfo(child, other.id, "prices", "waiting_answer", main),
     )
     question = Question(QuestionId("qu_1"), child, "call_1", "Which currency?")
-    window.side.hear(QuestionAsked(child, question))
-    window.side.apply(SessionOpened(other, agents, (), 1))
+    received = window._bridge.received
+    received.emit((AgentsChanged(other.id, agents), QuestionAsked(child, question)))
+    assert window.side._panel is None
+    window.flow.show_session(other.id)
+    received.emit((SessionOpened(other, agents, (), 1),))
     assert window.side._panel.agents.asks.count == 1
-    window.side.apply(QuestionAnswered(child, question.id, "Euros"))
+    received.emit((QuestionAnswered(child, question.id, "Euros"),))
     assert window.side._panel.agents.asks.count == 0
 
 

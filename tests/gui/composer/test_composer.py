@@ -29,6 +29,7 @@ from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.composer.composer import Composer
 from desktop_agent.gui.composer.frame import ComposerFrame
 from desktop_agent.gui.composer.text_edit import LONG_TEXT, ComposerText
+from tests.helpers.panels import follow
 
 AGENT = "ag_1"
 ENTER, CTRL, SHIFT = (
@@ -55,7 +56,7 @@ def composer(qtbot, theme):
     one.show()
     qtbot.waitExposed(one)
     one.activateWindow()
-    one.apply(opened())
+    follow(one, opened())
     one.focus_text()
     qtbot.waitUntil(lambda: box(one).hasFocus())
     return one
@@ -63,7 +64,7 @@ def composer(qtbot, theme):
 
 @pytest.fixture
 def running(composer):
-    composer.apply(TurnStarted(AGENT))
+    follow(composer, TurnStarted(AGENT))
     return composer
 
 
@@ -172,14 +173,14 @@ def test_stop_says_stopping_at_once_and_asks_only_once(qtbot, running):
     assert not button(running, "stopButton").isEnabled()
     with qtbot.assertNotEmitted(running.stop_requested):
         running.request_stop()
-    running.apply(TurnEnded(AGENT, "cancelled"))
+    follow(running, TurnEnded(AGENT, "cancelled"))
     assert button(running, "sendButton").isVisible()
-    running.apply(TurnStarted(AGENT))
+    follow(running, TurnStarted(AGENT))
     assert button(running, "stopButton").accessibleName() == "Stop"
 
 
 def test_stop_and_send_now_names_the_tool_that_it_cuts(qtbot, running):
-    running.apply(ToolStarted(AGENT, ToolCall("c1", "shell"), "running pytest -q"))
+    follow(running, ToolStarted(AGENT, ToolCall("c1", "shell"), "running pytest -q"))
     running.set_text("Never mind")
     bar = running._bar
     assert bar.cut.text() == "Stop and send now – cuts running pytest -q"
@@ -190,7 +191,7 @@ def test_stop_and_send_now_names_the_tool_that_it_cuts(qtbot, running):
 
 def test_stopping_from_elsewhere_is_shown_too(running):
     agent = AgentInfo(AGENT, "se_1", "Main", status="stopping")
-    running.apply(AgentsChanged("se_1", (agent,)))
+    follow(running, AgentsChanged("se_1", (agent,)))
     assert button(running, "stopButton").accessibleName() == "Stopping…"
 
 
@@ -215,7 +216,7 @@ def test_up_in_a_text_moves_the_cursor_and_replaces_nothing(qtbot, composer):
 
 
 def test_messages_of_a_restored_session_can_be_recalled(qtbot, composer):
-    composer.apply(opened(events=(NoteQueued(AGENT, Note("no_1", "from yesterday")),)))
+    follow(composer, opened(events=(NoteQueued(AGENT, Note("no_1", "from yesterday")),)))
     qtbot.keyClick(box(composer), Qt.Key.Key_Up)
     assert composer.draft() == "from yesterday"
 
@@ -226,11 +227,11 @@ def test_each_session_keeps_its_own_draft_and_attachments(qtbot, composer, tmp_p
     composer.set_text("half a thought")
     composer.attach_files([file])
     qtbot.waitUntil(lambda: not composer._input.is_reading)
-    composer.apply(opened("se_2"))
+    follow(composer, opened("se_2"))
     assert composer.draft() == ""
     assert composer._input.parts == ()
     composer.set_text("another")
-    composer.apply(opened("se_1"))
+    follow(composer, opened("se_1"))
     assert composer.draft() == "half a thought"
     assert len(composer._input.parts) == 1
 
@@ -239,15 +240,15 @@ def test_what_is_typed_while_the_app_starts_stays_in_the_box(qtbot, theme):
     one = Composer(theme)
     qtbot.addWidget(one)
     one.set_text("typed at once")
-    one.apply(opened())
+    follow(one, opened())
     assert one.draft() == "typed at once"
-    one.apply(opened("se_2"))
+    follow(one, opened("se_2"))
     assert one.draft() == ""
 
 
 def test_undo_does_not_bring_back_the_draft_of_another_session(composer):
     composer.set_text("secret of the first")
-    composer.apply(opened("se_2"))
+    follow(composer, opened("se_2"))
     box(composer).undo()
     assert composer.draft() == ""
 
@@ -255,14 +256,14 @@ def test_undo_does_not_bring_back_the_draft_of_another_session(composer):
 def test_streamed_text_costs_the_composer_nothing(composer):
     shown = []
     composer._bar.show_state = shown.append
-    composer.apply(PartDelta(AGENT, "me_1", "text", "word "))
+    follow(composer, PartDelta(AGENT, "me_1", "text", "word "))
     assert shown == []
 
 
 def test_a_message_that_never_reached_the_disk_comes_back_into_the_box(qtbot, composer):
     composer.set_text("precious words")
     qtbot.keyClick(box(composer), ENTER)
-    composer.apply(CommandRefused("send", "The disk is full.", AGENT))
+    follow(composer, CommandRefused("send", "The disk is full.", AGENT))
     assert composer.draft() == "precious words"
 
 
@@ -273,7 +274,7 @@ def test_what_was_attached_to_a_lost_message_comes_back_before_what_was_written_
     composer._input._attach_text("a,b\n1,2\n")
     note = sent(qtbot, composer, lambda: qtbot.keyClick(box(composer), ENTER))
     composer.set_text("the next")
-    composer.apply(CommandRefused("send", "The disk is full.", AGENT))
+    follow(composer, CommandRefused("send", "The disk is full.", AGENT))
     assert composer.draft() == "precious words\n\nthe next"
     again = sent(qtbot, composer, lambda: qtbot.keyClick(box(composer), ENTER))
     assert again.attachments == note.attachments != ()
@@ -282,24 +283,24 @@ def test_what_was_attached_to_a_lost_message_comes_back_before_what_was_written_
 def test_a_lost_message_comes_back_into_its_own_session(qtbot, composer):
     composer.set_text("precious words")
     qtbot.keyClick(box(composer), ENTER)
-    composer.apply(opened("se_2", agent="ag_2"))
-    composer.apply(CommandRefused("send", "The disk is full.", AGENT))
+    follow(composer, opened("se_2", agent="ag_2"))
+    follow(composer, CommandRefused("send", "The disk is full.", AGENT))
     assert composer.draft() == ""
-    composer.apply(opened("se_1"))
+    follow(composer, opened("se_1"))
     assert composer.draft() == "precious words"
 
 
 def test_stopping_one_session_does_not_stop_the_look_of_another(running):
     button(running, "stopButton").click()
-    running.apply(opened("se_2", agent="ag_2", status="running"))
+    follow(running, opened("se_2", agent="ag_2", status="running"))
     assert button(running, "stopButton").accessibleName() == "Stop"
 
 
 def test_a_message_that_reached_the_disk_does_not_come_back(qtbot, composer):
     composer.set_text("sent")
     note = sent(qtbot, composer, lambda: qtbot.keyClick(box(composer), ENTER))
-    composer.apply(NoteQueued(AGENT, note))
-    composer.apply(CommandRefused("send", "Something.", AGENT))
+    follow(composer, NoteQueued(AGENT, note))
+    follow(composer, CommandRefused("send", "Something.", AGENT))
     assert composer.draft() == ""
 
 
@@ -495,37 +496,37 @@ def test_declining_the_free_mode_changes_nothing(qtbot, composer):
 
 
 def test_the_mode_follows_the_session(composer):
-    composer.apply(opened("se_2", mode="look"))
+    follow(composer, opened("se_2", mode="look"))
     assert composer._bar.mode.mode == "look"
     info = opened("se_2", mode="free").info
-    composer.apply(SessionsChanged((info,)))
+    follow(composer, SessionsChanged((info,)))
     assert composer._bar.mode.mode == "free"
 
 
 def test_the_meter_shows_how_full_the_context_is_and_hides_what_is_unknown(composer):
     meter = composer._bar.meter
     assert not meter.isVisible()
-    composer.apply(opened(context_tokens=76_000, context_limit=200_000))
+    follow(composer, opened(context_tokens=76_000, context_limit=200_000))
     assert (meter.text(), meter.isVisible()) == ("38% context", True)
-    composer.apply(StepEnded(AGENT, 2, Usage(cost=0.1), 170_000))
+    follow(composer, StepEnded(AGENT, 2, Usage(cost=0.1), 170_000))
     assert (meter.text(), meter.property("role")) == ("85% context", "warn")
-    composer.apply(StepEnded(AGENT, 3, Usage(cost=0.1), 195_000))
+    follow(composer, StepEnded(AGENT, 3, Usage(cost=0.1), 195_000))
     assert meter.property("role") == "error"
-    composer.apply(opened("se_3", context_tokens=76_000))
+    follow(composer, opened("se_3", context_tokens=76_000))
     assert meter.text() == "76k tokens"
 
 
 def test_the_cost_adds_up_and_is_not_invented(composer):
     cost = composer._bar.cost
     assert not cost.isVisible()
-    composer.apply(StepEnded(AGENT, 1, Usage(cost=0.12)))
-    composer.apply(StepEnded(AGENT, 2, Usage(cost=None)))
-    composer.apply(StepEnded(AGENT, 3, Usage(cost=0.05)))
+    follow(composer, StepEnded(AGENT, 1, Usage(cost=0.12)))
+    follow(composer, StepEnded(AGENT, 2, Usage(cost=None)))
+    follow(composer, StepEnded(AGENT, 3, Usage(cost=0.05)))
     assert cost.text() == "$0.17"
 
 
 def test_without_a_model_sending_opens_the_list_of_models(qtbot, composer):
-    composer.apply(opened("se_2", model=""))
+    follow(composer, opened("se_2", model=""))
     composer.set_text("hello")
     with (
         qtbot.waitSignal(composer.model_picker_requested),
@@ -536,8 +537,8 @@ def test_without_a_model_sending_opens_the_list_of_models(qtbot, composer):
 
 
 def test_a_model_chosen_for_an_open_session_lets_it_send(qtbot, composer):
-    composer.apply(opened("se_2", model=""))
-    composer.apply(SessionsChanged((opened("se_2", model="openai/x").info,)))
+    follow(composer, opened("se_2", model=""))
+    follow(composer, SessionsChanged((opened("se_2", model="openai/x").info,)))
     composer.set_text("hello")
     assert sent(qtbot, composer, lambda: qtbot.keyClick(box(composer), ENTER)).text == "hello"
 
@@ -549,9 +550,11 @@ def test_nothing_is_cut_off_in_a_narrow_window(qtbot, theme, width):
     one.resize(width, 300)
     one.show()
     qtbot.waitExposed(one)
-    one.apply(opened(model="openai/gpt-5.6-sol-preview-2026-10-01", context_tokens=9, mode="free"))
-    one.apply(StepEnded(AGENT, 1, Usage(cost=1.0)))
-    one.apply(TurnStarted(AGENT))
+    follow(
+        one, opened(model="openai/gpt-5.6-sol-preview-2026-10-01", context_tokens=9, mode="free")
+    )
+    follow(one, StepEnded(AGENT, 1, Usage(cost=1.0)))
+    follow(one, TurnStarted(AGENT))
     one.set_text("x")
     bar = one._bar
     assert bar.width() <= width
@@ -587,10 +590,10 @@ def test_an_ended_subagent_invites_no_message_and_leads_to_main_with_what_was_ty
 ):
     alpha = AgentInfo("sa_1", "se_1", "Alpha", status="running", parent_id=AGENT)
     base = opened(agent="sa_1")
-    composer.apply(SessionOpened(base.info, (alpha,)))
+    follow(composer, SessionOpened(base.info, (alpha,)))
     composer.set_text("half a thought")
     ended = AgentInfo("sa_1", "se_1", "Alpha", status="stopped", parent_id=AGENT)
-    composer.apply(AgentsChanged("se_1", (ended,)))
+    follow(composer, AgentsChanged("se_1", (ended,)))
     bar = composer.findChild(QWidget, "endedBar")
     assert bar.isVisible()
     assert bar.words.text().startswith("Alpha has ended.")
@@ -598,7 +601,7 @@ def test_an_ended_subagent_invites_no_message_and_leads_to_main_with_what_was_ty
     with qtbot.waitSignal(composer.main_requested) as hit:
         composer.findChild(QAbstractButton, "writeToMain").click()
     assert hit.args == [None]
-    composer.apply(opened())
+    follow(composer, opened())
     assert box(composer).isVisible()
     assert not bar.isVisible()
     assert composer.draft() == "half a thought"

@@ -17,6 +17,7 @@ from desktop_agent.gui.composer.skill_chips import SkillChip
 from desktop_agent.gui.composer.text_edit import ComposerText
 from desktop_agent.gui.transcript.state.message_items import user_items
 from tests.gui.skills.samples import SKILLS, untrusted
+from tests.helpers.panels import follow
 
 ENTER, SHIFT = Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier
 
@@ -34,7 +35,7 @@ def composer(qtbot, theme):
     one.show()
     qtbot.waitExposed(one)
     one.activateWindow()
-    one.apply(opened())
+    follow(one, opened())
     one.box.set_skills(SKILLS)
     one.focus_text()
     qtbot.waitUntil(lambda: text_of(one).hasFocus())
@@ -145,9 +146,9 @@ def test_untrusted_and_vanished_skills_are_not_offered_and_never_sent(composer, 
 
 def test_chips_belong_to_their_session(composer, qtbot):
     composer.box.add_skill("review")
-    composer.apply(opened("se_2", "ag_2"))
+    follow(composer, opened("se_2", "ag_2"))
     assert chips(composer) == []
-    composer.apply(opened())
+    follow(composer, opened())
     assert len(chips(composer)) == 1
 
 
@@ -192,6 +193,6 @@ def test_a_message_that_is_sent_again_takes_its_skills_along(composer, qtbot):
 def test_a_message_that_never_reached_the_disk_comes_back_with_its_skills(composer, qtbot):
     composer.set_text("Do it", ("review",))
     sent(qtbot, composer)
-    composer.apply(CommandRefused("send", "The disk is full.", "ag_1"))
+    follow(composer, CommandRefused("send", "The disk is full.", "ag_1"))
     assert composer.draft() == "Do it"
     assert len(chips(composer)) == 1

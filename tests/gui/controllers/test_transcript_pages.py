@@ -17,6 +17,7 @@ from desktop_agent.core.messages import Message, TextPart
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.controllers.transcript_pages import SessionPages
+from desktop_agent.gui.state.session_state import AgentPage, SessionState
 from desktop_agent.gui.transcript.view.view import TranscriptView
 
 
@@ -27,7 +28,7 @@ def pages(qtbot, theme):
     stack.resize(800, 600)
     with qtbot.waitExposed(stack):
         stack.show()
-    return SessionPages(stack, lambda: TranscriptView(theme, stack))
+    return SessionPages(stack, lambda: TranscriptView(theme, stack), SessionState())
 
 
 def info(number):
@@ -47,8 +48,8 @@ def said(number, text):
 
 def show(pages, number, *events):
     opened = SessionOpened(info(number), (), tuple(events))
-    pages.follow(opened)
-    pages.show(opened)
+    pages.state.apply(opened)
+    pages.show(AgentPage.of_main(opened))
 
 
 def text(pages, number):
@@ -100,27 +101,28 @@ def test_empty_sessions_begun_elsewhere_push_no_page_out(pages, qtbot):
 
 def test_a_deleted_session_loses_its_page(pages):
     show(pages, 1)
-    pages.follow(SessionsChanged((info(2),)))
+    pages.state.apply(SessionsChanged((info(2),)))
+    pages.drop_gone()
     assert pages.page(AgentId("ag_1")) is None
 
 
 def test_events_of_unknown_agents_and_of_all_do_no_harm(pages):
     show(pages, 1)
     pages.route([said(9, "nobody"), EngineFailed("x", "y"), SessionsChanged((info(1),))])
-    assert pages.owner(EngineFailed("x", "y")) is None
+    assert pages.state.owner(EngineFailed("x", "y")) is None
 
 
 def test_a_subagents_words_stay_in_its_own_transcript(pages, qtbot):
     show(pages, 1, said(1, "hello"))
     child = AgentInfo(AgentId("sa_1"), SessionId("se_1"), "Research", parent_id=AgentId("ag_1"))
     main = AgentInfo(AgentId("ag_1"), SessionId("se_1"), "Main")
-    pages.follow(AgentsChanged(SessionId("se_1"), (main, child)))
+    pages.state.apply(AgentsChanged(SessionId("se_1"), (main, child)))
     opened = AgentOpened(
         child,
         (MessageAdded(child.id, Message(MessageId("m"), "assistant", (TextPart("inside"),))),),
     )
-    shown = pages.as_session(opened)
-    assert pages.owner(opened) == "se_1"
+    shown = pages.state.page(opened)
+    assert pages.state.owner(opened) == "se_1"
     pages.show(shown)
     qtbot.waitUntil(lambda: "inside" in pages.page(child.id).findChild(QTextBrowser).toPlainText())
     pages.route([said(1, "outside")])

@@ -13,6 +13,7 @@ from desktop_agent.gui.agents.panel import AgentPanel
 from desktop_agent.gui.composer.composer import Composer
 from desktop_agent.gui.composer.mode_button import ModeButton
 from desktop_agent.gui.kit.text_cache import TextCache
+from tests.helpers.panels import follow
 
 
 @pytest.fixture
@@ -38,33 +39,33 @@ def opened(number=1):
 def test_what_was_typed_in_a_deleted_session_is_deleted_with_it(start):
     composer = start(Composer)
     for number in (1, 2):
-        composer.apply(opened(number))
+        follow(composer, opened(number))
         composer.set_text(f"draft {number}")
     composer.hide()
-    composer.apply(SessionsChanged((opened(2).info,)))
+    follow(composer, SessionsChanged((opened(2).info,)))
     assert "draft 1" not in (paths.data_dir() / "drafts.json").read_text()
     again = start(Composer)
     for number, text in ((1, ""), (2, "draft 2")):
-        again.apply(opened(number))
+        follow(again, opened(number))
         assert again.draft() == text
 
 
 def test_a_draft_of_each_session_is_there_after_a_restart(start):
     composer = start(Composer)
     for number in (1, 2):
-        composer.apply(opened(number))
+        follow(composer, opened(number))
         composer.set_text(f"draft {number}\nof two lines \N{ROCKET}")
     composer.hide()
     again = start(Composer)
-    again.apply(opened(1))
+    follow(again, opened(1))
     assert again.draft() == "draft 1\nof two lines \N{ROCKET}"
-    again.apply(opened(2))
+    follow(again, opened(2))
     assert again.draft() == "draft 2\nof two lines \N{ROCKET}"
 
 
 def test_a_sent_message_does_not_come_back_as_a_draft_even_after_a_crash(start, qtbot):
     composer = start(Composer)
-    composer.apply(opened())
+    follow(composer, opened())
     composer.set_text("send me")
     composer.hide()
     composer.show()
@@ -72,7 +73,7 @@ def test_a_sent_message_does_not_come_back_as_a_draft_even_after_a_crash(start, 
         composer._send(False)
     # No orderly end: the file is as it is now.
     again = start(Composer)
-    again.apply(opened())
+    follow(again, opened())
     assert again.draft() == ""
 
 
@@ -81,8 +82,8 @@ def test_an_unsent_steer_is_there_after_a_restart(start, qtbot):
     child = AgentInfo("sa_1", "se_1", "a", "running", "ag_1")
     panel = start(AgentPanel)
     for _ in range(2):
-        panel.apply(opened())
-        panel.apply(AgentsChanged("se_1", (main, child)))
+        follow(panel, opened())
+        follow(panel, AgentsChanged("se_1", (main, child)))
         panel.tree.flush()
         panel.select("sa_1")
         if not panel.strip.input.field.text():

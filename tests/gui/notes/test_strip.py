@@ -27,6 +27,7 @@ from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.composer.composer import Composer
 from desktop_agent.gui.notes import strip
 from desktop_agent.gui.notes.row import NoteRowView
+from tests.helpers.panels import follow
 
 AGENT = "ag_1"
 
@@ -39,14 +40,14 @@ def composer(qtbot, theme):
     one.show()
     qtbot.waitExposed(one)
     info = SessionInfo("se_1", AGENT, "Title", Workspace("/tmp"), "demo")
-    one.apply(SessionOpened(info, (AgentInfo(AGENT, "se_1", "Main"),)))
-    one.apply(TurnStarted(AGENT))
+    follow(one, SessionOpened(info, (AgentInfo(AGENT, "se_1", "Main"),)))
+    follow(one, TurnStarted(AGENT))
     return one
 
 
 def put(composer, text="Use euros", note_id="no_1", **changes):
     note = Note(note_id, text, **changes)
-    composer.apply(NoteQueued(AGENT, note))
+    follow(composer, NoteQueued(AGENT, note))
     return note
 
 
@@ -63,7 +64,7 @@ def button(composer, name) -> QAbstractButton:
 
 
 def status(composer, what):
-    composer.apply(AgentsChanged("se_1", (AgentInfo(AGENT, "se_1", "Main", status=what),)))
+    follow(composer, AgentsChanged("se_1", (AgentInfo(AGENT, "se_1", "Main", status=what),)))
 
 
 def test_a_queued_note_says_that_it_is_read_after_this_turn(composer):
@@ -75,9 +76,9 @@ def test_a_steer_says_which_tool_it_waits_for_and_since_when(composer):
     put(composer, delivery="step")
     assert state(composer) == "Queued – reads it at the next step"
     started = ToolStarted(AGENT, ToolCall("c1", "shell"), "running pytest -q", time.time() - 12)
-    composer.apply(started)
+    follow(composer, started)
     assert state(composer) == "Waiting – reads it after running pytest -q (12 s)"
-    composer.apply(ToolStarted(AGENT, ToolCall("c2", "read"), "reading a", time.time()))
+    follow(composer, ToolStarted(AGENT, ToolCall("c2", "read"), "reading a", time.time()))
     assert "running pytest -q and others" in state(composer)
 
 
@@ -92,11 +93,11 @@ def test_a_steer_says_when_it_waits_for_the_person(composer):
 def test_delivered_tells_step_and_time_and_then_folds_away(qtbot, composer, monkeypatch):
     monkeypatch.setattr(strip, "DELIVERED_MS", 1)
     put(composer)
-    composer.apply(StepStarted(AGENT, 14))
-    composer.apply(NoteTaken(AGENT, "no_1", "me_1"))
+    follow(composer, StepStarted(AGENT, 14))
+    follow(composer, NoteTaken(AGENT, "no_1", "me_1"))
     assert state(composer) == "Sending with step 14"
     at = time.time()
-    composer.apply(NoteDelivered(AGENT, "no_1", 14, at))
+    follow(composer, NoteDelivered(AGENT, "no_1", 14, at))
     assert state(composer) == "Delivered at step 14 · " + time.strftime(
         "%H:%M:%S", time.localtime(at)
     )
@@ -106,8 +107,8 @@ def test_delivered_tells_step_and_time_and_then_folds_away(qtbot, composer, monk
 
 def test_a_note_that_came_too_late_can_be_sent_as_a_new_message(qtbot, composer):
     note = put(composer, attachments=(TextPart("file"),))
-    composer.apply(NoteReturned(AGENT, "no_1", "finished"))
-    composer.apply(TurnEnded(AGENT, "finished"))
+    follow(composer, NoteReturned(AGENT, "no_1", "finished"))
+    follow(composer, TurnEnded(AGENT, "finished"))
     assert state(composer) == "Not delivered: it finished first"
     with qtbot.waitSignal(composer.submitted) as hit:
         button(composer, "noteResend").click()
@@ -119,7 +120,7 @@ def test_a_note_that_came_too_late_can_be_sent_as_a_new_message(qtbot, composer)
 
 def test_a_note_that_came_back_can_be_discarded(qtbot, composer):
     put(composer)
-    composer.apply(NoteReturned(AGENT, "no_1", "stopped"))
+    follow(composer, NoteReturned(AGENT, "no_1", "stopped"))
     assert state(composer) == "Not delivered: it was stopped"
     with qtbot.assertNotEmitted(composer.submitted):
         button(composer, "noteDiscard").click()
@@ -128,8 +129,8 @@ def test_a_note_that_came_back_can_be_discarded(qtbot, composer):
 
 def test_a_failed_note_shows_the_providers_words_and_retries_with_the_same_id(qtbot, composer):
     note = put(composer)
-    composer.apply(NoteReturned(AGENT, "no_1", "failed"))
-    composer.apply(TurnEnded(AGENT, "error", fault=Fault("auth", "Incorrect API key.")))
+    follow(composer, NoteReturned(AGENT, "no_1", "failed"))
+    follow(composer, TurnEnded(AGENT, "error", fault=Fault("auth", "Incorrect API key.")))
     assert state(composer) == "Not delivered: Incorrect API key."
     with qtbot.waitSignal(composer.submitted) as hit:
         button(composer, "noteRetry").click()
@@ -138,8 +139,8 @@ def test_a_failed_note_shows_the_providers_words_and_retries_with_the_same_id(qt
 
 def test_a_failed_note_that_is_in_the_history_is_not_sent_twice(qtbot, composer):
     put(composer)
-    composer.apply(NoteTaken(AGENT, "no_1", "me_1"))
-    composer.apply(TurnEnded(AGENT, "error", fault=Fault("server", "Bad gateway.")))
+    follow(composer, NoteTaken(AGENT, "no_1", "me_1"))
+    follow(composer, TurnEnded(AGENT, "error", fault=Fault("server", "Bad gateway.")))
     with qtbot.waitSignal(composer.resume_requested), qtbot.assertNotEmitted(composer.submitted):
         button(composer, "noteRetry").click()
     assert not button(composer, "noteDiscard").isVisible()
@@ -170,7 +171,7 @@ def test_words_typed_into_a_note_that_left_meanwhile_are_not_lost(composer):
     put(composer)
     button(composer, "noteEdit").click()
     rows(composer)[0].findChild(QLineEdit, "noteEditor").setText("Use pounds after all")
-    composer.apply(NoteTaken(AGENT, "no_1", "me_1"))
+    follow(composer, NoteTaken(AGENT, "no_1", "me_1"))
     assert composer.draft() == "Use pounds after all"
 
 
@@ -179,14 +180,14 @@ def test_a_waiting_note_can_be_withdrawn_and_a_taken_one_can_not(qtbot, composer
     with qtbot.waitSignal(composer.note_withdrawn) as hit:
         button(composer, "noteWithdraw").click()
     assert hit.args == ["no_1"]
-    composer.apply(NoteTaken(AGENT, "no_1", "me_1"))
+    follow(composer, NoteTaken(AGENT, "no_1", "me_1"))
     for name in ("noteWithdraw", "noteEdit", "noteInterrupt"):
         assert not button(composer, name).isVisible()
 
 
 def test_stopping_for_a_note_names_what_it_cuts_and_sends_it_once(composer):
     note = put(composer)
-    composer.apply(ToolStarted(AGENT, ToolCall("c1", "shell"), "running pytest -q", time.time()))
+    follow(composer, ToolStarted(AGENT, ToolCall("c1", "shell"), "running pytest -q", time.time()))
     interrupt = button(composer, "noteInterrupt")
     assert interrupt.accessibleName() == "Stop and send this now: cuts running pytest -q"
     order = []
@@ -200,7 +201,7 @@ def test_stopping_for_a_note_names_what_it_cuts_and_sends_it_once(composer):
 
 def test_after_a_stop_what_still_waits_says_how_it_goes_on(composer):
     put(composer, delivery="turn")
-    composer.apply(TurnEnded(AGENT, "cancelled"))
+    follow(composer, TurnEnded(AGENT, "cancelled"))
     assert state(composer) == "Queued – goes out with your next message"
     assert not button(composer, "noteInterrupt").isVisible()
 
@@ -208,7 +209,7 @@ def test_after_a_stop_what_still_waits_says_how_it_goes_on(composer):
 def test_what_waits_after_a_stop_can_be_sent_without_writing_anything_more(qtbot, composer):
     put(composer, delivery="turn")
     assert not button(composer, "noteRetry").isVisible()
-    composer.apply(TurnEnded(AGENT, "cancelled"))
+    follow(composer, TurnEnded(AGENT, "cancelled"))
     assert button(composer, "noteRetry").accessibleName() == "Send now"
     with qtbot.waitSignal(composer.resume_requested), qtbot.assertNotEmitted(composer.submitted):
         button(composer, "noteRetry").click()
@@ -236,17 +237,17 @@ def test_the_seconds_are_counted_only_while_a_tool_runs_and_a_note_waits(compose
     clock = composer._strip._clock
     put(composer)
     assert not clock.isActive()
-    composer.apply(ToolStarted(AGENT, ToolCall("c1", "shell"), "running", time.time()))
+    follow(composer, ToolStarted(AGENT, ToolCall("c1", "shell"), "running", time.time()))
     assert clock.isActive()
-    composer.apply(TurnEnded(AGENT, "cancelled"))
+    follow(composer, TurnEnded(AGENT, "cancelled"))
     assert not clock.isActive()
 
 
 def test_what_a_stopped_subagent_did_not_read_goes_to_main_and_not_to_it_again(qtbot, composer):
     note = put(composer)
-    composer.apply(NoteReturned(AGENT, "no_1", "stopped"))
+    follow(composer, NoteReturned(AGENT, "no_1", "stopped"))
     ended = AgentInfo(AGENT, "se_1", "Alpha", status="stopped", parent_id="ag_0")
-    composer.apply(AgentsChanged("se_1", (ended,)))
+    follow(composer, AgentsChanged("se_1", (ended,)))
     assert state(composer) == "Not delivered: it was stopped"
     resend = button(composer, "noteResend")
     assert resend.text() == "Send as new task"
@@ -262,14 +263,14 @@ def test_what_a_stopped_subagent_did_not_read_goes_to_main_and_not_to_it_again(q
 
 def test_a_note_sent_on_from_the_card_is_not_offered_again_over_the_message_box(composer):
     put(composer)
-    composer.apply(NoteReturned(AGENT, "no_1", "stopped"))
+    follow(composer, NoteReturned(AGENT, "no_1", "stopped"))
     assert len(rows(composer)) == 1
-    composer.apply(NoteReturned(AGENT, "no_1", "withdrawn"))
+    follow(composer, NoteReturned(AGENT, "no_1", "withdrawn"))
     assert rows(composer) == []
 
 
 def test_a_note_to_a_paused_agent_says_that_it_waits_for_it_to_go_on(composer):
     put(composer)
     paused = AgentInfo(AGENT, "se_1", "Alpha", status="paused", parent_id="ag_0")
-    composer.apply(AgentsChanged("se_1", (paused,)))
+    follow(composer, AgentsChanged("se_1", (paused,)))
     assert state(composer) == "Queued – reads it when it goes on"

@@ -14,6 +14,7 @@ from desktop_agent.core.events import AgentsChanged, ListChanged
 from desktop_agent.gui.tasks.panel import TaskPanel
 from desktop_agent.gui.tasks.tabs import SidePanel
 from tests.gui.tasks.test_panel import AGENT, SESSION, index_of, opened, task
+from tests.helpers.panels import follow
 
 IDLE = AgentsChanged(SESSION, (AgentInfo(AGENT, SESSION, "Main"),))
 
@@ -46,7 +47,7 @@ def icon(panel: TaskPanel, number: int) -> QImage:
 
 
 def shown(panel: TaskPanel, *, is_live: bool = True, **changes) -> QImage:
-    panel.apply(opened(task(1, subject="the subject", **changes), is_live=is_live))
+    follow(panel, opened(task(1, subject="the subject", **changes), is_live=is_live))
     return drawn(panel, 1)
 
 
@@ -88,16 +89,16 @@ def test_each_state_has_an_icon_of_its_own(panel: TaskPanel) -> None:
         task(4, status="completed", metadata_json='{"skipped": true}'),
         task(5, blocked_by=(1,), open_blockers=(1,)),
     )
-    panel.apply(opened(*tasks, is_live=True))
+    follow(panel, opened(*tasks, is_live=True))
     live = [icon(panel, one.id) for one in tasks]
-    panel.apply(IDLE)
+    follow(panel, IDLE)
     every = [*live, icon(panel, 2)]
     assert all(a != b for n, a in enumerate(every) for b in every[:n])
 
 
 def test_the_header_tells_how_much_is_done(panel: TaskPanel) -> None:
     done = [task(n, status="completed") for n in (1, 2, 3)]
-    panel.apply(opened(*done, *(task(n) for n in (4, 5, 6, 7))))
+    follow(panel, opened(*done, *(task(n) for n in (4, 5, 6, 7))))
     assert panel.count_label.text() == "3 / 7"
     assert (panel._bar.value(), panel._bar.maximum()) == (3, 7)
 
@@ -105,10 +106,10 @@ def test_the_header_tells_how_much_is_done(panel: TaskPanel) -> None:
 def test_a_list_is_never_cleared_by_painting_it(panel: TaskPanel, qtbot) -> None:
     """Everything is done and nobody runs; only the engine ends a list."""
     done = (task(1, status="completed"), task(2, status="completed"))
-    panel.apply(opened(*done, is_live=True))
+    follow(panel, opened(*done, is_live=True))
     with qtbot.assertNotEmitted(panel.edited), qtbot.assertNotEmitted(panel.filled):
-        panel.apply(IDLE)
-        panel.apply(ListChanged(AGENT, 2, done))
+        follow(panel, IDLE)
+        follow(panel, ListChanged(AGENT, 2, done))
         panel.grab()
         QApplication.processEvents()
     assert [one.status for one in panel.tasks] == ["completed", "completed"]
@@ -131,7 +132,7 @@ def test_a_screen_reader_is_told_subject_state_owner_and_what_blocks(panel: Task
         task(4, subject="Sign"),
         task(5, subject="Skip it", status="completed", metadata_json='{"skipped": true}'),
     )
-    panel.apply(opened(*tasks, is_live=True))
+    follow(panel, opened(*tasks, is_live=True))
     assert names(panel) == [
         "Build, in progress, owner tester, Building",
         "Plan, completed",
@@ -139,15 +140,15 @@ def test_a_screen_reader_is_told_subject_state_owner_and_what_blocks(panel: Task
         "Sign, pending",
         "Skip it, skipped, Skipped by you",
     ]
-    panel.apply(IDLE)
+    follow(panel, IDLE)
     assert names(panel)[0].startswith("Build, stalled, owner tester")
 
 
 def test_a_screen_reader_is_told_of_a_change_at_once(panel: TaskPanel) -> None:
-    panel.apply(opened(task(1, subject="Build"), task(2, blocked_by=(1,), open_blockers=(1,))))
+    follow(panel, opened(task(1, subject="Build"), task(2, blocked_by=(1,), open_blockers=(1,))))
     assert names(panel)[1] == "task 2, blocked, blocked by Build"
     done = task(1, subject="Build", status="completed")
-    panel.apply(ListChanged(AGENT, 2, (done, task(2, blocked_by=(1,)))))
+    follow(panel, ListChanged(AGENT, 2, (done, task(2, blocked_by=(1,)))))
     assert names(panel) == ["Build, completed", "task 2, pending"]
 
 
@@ -174,14 +175,14 @@ def test_a_spinner_paints_its_row_and_none_else(panel: TaskPanel, theme, count) 
     theme.configure("light", reduce_motion=False)
     others = set(theme.pulse._holders)  # of the same clock, elsewhere
     tasks = [task(n, status="in_progress" if n in (3, 900) else "pending") for n in range(1, count)]
-    panel.apply(opened(*tasks, is_live=True))
+    follow(panel, opened(*tasks, is_live=True))
     panel.grab()
     QApplication.processEvents()
     painted = Painted(panel.list.viewport())
     theme.pulse._on_timeout()
     QApplication.processEvents()
     assert painted.region.boundingRect() == panel.list.visualRect(index_of(panel, 3))
-    panel.apply(IDLE)
+    follow(panel, IDLE)
     QApplication.processEvents()
     assert theme.pulse._holders == others
     assert theme.pulse.is_running == bool(others)
@@ -190,33 +191,33 @@ def test_a_spinner_paints_its_row_and_none_else(panel: TaskPanel, theme, count) 
 @pytest.mark.parametrize("count", [20, 1000])
 def test_a_change_of_one_task_of_many_paints_that_row(panel: TaskPanel, count, qtbot) -> None:
     tasks = [task(n) for n in range(1, count)]
-    panel.apply(opened(*tasks))
+    follow(panel, opened(*tasks))
     panel.grab()
     QApplication.processEvents()
     painted = Painted(panel.list.viewport())
     tasks[4] = task(5, subject="another")
-    panel.apply(ListChanged(AGENT, 2, tuple(tasks)))
+    follow(panel, ListChanged(AGENT, 2, tuple(tasks)))
     middle = panel.list.visualRect(index_of(panel, 5)).center()
     qtbot.waitUntil(lambda: painted.region.contains(middle))
     if count > 300:
         assert painted.region.boundingRect() == panel.list.visualRect(index_of(panel, 5))
         painted.events = 0
         tasks[800] = task(801, subject="out of sight")
-        panel.apply(ListChanged(AGENT, 3, tuple(tasks)))
+        follow(panel, ListChanged(AGENT, 3, tuple(tasks)))
         QApplication.processEvents()
         assert not painted.events
 
 
 def test_a_change_keeps_selection_and_place_of_the_list(panel: TaskPanel) -> None:
     tasks = [task(n) for n in range(1, 1000)]
-    panel.apply(opened(*tasks))
+    follow(panel, opened(*tasks))
     panel.select(500)
     top = panel.list.indexAt(QPoint(100, 1)).row()
-    panel.apply(ListChanged(AGENT, 2, (*tasks, task(1000, subject="new"))))
+    follow(panel, ListChanged(AGENT, 2, (*tasks, task(1000, subject="new"))))
     QApplication.processEvents()
     assert panel.list.task_id(panel.list.currentIndex()) == 500
     assert panel.list.indexAt(QPoint(100, 1)).row() == top
-    panel.apply(ListChanged(AGENT, 3, tuple(tasks[10:])))
+    follow(panel, ListChanged(AGENT, 3, tuple(tasks[10:])))
     QApplication.processEvents()
     assert panel.list.task_id(panel.list.currentIndex()) == 500
 
@@ -226,7 +227,7 @@ def test_the_working_agent_stands_on_its_node(side: SidePanel) -> None:
 
     def node(owner: str) -> QImage:
         worked = task(1, status="in_progress", owner=owner)
-        side.apply(opened(worked, is_live=True))
+        follow(side, opened(worked, is_live=True))
         QApplication.processEvents()
         graph = side.graph
         box = graph.mapFromScene(graph._nodes[1].sceneBoundingRect()).boundingRect()

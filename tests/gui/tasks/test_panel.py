@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QModelIndex, QPoint, QRectF, QSizeF, Qt
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtTest import QAbstractItemModelTester
+from PySide6.QtWidgets import QWidget
 
-from desktop_agent.core.agents import AgentInfo
+from desktop_agent.core.agents import AgentInfo, AgentStatus
 from desktop_agent.core.events import (
     AgentsChanged,
     ListChanged,
@@ -33,11 +34,13 @@ from desktop_agent.core.tasks import Task, TaskEdit
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel
 from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import ElidedLabel
 from desktop_agent.gui.tasks.graph_layout import lay_out
 from desktop_agent.gui.tasks.graph_plan import GraphPlan
 from desktop_agent.gui.tasks.panel import TaskPanel
 from desktop_agent.gui.tasks.rows import RowBuilder, RowWords
 from desktop_agent.gui.tasks.tabs import SidePanel
+from tests.helpers.panels import follow
 
 SESSION, AGENT = SessionId("se"), AgentId("ag")
 WORDS = RowWords("Blocked by {name}", "Stalled", "Skipped")
@@ -71,43 +74,64 @@ def states(panel: TaskPanel) -> list[str]:
     return [row.state for row in panel._model.rows()]
 
 
+def receipt(panel: TaskPanel) -> str:
+    line = panel.findChild(QWidget, "taskReceipt")
+    return line.findChild(ElidedLabel).whole_text() if line.isVisible() else ""
+
+
 def test_a_spinner_turns_only_while_the_agent_runs(panel: TaskPanel, theme: Theme) -> None:
-    panel.apply(opened(task(1, status="in_progress"), is_live=True))
+    follow(panel, opened(task(1, status="in_progress"), is_live=True))
     assert states(panel) == ["running"]
     assert theme.pulse.is_running
-    panel.apply(AgentsChanged(SESSION, (AgentInfo(AGENT, SESSION, "Main"),)))
+    follow(panel, AgentsChanged(SESSION, (AgentInfo(AGENT, SESSION, "Main"),)))
     assert states(panel) == ["stalled"]
     assert not theme.pulse.is_running
 
 
+@pytest.mark.parametrize("status", ["completed", "failed", "stopped", "over_budget", "paused"])
+def test_no_spinner_turns_for_an_agent_that_has_ended_or_is_paused(
+    panel: TaskPanel, theme: Theme, status: AgentStatus
+) -> None:
+    child = AgentInfo(AGENT, SESSION, "Research", status=status, parent_id=AgentId("ag_main"))
+    follow(panel, opened(task(1, status="in_progress"), is_live=True))
+    follow(panel, AgentsChanged(SESSION, (child,)))
+    assert states(panel) == ["stalled"]
+    assert not theme.pulse.is_running
+    follow(panel, msgspec.structs.replace(opened(task(1, status="in_progress")), agents=(child,)))
+    assert states(panel) == ["stalled"]
+
+
 def test_completing_a_blocker_repaints_what_it_blocked(panel: TaskPanel, qtbot) -> None:
-    panel.apply(opened(task(1), task(2, blocked_by=(1,), open_blockers=(1,))))
+    follow(panel, opened(task(1), task(2, blocked_by=(1,), open_blockers=(1,))))
     assert states(panel) == ["pending", "blocked"]
     with qtbot.waitSignal(panel._model.dataChanged):
-        panel.apply(ListChanged(AGENT, 2, (task(1, status="completed"), task(2, blocked_by=(1,)))))
+        follow(
+            panel, ListChanged(AGENT, 2, (task(1, status="completed"), task(2, blocked_by=(1,))))
+        )
     assert states(panel) == ["done", "pending"]
 
 
 def test_a_renamed_blocker_is_renamed_where_it_blocks(panel: TaskPanel) -> None:
     blocked = task(2, blocked_by=(1,), open_blockers=(1,))
-    panel.apply(opened(task(1, blocks=(2,)), blocked))
-    panel.apply(ListChanged(AGENT, 2, (task(1, subject="new name", blocks=(2,)), blocked)))
+    follow(panel, opened(task(1, blocks=(2,)), blocked))
+    follow(panel, ListChanged(AGENT, 2, (task(1, subject="new name", blocks=(2,)), blocked)))
     assert panel._model.rows()[1].detail == "Blocked by new name"
 
 
 def test_another_agents_list_is_not_shown(panel: TaskPanel) -> None:
-    panel.apply(opened(task(1)))
-    panel.apply(ListChanged(AgentId("other"), 5, (task(1), task(2))))
+    follow(panel, opened(task(1)))
+    follow(panel, ListChanged(AgentId("other"), 5, (task(1), task(2))))
     assert len(panel.tasks) == 1
 
 
 def test_the_screen_reader_says_subject_state_owner_and_blockers(panel: TaskPanel) -> None:
-    panel.apply(
+    follow(
+        panel,
         opened(
             task(1, subject="Build", status="in_progress", owner="tester"),
             task(2, subject="Ship", blocked_by=(1,), open_blockers=(1,)),
             is_live=True,
-        )
+        ),
     )
     role = Qt.ItemDataRole.AccessibleTextRole
     assert index_of(panel, 1).data(role) == "Build, in progress, owner tester"
@@ -116,18 +140,18 @@ def test_the_screen_reader_says_subject_state_owner_and_blockers(panel: TaskPane
 
 
 def test_the_panel_tells_when_there_is_something_to_show(panel: TaskPanel, qtbot) -> None:
-    panel.apply(opened())
+    follow(panel, opened())
     with qtbot.waitSignal(panel.filled) as hit:
-        panel.apply(ListChanged(AGENT, 1, (task(1),)))
+        follow(panel, ListChanged(AGENT, 1, (task(1),)))
     assert hit.args == [True]
     with qtbot.waitSignal(panel.filled) as hit:
-        panel.apply(ListChanged(AGENT, 2, ()))
+        follow(panel, ListChanged(AGENT, 2, ()))
     assert hit.args == [False]
 
 
 def test_many_done_tasks_fold_and_unfold(panel: TaskPanel) -> None:
     many = tuple(task(n, status="completed" if n < 11 else "pending") for n in range(1, 13))
-    panel.apply(opened(*many))
+    follow(panel, opened(*many))
     assert [row.key for row in panel._model.rows()] == [0, 11, 12]
     panel.list.fold_toggled.emit()
     assert [row.key for row in panel._model.rows()] == [0, *range(1, 13)]
@@ -147,7 +171,7 @@ def key(qtbot, panel: TaskPanel, number: int, pressed: Qt.Key, modifier=None) ->
 
 
 def test_every_edit_can_be_made_by_keyboard(panel: TaskPanel, qtbot) -> None:
-    panel.apply(opened(task(1), task(2), task(3)))
+    follow(panel, opened(task(1), task(2), task(3)))
     alt = Qt.KeyboardModifier.AltModifier
     assert key(qtbot, panel, 2, Qt.Key.Key_Space) == TaskEdit("status", 2, status="completed")
     assert key(qtbot, panel, 2, Qt.Key.Key_Up, alt) == TaskEdit("move", 2, before=1)
@@ -156,7 +180,7 @@ def test_every_edit_can_be_made_by_keyboard(panel: TaskPanel, qtbot) -> None:
 
 
 def test_a_task_is_renamed_in_place(panel: TaskPanel, qtbot) -> None:
-    panel.apply(opened(task(1)))
+    follow(panel, opened(task(1)))
     panel.list.setCurrentIndex(index_of(panel, 1))
     qtbot.keyClick(panel.list, Qt.Key.Key_F2)
     field = panel.list.findChild(object, "renameTask")
@@ -169,19 +193,19 @@ def test_a_task_is_renamed_in_place(panel: TaskPanel, qtbot) -> None:
 def test_a_change_that_comes_while_a_name_is_typed_does_not_end_the_typing(
     panel: TaskPanel, qtbot
 ) -> None:
-    panel.apply(opened(task(1), task(2)))
+    follow(panel, opened(task(1), task(2)))
     panel.list.setCurrentIndex(index_of(panel, 2))
     qtbot.keyClick(panel.list, Qt.Key.Key_F2)
     field = panel.list.findChild(object, "renameTask")
     field.setText("half typ")
-    panel.apply(ListChanged(AGENT, 2, (task(2),)))
+    follow(panel, ListChanged(AGENT, 2, (task(2),)))
     assert panel.list.findChild(object, "renameTask").text() == "half typ"
     qtbot.keyClick(field, Qt.Key.Key_Escape)
     qtbot.waitUntil(lambda: panel._model.rowCount() == 1)
 
 
 def test_a_click_on_the_icon_ticks_and_one_on_the_row_jumps(panel: TaskPanel, qtbot) -> None:
-    panel.apply(opened(task(1, changed_call="call_7")))
+    follow(panel, opened(task(1, changed_call="call_7")))
     box = panel.list.visualRect(index_of(panel, 1))
     icon = panel.list.tasks.icon_box(box, Qt.LayoutDirection.LeftToRight).center()
     button = Qt.MouseButton.LeftButton
@@ -195,9 +219,9 @@ def test_a_click_on_the_icon_ticks_and_one_on_the_row_jumps(panel: TaskPanel, qt
 
 def test_a_deletion_can_be_undone(panel: TaskPanel, qtbot) -> None:
     kept = task(1, description="long")
-    panel.apply(opened(kept, task(2)))
+    follow(panel, opened(kept, task(2)))
     key(qtbot, panel, 1, Qt.Key.Key_Delete)
-    panel.apply(ListChanged(AGENT, 2, (task(2),)))
+    follow(panel, ListChanged(AGENT, 2, (task(2),)))
     with qtbot.waitSignal(panel.edited) as hit:
         panel.findChild(object, "undoTaskButton").click()
     assert hit.args[0] == TaskEdit("restore", before=2, deleted=kept)
@@ -205,10 +229,10 @@ def test_a_deletion_can_be_undone(panel: TaskPanel, qtbot) -> None:
 
 
 def test_a_deletion_is_undone_by_the_usual_key(panel: TaskPanel, qtbot) -> None:
-    panel.apply(opened(task(1), task(2)))
+    follow(panel, opened(task(1), task(2)))
     panel.window().activateWindow()
     key(qtbot, panel, 1, Qt.Key.Key_Delete)
-    panel.apply(ListChanged(AGENT, 2, (task(2),)))
+    follow(panel, ListChanged(AGENT, 2, (task(2),)))
     panel.list.setFocus()
     qtbot.waitUntil(panel.list.hasFocus)
     with qtbot.waitSignal(panel.edited) as hit:
@@ -219,7 +243,7 @@ def test_a_deletion_is_undone_by_the_usual_key(panel: TaskPanel, qtbot) -> None:
 
 
 def test_a_task_is_added(panel: TaskPanel, qtbot) -> None:
-    panel.apply(opened(task(1)))
+    follow(panel, opened(task(1)))
     qtbot.keyClicks(panel._add, " buy milk ")
     with qtbot.waitSignal(panel.edited) as hit:
         qtbot.keyClick(panel._add, Qt.Key.Key_Return)
@@ -228,26 +252,26 @@ def test_a_task_is_added(panel: TaskPanel, qtbot) -> None:
 
 
 def test_the_receipt_of_edits_is_honest(panel: TaskPanel) -> None:
-    panel.apply(opened(task(1), is_live=True))
-    panel.apply(TurnStarted(AGENT))
-    panel.apply(ToolStarted(AGENT, ToolCall("c", "shell"), "running pytest -q"))
+    follow(panel, opened(task(1), is_live=True))
+    follow(panel, TurnStarted(AGENT))
+    follow(panel, ToolStarted(AGENT, ToolCall("c", "shell"), "running pytest -q"))
     note = Note(NoteId("n"), "x", kind="task_edit")
-    panel.apply(NoteQueued(AGENT, note))
-    assert panel._receipt_words() == "Your edits are read after running pytest -q"
-    panel.apply(NoteTaken(AGENT, note.id, MessageId("m")))
-    assert panel._receipt_words() == "Your edits are being sent"
-    panel.apply(NoteDelivered(AGENT, note.id, 14))
-    assert panel._receipt_words() == "Your edits were read at step 14"
-    panel.apply(TurnEnded(AGENT, "finished"))
-    panel.apply(NoteQueued(AGENT, Note(NoteId("n2"), "y", kind="task_edit")))
-    assert panel._receipt_words() == "Your edits are read with your next message"
+    follow(panel, NoteQueued(AGENT, note))
+    assert receipt(panel) == "Your edits are read after running pytest -q"
+    follow(panel, NoteTaken(AGENT, note.id, MessageId("m")))
+    assert receipt(panel) == "Your edits are being sent"
+    follow(panel, NoteDelivered(AGENT, note.id, 14))
+    assert receipt(panel) == "Your edits were read at step 14"
+    follow(panel, TurnEnded(AGENT, "finished"))
+    follow(panel, NoteQueued(AGENT, Note(NoteId("n2"), "y", kind="task_edit")))
+    assert receipt(panel) == "Your edits are read with your next message"
 
 
 # -- the model, at scale and at random -----------------------------------------------------
 
 
 def test_a_thousand_rapid_changes_end_at_the_last_snapshot(panel: TaskPanel) -> None:
-    panel.apply(opened())
+    follow(panel, opened())
     rng = random.Random(7)
     tasks = [task(n) for n in range(1, 60)]
     for _ in range(1000):
@@ -261,7 +285,7 @@ def test_a_thousand_rapid_changes_end_at_the_last_snapshot(panel: TaskPanel) -> 
         else:
             place = rng.randrange(len(tasks))
             tasks[place] = task(tasks[place].id, status=rng.choice(["pending", "in_progress"]))
-        panel.apply(ListChanged(AGENT, 1, tuple(tasks)))
+        follow(panel, ListChanged(AGENT, 1, tuple(tasks)))
     assert [row.task for row in panel._model.rows()] == tasks
 
 
@@ -345,7 +369,7 @@ def shown_graph(qtbot, theme: Theme, *tasks: Task) -> SidePanel:
     qtbot.addWidget(side)
     side.resize(348, 600)
     side.show()
-    side.apply(opened(*tasks, is_live=True))
+    follow(side, opened(*tasks, is_live=True))
     side._graph_button.click()
     return side
 
@@ -424,9 +448,9 @@ def test_many_changes_of_a_large_graph_are_laid_out_once_and_end_at_the_last(
     laid_out = []
     graph.scene().sceneRectChanged.connect(laid_out.append)
     for count in range(111, 131):
-        side.apply(ListChanged(AGENT, count, tasks[:count]))
+        follow(side, ListChanged(AGENT, count, tasks[:count]))
     done = (msgspec.structs.replace(tasks[0], status="completed"), *tasks[1:])
-    side.apply(ListChanged(AGENT, 200, done))
+    follow(side, ListChanged(AGENT, 200, done))
     assert graph._nodes[1].state == "done", "states are shown at once"
     qtbot.waitUntil(lambda: set(graph._nodes) == {one.id for one in tasks})
     assert len(laid_out) <= 1
@@ -447,9 +471,9 @@ def test_the_graph_follows_the_list(qtbot, theme: Theme) -> None:
     side = SidePanel(theme)
     qtbot.addWidget(side)
     side.show()
-    side.apply(opened(*_edges(10, 2)))
+    follow(side, opened(*_edges(10, 2)))
     side._graph_button.click()
-    side.apply(ListChanged(AGENT, 2, _edges(4, 2)))
+    follow(side, ListChanged(AGENT, 2, _edges(4, 2)))
     assert set(side.graph._nodes) == {1, 2, 3, 4}
-    side.apply(ListChanged(AGENT, 3, ()))
+    follow(side, ListChanged(AGENT, 3, ()))
     assert not side.graph._nodes

@@ -25,6 +25,7 @@ from desktop_agent.gui.transcript.document.markdown import Token, parse, task_ma
 from desktop_agent.gui.transcript.state.items import AnswerItem, UserItem
 from desktop_agent.gui.transcript.view.view import TranscriptView
 from tests.gui.transcript import story
+from tests.helpers.panels import open_page
 
 ODD = (
     *("\ufeff", "\ufeff\ufeff", "\ufffe", "\uffff", "\x00", "\ufdd0", "\ufdd1", "\ufdef"),
@@ -165,7 +166,7 @@ class OddTexts:
     def _one(self) -> None:
         view, chance = self._view, self._chance
         if self._number % _PER_SESSION == 0:
-            view.open(story.opened(status="running"))
+            open_page(view, story.opened(status="running"))
         self._number += 1
         number, text = self._number, text_of(chance)
         events = [story.starts_to_say(number)]

@@ -14,6 +14,7 @@ from desktop_agent.gui.transcript.cards.approval_text import rule_words
 from desktop_agent.gui.transcript.cards.diff_view import DiffView
 from desktop_agent.gui.transcript.cards.line_card import LineCard
 from tests.gui.transcript.story import AGENT, PATCH, begins, call, needs, opened, runs, says
+from tests.helpers.panels import open_page
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -25,7 +26,7 @@ def ask(view):
     def ask(tool_call=None, agents=None, **more):
         one = tool_call or call(1, command="pytest -q")
         events = (begins(), says(1, "I will.", one), needs(one, **more))
-        view.open(opened(*events, status="running", agents=agents))
+        open_page(view, opened(*events, status="running", agents=agents))
         card = view.cards.cards["rq_1"]
         assert isinstance(card, ApprovalCard)
         return card
@@ -128,7 +129,7 @@ def test_nothing_counts_in_the_first_moment(view, ask, qtbot, clock):
 
 def test_a_new_card_takes_no_focus(view, qtbot):
     one = call(1)
-    view.open(opened(begins(), says(1, "", one), status="running"))
+    open_page(view, opened(begins(), says(1, "", one), status="running"))
     view.browser.setFocus()
     with qtbot.waitSignal(view.waiting_changed) as hit:
         view.apply([needs(one)])
@@ -418,7 +419,7 @@ def test_a_screen_reader_gets_the_question_and_the_exact_effect(ask):
 def test_the_oldest_of_several_is_focused_first(view, clock):
     one, two = call(1), call(2)
     events = [says(1, "", one, two), needs(one, 1), *[says(n, "t\n\n" * 9) for n in range(2, 30)]]
-    view.open(opened(begins(), *events, needs(two, 2), status="running"))
+    open_page(view, opened(begins(), *events, needs(two, 2), status="running"))
     assert view.waiting_count() == 2
     assert view.focus_oldest_approval()
     card = view.cards.cards["rq_1"]
@@ -429,7 +430,7 @@ def test_the_oldest_of_several_is_focused_first(view, clock):
 def several(view, *tools, **more):
     calls = [call(number, tool) for number, tool in enumerate(tools)]
     asked = [needs(one, number, **more) for number, one in enumerate(calls)]
-    view.open(opened(begins(), says(1, "I will.", *calls), *asked, status="running"))
+    open_page(view, opened(begins(), says(1, "I will.", *calls), *asked, status="running"))
     return [view.cards.cards[f"rq_{number}"] for number in range(len(tools))]
 
 

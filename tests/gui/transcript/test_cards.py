@@ -47,6 +47,7 @@ from tests.gui.transcript.story import (
     says,
     wonders,
 )
+from tests.helpers.panels import open_page
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -75,7 +76,7 @@ def button(card, name):
 )
 def test_a_tool_card_shows_and_speaks_its_state(view, outcome, state, said):
     one = call(1, "read", path="src/a.py")
-    view.open(opened(begins(), says(1, "", one), runs(one), gives(one, outcome=outcome)))
+    open_page(view, opened(begins(), says(1, "", one), runs(one), gives(one, outcome=outcome)))
     header = last_card(view).header
     assert header.state == state
     assert header.accessibleName().startswith(f"Read src/a.py, {said}")
@@ -84,7 +85,7 @@ def test_a_tool_card_shows_and_speaks_its_state(view, outcome, state, said):
 def test_a_failed_call_shows_the_first_line_of_its_error_at_once(view):
     one = call(1, "read", path="/etc/shadow")
     text = "Error: path '/etc/shadow' is outside the workspace\nmore"
-    view.open(opened(says(1, "", one), runs(one), gives(one, text, "failed")))
+    open_page(view, opened(says(1, "", one), runs(one), gives(one, text, "failed")))
     header = last_card(view).header
     assert header.meta == "path '/etc/shadow' is outside the workspace"
     assert header.meta_token == "err"
@@ -93,14 +94,14 @@ def test_a_failed_call_shows_the_first_line_of_its_error_at_once(view):
 def test_a_command_that_failed_shows_its_exit_code(view):
     one = call(1, command="false")
     shown = OutputDisplay("", 3, 0.2)
-    view.open(opened(says(1, "", one), runs(one), gives(one, "x", "failed", shown)))
+    open_page(view, opened(says(1, "", one), runs(one), gives(one, "x", "failed", shown)))
     assert last_card(view).header.meta.startswith("exit 3")
 
 
 def test_a_search_shows_what_and_how_much(view):
     one = call(1, "grep", pattern="retry", path="src")
     shown = FilesDisplay(("a",), "6 matches")
-    view.open(opened(says(1, "", one), runs(one), gives(one, display=shown)))
+    open_page(view, opened(says(1, "", one), runs(one), gives(one, display=shown)))
     header = last_card(view).header
     assert (header.verb, header.target, header.meta) == ("Search", "“retry”", "6 matches  0.5 s")
 
@@ -108,7 +109,7 @@ def test_a_search_shows_what_and_how_much(view):
 def test_a_tool_from_elsewhere_says_what_it_does(view):
     one = call(1, "tickets_create", title="Broken gate", body="{}")
     started = msgspec.structs.replace(runs(one), doing="creating a ticket")
-    view.open(opened(says(1, "", one), started, gives(one)))
+    open_page(view, opened(says(1, "", one), started, gives(one)))
     header = last_card(view).header
     assert (header.verb, header.target) == ("Creating a ticket", "")
 
@@ -128,12 +129,12 @@ def test_a_call_that_never_began_is_told_in_words_and_not_as_its_arguments(name,
 
 def test_a_queued_call_can_not_be_unfolded(view):
     one = call(1)
-    view.open(opened(begins(), says(1, "", one), status="running"))
+    open_page(view, opened(begins(), says(1, "", one), status="running"))
     assert not view.cards.cards[one.id].header.isEnabled()
 
 
 def test_a_short_change_shows_its_diff_unasked(view):
-    view.open(opened(*edits(1)))
+    open_page(view, opened(*edits(1)))
     card = last_card(view)
     assert card.header.counts == (1, 1)
     assert card.findChild(DiffView) is not None
@@ -141,7 +142,7 @@ def test_a_short_change_shows_its_diff_unasked(view):
 
 def test_a_long_change_waits_to_be_unfolded(view, qtbot):
     patch = "@@ -0,0 +1,900 @@\n" + "\n".join(f"+line {n}" for n in range(900))
-    view.open(opened(*edits(1, patch=patch)))
+    open_page(view, opened(*edits(1, patch=patch)))
     card = last_card(view)
     assert card.findChild(DiffView) is None
     qtbot.mouseClick(card.header, LEFT)
@@ -165,7 +166,7 @@ def test_lines_that_look_like_a_file_header_stay_in_the_diff():
 
 
 def test_the_patch_can_be_copied_and_the_file_opened(view, qtbot):
-    view.open(opened(*edits(1, "src/a.py")))
+    open_page(view, opened(*edits(1, "src/a.py")))
     card = last_card(view)
     named = {one.accessibleName(): one for one in card.findChildren(QPushButton)}
     qtbot.mouseClick(named["Copy patch"], LEFT)
@@ -176,7 +177,7 @@ def test_the_patch_can_be_copied_and_the_file_opened(view, qtbot):
 
 
 def test_space_unfolds_a_card(view, qtbot):
-    view.open(opened(*reads(1)))
+    open_page(view, opened(*reads(1)))
     card = last_card(view)
     card.header.setFocus()
     qtbot.keyClick(card.header, Qt.Key.Key_Space)
@@ -186,7 +187,7 @@ def test_space_unfolds_a_card(view, qtbot):
 
 
 def test_thoughts_are_folded_and_can_be_read(view, qtbot):
-    view.open(opened(begins(), *asks(1)))
+    open_page(view, opened(begins(), *asks(1)))
     message = says(2, "Answer")
     parts = (ThinkingPart("secret plan"), *message.message.parts)
     view.apply([type(message)(AGENT, type(message.message)("m2", "assistant", parts))])
@@ -204,7 +205,7 @@ def test_thoughts_are_folded_and_can_be_read(view, qtbot):
 def question(view):
     def ask(*options):
         one = call(1, "ask_user", question="Which one?")
-        view.open(opened(begins(), says(1, "", one), runs(one), wonders(one, *options)))
+        open_page(view, opened(begins(), says(1, "", one), runs(one), wonders(one, *options)))
         two = call(2, "ask_user", question="Which one?")
         view.apply([begins(2.0), says(2, "", two), wonders(two, *options, number=2)])
         return view.cards.cards["qu_2"]
@@ -291,7 +292,7 @@ def test_an_answer_of_the_parent_is_not_said_to_be_the_persons(view, text, said)
         AgentInfo("ag_0", "se_1", "Main", "waiting_children"),
         AgentInfo(AGENT, "se_1", "tester", "waiting_answer", parent_id="ag_0"),
     )
-    view.open(opened(begins(), asks(1)[0], says(1, "", ask), wonders(ask), agents=agents))
+    open_page(view, opened(begins(), asks(1)[0], says(1, "", ask), wonders(ask), agents=agents))
     view.apply([QuestionAnswered(AGENT, "qu_1", text, "ag_0")])
     card = view.cards.cards["qu_1"]
     assert card.line.target == said
@@ -330,7 +331,7 @@ def test_a_question_shows_no_backticks(view, question):
 )
 def test_a_failure_that_can_go_on_goes_on(view, qtbot, action, label):
     fault = Fault("server", "The provider failed: 500.", action, "HTTP 500\nbody")
-    view.open(opened(begins(), *asks(1), ends("error", fault=fault)))
+    open_page(view, opened(begins(), *asks(1), ends("error", fault=fault)))
     card = last_card(view)
     assert "The provider failed: 500." in words(card)
     go_on = button(card, "faultAction")
@@ -343,7 +344,7 @@ def test_a_failure_that_can_go_on_goes_on(view, qtbot, action, label):
 
 @pytest.mark.parametrize("action", ["edit_key", "switch_model", "settings"])
 def test_a_failure_leads_to_where_it_can_be_mended(view, qtbot, action):
-    view.open(opened(begins(), ends("error", fault=Fault("auth", "No key.", action))))
+    open_page(view, opened(begins(), ends("error", fault=Fault("auth", "No key.", action))))
     with qtbot.waitSignal(view.fault_action) as hit:
         qtbot.mouseClick(button(last_card(view), "faultAction"), LEFT)
     assert hit.args == [action]
@@ -352,20 +353,20 @@ def test_a_failure_leads_to_where_it_can_be_mended(view, qtbot, action):
 def test_an_old_failure_offers_nothing(view):
     fault = Fault("auth", "No key.", "edit_key")
     failed = ends("error", 2.0, fault=fault)
-    view.open(opened(begins(1), failed, begins(3), says(1, "Now it works")))
+    open_page(view, opened(begins(1), failed, begins(3), says(1, "Now it works")))
     assert button(view.cards.cards["turn/2.0"], "faultAction") is None
 
 
 def test_after_a_crash_the_session_offers_to_go_on(view, qtbot):
     fault = Fault("internal", "The app ended while this was running.", "continue")
-    view.open(opened(begins(), ends("interrupted", fault=fault)))
+    open_page(view, opened(begins(), ends("interrupted", fault=fault)))
     with qtbot.waitSignal(view.resume_requested):
         qtbot.mouseClick(button(last_card(view), "faultAction"), LEFT)
 
 
 def test_a_stop_tells_what_it_cut_and_what_it_kept(view, qtbot):
     report = StopReport(("npm test",), ("make",), ("edit of b.py",), ("the reply so far",), (4711,))
-    view.open(opened(begins(), ends("cancelled", report=report)))
+    open_page(view, opened(begins(), ends("cancelled", report=report)))
     card = last_card(view)
     for said in (
         "Cancelled: npm test",
@@ -395,14 +396,14 @@ def test_a_stop_tells_what_it_cut_and_what_it_kept(view, qtbot):
 def test_a_stop_says_who_stopped(view, by, said):
     agents = (AgentInfo(AGENT, "se_1", "tester", "stopped"), AgentInfo("ag_0", "se_1", "Research"))
     stop = ends("cancelled", 1_700_000_000.0, report=StopReport(by=by))
-    view.open(opened(begins(), stop, agents=agents))
+    open_page(view, opened(begins(), stop, agents=agents))
     assert f"{said} at " in words(last_card(view))
 
 
 @pytest.mark.parametrize("reason", ["cancelled", "error", "step_limit", "interrupted"])
 def test_an_agent_that_has_ended_offers_nothing_that_would_do_nothing(view, reason):
     ended = AgentInfo(AGENT, "se_1", "tester", "stopped", parent_id="ag_0")
-    view.open(opened(begins(), ends(reason), agents=(ended,)))
+    open_page(view, opened(begins(), ends(reason), agents=(ended,)))
     card = last_card(view)
     assert [button(card, name) for name in ("continueTurn", "changeTurn", "faultAction")] == [
         None
@@ -410,7 +411,7 @@ def test_an_agent_that_has_ended_offers_nothing_that_would_do_nothing(view, reas
 
 
 def test_a_stop_that_ends_the_agent_while_it_is_looked_at_takes_the_offers_away(view):
-    view.open(opened(begins(), status="running"))
+    open_page(view, opened(begins(), status="running"))
     view.apply([ends("cancelled")])
     assert button(last_card(view), "continueTurn") is not None
     ended = AgentInfo(AGENT, "se_1", "tester", "stopped", parent_id="ag_0")
@@ -420,7 +421,7 @@ def test_a_stop_that_ends_the_agent_while_it_is_looked_at_takes_the_offers_away(
 
 
 def test_a_paused_agent_neither_spins_nor_counts(view, clock):
-    view.open(opened(begins(), status="running"))
+    open_page(view, opened(begins(), status="running"))
     line = view.cards.cards["working"].line
     assert (line.verb, line.state) == ("Thinking…", "running")
     view.apply([AgentsChanged("se_1", (AgentInfo(AGENT, "se_1", "tester", "paused"),))])
@@ -436,13 +437,13 @@ def test_a_paused_agent_neither_spins_nor_counts(view, clock):
 
 
 def test_a_turn_at_its_limit_can_go_on(view, qtbot):
-    view.open(opened(begins(), ends("step_limit")))
+    open_page(view, opened(begins(), ends("step_limit")))
     with qtbot.waitSignal(view.resume_requested):
         qtbot.mouseClick(button(last_card(view), "continueTurn"), LEFT)
 
 
 def test_a_retry_counts_down(view, clock):
-    view.open(opened(begins(), status="running"))
+    open_page(view, opened(begins(), status="running"))
     view.apply([RetryScheduled(AGENT, 1, 8.0, Fault("rate_limit", "Too many requests."))])
     line = view.cards.cards["retry"].line
     assert line.verb == "Too many requests."
@@ -453,7 +454,7 @@ def test_a_retry_counts_down(view, clock):
 
 
 def test_a_defect_of_the_app_is_told_with_details_to_copy(view, qtbot):
-    view.open(opened(begins(), status="running"))
+    open_page(view, opened(begins(), status="running"))
     view.apply([EngineFailed("agent", "boom", AGENT)])
     card = next(c for c in view.cards.cards.values() if c.objectName() == "failureCard")
     qtbot.mouseClick(button(card, "copyDetails"), LEFT)
@@ -463,7 +464,8 @@ def test_a_defect_of_the_app_is_told_with_details_to_copy(view, qtbot):
 def test_every_card_and_control_has_a_name(view):
     one, two = call(1), call(2, "ask_user")
     fault = Fault("server", "No.", details="x")
-    view.open(
+    open_page(
+        view,
         opened(
             *asks(1),
             *edits(3),
@@ -474,7 +476,7 @@ def test_every_card_and_control_has_a_name(view):
             runs(one),
             wonders(two, "a"),
             status="running",
-        )
+        ),
     )
     for card in view.cards.cards.values():
         assert card.accessibleName(), card.objectName()
@@ -494,7 +496,7 @@ def test_times_are_short():
 
 def test_a_running_tool_is_stopped_from_its_card_by_mouse_and_by_keys(view, qtbot):
     one = call(1, command="sleep 100")
-    view.open(opened(begins(), says(1, "", one), runs(one), status="running"))
+    open_page(view, opened(begins(), says(1, "", one), runs(one), status="running"))
     card = view.cards.cards["call_1"]
     button = card.findChild(QAbstractButton, "stopTool")
     assert not button.isVisible()
@@ -527,7 +529,7 @@ def test_a_running_tool_is_stopped_from_its_card_by_mouse_and_by_keys(view, qtbo
 )
 def test_what_agents_say_to_each_other_reads_as_words_not_as_ids(view, name, arguments, said):
     one = call(1, name, **arguments)
-    view.open(opened(begins(), says(1, "", one), runs(one), gives(one), ends()))
+    open_page(view, opened(begins(), says(1, "", one), runs(one), gives(one), ends()))
     assert view.cards.cards["call_1"].accessibleName().startswith(said)
     assert "sa_1" not in view.cards.cards["call_1"].accessibleName()
 

@@ -18,6 +18,7 @@ from desktop_agent.gui.transcript.document.markdown import safe_link
 from desktop_agent.gui.transcript.view.browser import TranscriptBrowser
 from desktop_agent.gui.transcript.view.text_dialogs import ask_to_open
 from tests.gui.transcript.story import asks, begins, call, gives, opened, runs, says
+from tests.helpers.panels import open_page
 from tests.helpers.patience import HANG_S
 
 
@@ -113,7 +114,7 @@ def test_no_form_of_markdown_or_html_opens_a_file_or_a_connection(
     noise = "\n\n".join(texts)
     events = [begins(), *asks(1, noise), says(1, noise, one), runs(one), gives(one, noise)]
     events += [says(number + 2, text) for number, text in enumerate(texts)]
-    view.open(opened(*events, status="running"))
+    open_page(view, opened(*events, status="running"))
     view.find("x")
     view.browser.selectAll()
     view.browser.copy()
@@ -124,7 +125,7 @@ def test_no_form_of_markdown_or_html_opens_a_file_or_a_connection(
 
 def test_only_addresses_of_the_web_and_of_mail_can_be_clicked(view, server, tmp_path):
     texts = [f"[x{n}]({t})" for n, t in enumerate(_targets(server, tmp_path))]
-    view.open(opened(says(1, "\n\n".join([*texts, "[m](mailto:a@b.c)", "[w](https://x.y)"]))))
+    open_page(view, opened(says(1, "\n\n".join([*texts, "[m](mailto:a@b.c)", "[w](https://x.y)"]))))
     found, block = set(), view.browser.document().begin()
     while block.isValid():
         place = block.begin()
@@ -148,7 +149,7 @@ def test_only_addresses_of_the_web_and_of_mail_can_be_clicked(view, server, tmp_
     ],
 )
 def test_a_link_for_mail_names_nothing_but_who_it_goes_to(view, qtbot, written):
-    view.open(opened(says(1, written)))
+    open_page(view, opened(says(1, written)))
     place, hrefs = view.browser.document().begin(), set()
     while place.isValid():
         hrefs |= {f.format.anchorHref() for f in place.textFormats() if f.format.isAnchor()}
@@ -177,7 +178,7 @@ def test_an_unsafe_link_asks_nothing_and_opens_nothing(view, theme, address):
 
 
 def test_a_link_opens_only_after_the_person_saw_its_real_host(view, qtbot):
-    view.open(opened(says(1, "[www.bank.example](https://xn--bnk-qla.example/a?b=c)")))
+    open_page(view, opened(says(1, "[www.bank.example](https://xn--bnk-qla.example/a?b=c)")))
     url = QUrl("https://b\u00e4nk.example/a?b=c")
     with qtbot.assertNotEmitted(view.open_link_requested):
         view.browser.anchorClicked.emit(url)
@@ -202,14 +203,16 @@ def test_terminal_codes_neither_hide_nor_colour_output():
 
 
 def test_direction_marks_do_not_reach_an_answer(view):
-    view.open(opened(says(1, "user\u202egnp.exe and `a\u202eb`")))
+    open_page(view, opened(says(1, "user\u202egnp.exe and `a\u202eb`")))
     text = view.browser.toPlainText()
     assert "\u202e" not in text
     assert "⟨U+202E⟩" in text
 
 
 def test_frame_marks_in_a_text_make_no_frames(view):
-    view.open(opened(*asks(1, "a\ufdd0b\ufdd1c\ufffc\u2029d"), says(1, "x\ufdd0y\ufdd1z\u2029w")))
+    open_page(
+        view, opened(*asks(1, "a\ufdd0b\ufdd1c\ufffc\u2029d"), says(1, "x\ufdd0y\ufdd1z\u2029w"))
+    )
     text = view.browser.toPlainText()
     assert "abc\nd" in text
     assert "xyz w" in text

@@ -10,6 +10,7 @@ from desktop_agent.gui.transcript.document.copy_selection import selection_text
 from desktop_agent.gui.transcript.document.long_paragraph import WALL, pieces
 from tests.gui.transcript.story import begins, delta, long_session, opened, says, starts_to_say
 from tests.gui.transcript.test_markdown import FULL, Answer
+from tests.helpers.panels import open_page
 
 # One block is written again with each step, beside what is new.
 MOST_AT_ONCE = 2 * STEP
@@ -110,7 +111,7 @@ def test_pieces_of_a_text_make_the_text_and_only_the_last_one_changes(parts):
 
 def test_a_long_answer_comes_in_while_the_window_breathes(view, qtbot):
     text = WORDS * 500
-    view.open(opened(*long_session(3), says(50, text)))
+    open_page(view, opened(*long_session(3), says(50, text)))
     assert view.page.is_behind
     qtbot.waitUntil(lambda: not view.page.is_behind)
     assert view.page.rows[-1].answer._text == text
@@ -118,7 +119,7 @@ def test_a_long_answer_comes_in_while_the_window_breathes(view, qtbot):
 
 
 def test_a_line_of_a_megabyte_is_copied_whole(view, qtbot):
-    view.open(opened(begins(), status="running"))
+    open_page(view, opened(begins(), status="running"))
     view.apply([starts_to_say(1), delta(1, LINE)])
     view.apply([says(1, LINE)])
     qtbot.waitUntil(lambda: not view.page.is_behind)
@@ -128,7 +129,7 @@ def test_a_line_of_a_megabyte_is_copied_whole(view, qtbot):
 
 
 def test_what_is_still_to_come_of_a_long_answer_is_found(view):
-    view.open(opened(says(1, WORDS * 300 + "needle")))
+    open_page(view, opened(says(1, WORDS * 300 + "needle")))
     assert view.page.is_behind
     assert view.find("needle") == 1
 
@@ -141,18 +142,18 @@ def test_a_short_paragraph_keeps_its_marks_and_a_wall_does_not(answer):
 
 
 def test_nothing_is_laid_out_again_when_there_is_first_something_to_scroll(view, qtbot):
-    view.open(opened(*long_session(1)))
+    open_page(view, opened(*long_session(1)))
     width = view.browser.viewport().width()
     resized = []
     view.browser.resized.connect(lambda: resized.append(True))
-    view.open(opened(*long_session(30)))
+    open_page(view, opened(*long_session(30)))
     assert view.browser.verticalScrollBar().maximum() > 0
     assert view.browser.viewport().width() == width
     assert not resized
 
 
 def test_the_bar_is_not_painted_while_everything_is_in_sight(view):
-    view.open(opened(says(1, "Hello.")))
+    open_page(view, opened(says(1, "Hello.")))
     bar = view.browser.verticalScrollBar()
     assert bar.isVisible()
     assert bar.maximum() == 0

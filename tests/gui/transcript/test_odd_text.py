@@ -28,6 +28,7 @@ from tests.gui.transcript.story import (
     says,
     starts_to_say,
 )
+from tests.helpers.panels import open_page
 
 TABLE = "before\n\n| a | b |\n|---|---|\n| secret | 2 |\n\nafter"
 
@@ -44,7 +45,7 @@ def stream(view, *pieces, number=1):
 
 @pytest.mark.parametrize("odd", [*ODD, "\ufeffa", "\ufffea"], ids=ascii)
 def test_an_odd_character_at_any_place_ends_no_answer_and_no_next_one(view, odd):
-    view.open(opened())
+    open_page(view, opened())
     stream(view, odd, "Hello", odd, "there", odd)
     assert "Hello" in text(view)
     assert "there" in text(view)
@@ -61,14 +62,14 @@ def test_streams_of_odd_texts_cut_anywhere_are_all_shown(view):
 
 
 def test_half_characters_that_come_apart_are_joined(view):
-    view.open(opened())
+    open_page(view, opened())
     stream(view, "a \ud83d", "\ude00 b \ud83d")
     assert "a 😀 b \ufffd" in text(view)
 
 
 @pytest.mark.parametrize("odd", ["\ufeff", "\ufffe"], ids=ascii)
 def test_a_mark_of_the_byte_order_swaps_no_bytes_of_what_follows(view, odd):
-    view.open(opened())
+    open_page(view, opened())
     view.apply([*asks(1, f"{odd}Buy milk"), says(1, f"{odd}Done — ✓")])
     assert "Buy milk" in text(view)
     assert "Done — ✓" in text(view)
@@ -83,7 +84,7 @@ def test_what_a_document_can_not_hold_is_left_out_and_nothing_else():
 
 
 def test_a_selection_behind_rare_characters_is_copied_as_it_is_marked(view):
-    view.open(opened(says(1, "😀😀 **bold 𝕏 words** end"), ends()))
+    open_page(view, opened(says(1, "😀😀 **bold 𝕏 words** end"), ends()))
     document = view.browser.document()
     cursor = document.find("words")
     assert selection_text(cursor) == ("words", "**words**")
@@ -94,7 +95,7 @@ def test_a_selection_behind_rare_characters_is_copied_as_it_is_marked(view):
 
 def test_a_question_of_several_lines_stands_in_its_place_once(view):
     asked = call(1, "shell", command="ls")
-    view.open(opened(status="running"))
+    open_page(view, opened(status="running"))
     view.apply([begins(), says(1, "", asked), needs(asked, title="One\nTwo")])
     for width in (700, 760, 640):
         view.resize(width, 600)
@@ -113,7 +114,7 @@ def test_a_block_that_can_not_be_laid_out_is_shown_as_written_and_the_rest_as_ev
     view, monkeypatch, caplog
 ):
     monkeypatch.setattr(writer_module, "write_table", fail)
-    view.open(opened())
+    open_page(view, opened())
     stream(view, TABLE[:30], TABLE[30:])
     assert "secret" in text(view)
     with caplog.at_level(logging.ERROR):
@@ -132,7 +133,7 @@ def test_a_block_that_can_not_be_laid_out_is_shown_as_written_and_the_rest_as_ev
 
 def test_a_message_that_can_not_be_laid_out_is_shown_as_written(view, monkeypatch):
     monkeypatch.setattr(page_module, "write_user_text", fail)
-    view.open(opened(*asks(1, "first line\nsecond line")))
+    open_page(view, opened(*asks(1, "first line\nsecond line")))
     assert "could not be laid out" in text(view)
     assert "second line" in text(view)
     view.apply([says(1, "An answer")])
@@ -147,7 +148,9 @@ def test_a_card_that_can_not_be_made_says_so_and_the_others_stand(view, monkeypa
         return fail() if row.key == "call_1" else make(factory, row, parent)
 
     monkeypatch.setattr(CardFactory, "make", make_or_fail)
-    view.open(opened(says(1, "Look", bad, good), runs(bad), gives(bad), runs(good), gives(good)))
+    open_page(
+        view, opened(says(1, "Look", bad, good), runs(bad), gives(bad), runs(good), gives(good))
+    )
     qtbot.waitUntil(lambda: {"call_1", "call_2"} <= set(view.cards.cards))
     assert isinstance(view.cards.cards["call_1"], LineCard)
     assert "could not be shown" in view.cards.cards["call_1"].accessibleName()
@@ -157,14 +160,14 @@ def test_a_card_that_can_not_be_made_says_so_and_the_others_stand(view, monkeypa
 def test_an_event_that_can_not_be_taken_in_costs_none_of_those_behind_it(view, monkeypatch):
     monkeypatch.setattr(Transcript, "_on_tool_ended", fail)
     one = call(1)
-    view.open(opened(says(1, "Look", one), runs(one), gives(one), says(2, "Seen")))
+    open_page(view, opened(says(1, "Look", one), runs(one), gives(one), says(2, "Seen")))
     assert "Seen" in text(view)
     view.apply([gives(one), says(3, "And on")])
     assert "And on" in text(view)
 
 
 def test_a_change_that_fails_leaves_the_place_of_the_person_and_the_view_alone(view):
-    view.open(opened(says(1, "word " * 2_000), ends()))
+    open_page(view, opened(says(1, "word " * 2_000), ends()))
     with pytest.raises(ValueError, match=LEAK), view._scrolling.kept():
         fail()
     assert not view._scrolling.is_ours
@@ -174,7 +177,7 @@ def test_a_change_that_fails_leaves_the_place_of_the_person_and_the_view_alone(v
 
 
 def test_code_behind_rare_characters_has_its_own_colours(view, theme, qtbot):
-    view.open(opened(says(1, "```py\n'😀e\u0301' # note\n```"), ends()))
+    open_page(view, opened(says(1, "```py\n'😀e\u0301' # note\n```"), ends()))
     document = view.browser.document()
     qtbot.waitUntil(lambda: not view._window._coloring.has_work(view.page.styles))
     note, quoted = document.find("note"), document.find("😀")
@@ -191,7 +194,7 @@ def test_a_name_that_begins_with_a_mark_of_the_byte_order_stays_what_it_is(qtbot
 
 
 def test_what_the_parser_takes_for_half_an_address_is_shown_with_its_marks(view):
-    view.open(opened())
+    open_page(view, opened())
     stream(view, "**bold** three[//a.b:", "// and on")
     view.apply([says(1, "**bold** three[//a.b:// and on"), ends()])
     assert "bold three[//a.b:// and on" in text(view)

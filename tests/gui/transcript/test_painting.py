@@ -15,6 +15,7 @@ from tests.gui.transcript.story import (
     says,
     starts_to_say,
 )
+from tests.helpers.panels import open_page
 
 TEXT = """First words of an answer that goes on for a while, so that its lines fill the width of
 the view and are broken more than once, which is what long answers do.
@@ -60,7 +61,7 @@ def on_screen(view):
 @pytest.mark.parametrize("step", [3, 40])
 def test_what_is_painted_piece_by_piece_is_what_a_whole_paint_gives(view, qtbot, step):
     one = call(1, "shell", command="make")
-    view.open(opened(*long_session(3), begins(20), says(2, "Look:", one), status="running"))
+    open_page(view, opened(*long_session(3), begins(20), says(2, "Look:", one), status="running"))
     view.apply([runs(one), gives(one), starts_to_say(50)])
     qtbot.waitUntil(lambda: not view._window._has_work)
     for at in range(0, len(TEXT) * 2, step):
@@ -73,7 +74,7 @@ def test_what_is_painted_piece_by_piece_is_what_a_whole_paint_gives(view, qtbot,
 
 
 def test_more_words_paint_only_the_paragraph_they_belong_to(view, qtbot):
-    view.open(opened(*long_session(10), begins(20), status="running"))
+    open_page(view, opened(*long_session(10), begins(20), status="running"))
     view.apply([starts_to_say(50), delta(50, "First paragraph.\n\nSecond")])
     qtbot.waitUntil(lambda: not view._window._has_work)
     on_screen(view)
@@ -86,7 +87,7 @@ def test_more_words_paint_only_the_paragraph_they_belong_to(view, qtbot):
 
 
 def test_words_out_of_sight_paint_nothing(view, qtbot):
-    view.open(opened(*long_session(10), begins(20), status="running"))
+    open_page(view, opened(*long_session(10), begins(20), status="running"))
     view.apply([starts_to_say(50), delta(50, "Some words")])
     qtbot.waitUntil(lambda: not view._window._has_work)
     view.browser.verticalScrollBar().setValue(0)

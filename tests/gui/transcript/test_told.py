@@ -28,9 +28,9 @@ from desktop_agent.core.parts.origins import (
     ToldChild,
 )
 from desktop_agent.gui.transcript.state.items import AgentMessageItem, BudgetItem, UserItem
-from desktop_agent.gui.transcript.state.transcript import Transcript
 from desktop_agent.gui.transcript.view.view import TranscriptView
 from tests.gui.transcript.story import AGENT, begins, ends, opened
+from tests.helpers.panels import open_page, transcript_of
 
 ASKED = "Which currency?\nAnd which year?"
 QUESTION = TextPart(ASKED, ChildQuestion("sa_12345678", "tester", "qu_1"))
@@ -56,7 +56,7 @@ def agents(question="", status="waiting_answer", question_id="qu_1"):
 
 
 def transcript(*events, question=""):
-    return Transcript.of_session(opened(begins(), *events, agents=agents(question)))
+    return transcript_of(opened(begins(), *events, agents=agents(question)))
 
 
 def test_each_thing_told_is_an_item_and_the_persons_words_stand_apart():
@@ -236,7 +236,7 @@ def shown(view, name):
 
 
 def test_a_childs_question_is_answered_where_its_parent_reads_it(view, qtbot):
-    view.open(opened(begins(), told(QUESTION), agents=agents(ASKED)))
+    open_page(view, opened(begins(), told(QUESTION), agents=agents(ASKED)))
     assert "answer_child" not in view.browser.toPlainText()
     assert "tester asked: Which currency?" in view.browser.toPlainText()
     field = view.findChild(QLineEdit, "otherAnswer")
@@ -251,7 +251,7 @@ def test_a_childs_question_is_answered_where_its_parent_reads_it(view, qtbot):
 
 
 def test_a_report_is_one_line_and_unfolds_to_its_words(view, qtbot):
-    view.open(opened(begins(), told(REPORT), agents=agents()))
+    open_page(view, opened(begins(), told(REPORT), agents=agents()))
     header = shown(view, "reportHeader")
     assert header.accessibleName() == "grep (callers): done. Nine callers. All fine."
     low = view.cards.cards["me_t1/told/0"].height()
@@ -265,7 +265,7 @@ def test_a_report_is_one_line_and_unfolds_to_its_words(view, qtbot):
 @pytest.mark.parametrize("wish", ["more", "budget", "finish", "stop"])
 def test_a_used_up_budget_offers_four_ways_out(view, qtbot, wish):
     reached = BudgetReached(AGENT, AGENT, Spent(cost=0.31), Budget(cost=0.3, steps=50))
-    view.open(opened(begins(), reached, agents=agents()))
+    open_page(view, opened(begins(), reached, agents=agents()))
     card = view.cards.cards["budget/0"]
     assert card.accessibleName() == "The budget is used up: $0.31 of $0.30."
     with qtbot.waitSignal(view.wished) as hit:

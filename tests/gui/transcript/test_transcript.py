@@ -55,6 +55,7 @@ from tests.gui.transcript.story import (
     starts_to_say,
     wonders,
 )
+from tests.helpers.panels import transcript_of
 
 OTHER = "ag_2"
 
@@ -208,7 +209,7 @@ def test_a_turn_that_never_ended_leaves_its_call_unknown():
 
 def test_an_idle_agent_has_nothing_that_spins_after_opening():
     one = call(1)
-    transcript = Transcript.of_session(opened(begins(), says(1, "", one), runs(one)))
+    transcript = transcript_of(opened(begins(), says(1, "", one), runs(one)))
     assert not transcript.is_running
     assert only(transcript, ToolItem).state == "unknown"
 
@@ -324,5 +325,5 @@ def test_loading_earlier_messages_gives_what_was_there_from_the_start(events, cu
 
 
 def test_a_subagent_that_has_ended_is_not_shown_thinking():
-    transcript = Transcript.of_session(opened(begins(), ends(), status="completed"))
+    transcript = transcript_of(opened(begins(), ends(), status="completed"))
     assert not transcript.is_running

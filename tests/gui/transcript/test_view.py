@@ -27,6 +27,7 @@ from tests.gui.transcript.story import (
     says,
     starts_to_say,
 )
+from tests.helpers.panels import open_page
 
 
 def settle(qtbot, view):
@@ -50,7 +51,7 @@ def shown_keys(view):
 
 
 def test_a_session_opens_at_its_newest_message(view, qtbot):
-    view.open(opened(*long_session(100)))
+    open_page(view, opened(*long_session(100)))
     assert "answer 99" in view.browser.toPlainText()
     assert "answer 5\n" not in view.browser.toPlainText()
     assert bar(view).value() == bar(view).maximum()
@@ -61,7 +62,7 @@ def test_a_session_opens_at_its_newest_message(view, qtbot):
 
 
 def test_rows_that_come_in_on_top_do_not_move_what_is_read(view, qtbot):
-    view.open(opened(*long_session(100)))
+    open_page(view, opened(*long_session(100)))
     bar(view).setValue(bar(view).maximum() - 200)
     before = top_of(view, "answer 98")
     settle(qtbot, view)
@@ -71,7 +72,7 @@ def test_rows_that_come_in_on_top_do_not_move_what_is_read(view, qtbot):
 def test_earlier_messages_come_in_without_moving_what_is_read(view, qtbot):
     events = long_session(60)
     cut = len(events) // 2
-    view.open(opened(*events[cut:], first_seq=cut + 1))
+    open_page(view, opened(*events[cut:], first_seq=cut + 1))
     settle(qtbot, view)
     bar(view).setValue(0)
     assert isinstance(view.page.rows[0].row, EarlierRow)
@@ -87,7 +88,7 @@ def test_earlier_messages_come_in_without_moving_what_is_read(view, qtbot):
 
 
 def test_new_text_is_followed_only_from_near_the_end(view, qtbot):
-    view.open(opened(*long_session(40), begins(50), status="running"))
+    open_page(view, opened(*long_session(40), begins(50), status="running"))
     settle(qtbot, view)
     view.apply([starts_to_say(99), delta(99, "word " * 300)])
     assert bar(view).value() == bar(view).maximum()
@@ -105,7 +106,7 @@ def test_new_text_is_followed_only_from_near_the_end(view, qtbot):
 
 
 def test_nothing_scrolls_under_a_selection(view, qtbot):
-    view.open(opened(*long_session(40), begins(50), status="running"))
+    open_page(view, opened(*long_session(40), begins(50), status="running"))
     settle(qtbot, view)
     cursor = view.browser.document().find("answer 39")
     view.browser.setTextCursor(cursor)
@@ -116,7 +117,7 @@ def test_nothing_scrolls_under_a_selection(view, qtbot):
 
 
 def test_copying_across_messages_gives_text_and_markdown(view, qtbot):
-    view.open(opened(*asks(1, "Do it"), says(1, "It is **done**."), *edits(1)))
+    open_page(view, opened(*asks(1, "Do it"), says(1, "It is **done**."), *edits(1)))
     view.browser.selectAll()
     copied = view.browser.createMimeDataFromSelection()
     markdown = bytes(copied.data("text/markdown").data()).decode()
@@ -129,7 +130,7 @@ def test_copying_across_messages_gives_text_and_markdown(view, qtbot):
 
 
 def test_a_part_of_a_message_copies_as_that_part(view):
-    view.open(opened(says(1, "one **two three** four")))
+    open_page(view, opened(says(1, "one **two three** four")))
     cursor = view.browser.document().find("wo thr")
     view.browser.setTextCursor(cursor)
     copied = view.browser.createMimeDataFromSelection()
@@ -138,13 +139,13 @@ def test_a_part_of_a_message_copies_as_that_part(view):
 
 
 def test_the_last_answer_is_copied_as_it_was_written(view):
-    view.open(opened(says(1, "first"), says(2, "**second**"), *asks(3)))
+    open_page(view, opened(says(1, "first"), says(2, "**second**"), *asks(3)))
     view.copy_last_answer()
     assert QGuiApplication.clipboard().text() == "**second**"
 
 
 def test_finding_reaches_messages_that_are_not_drawn_yet(view):
-    view.open(opened(*long_session(100)))
+    open_page(view, opened(*long_session(100)))
     assert view.find("question 3") == 11
     assert view.browser.textCursor().selectedText().lower() == "question 3"
     first = view.browser.textCursor().position()
@@ -156,7 +157,7 @@ def test_finding_reaches_messages_that_are_not_drawn_yet(view):
 
 
 def test_what_is_found_stands_away_from_the_edges(view, qtbot):
-    view.open(opened(*long_session(100)))
+    open_page(view, opened(*long_session(100)))
     settle(qtbot, view)
     high = view.browser.viewport().height()
     for backward in (False, True):
@@ -173,12 +174,12 @@ def test_what_is_found_stands_away_from_the_edges(view, qtbot):
 
 
 def test_what_cards_say_can_be_found(view):
-    view.open(opened(*reads(1, "src/retry.py"), says(2, "x")))
+    open_page(view, opened(*reads(1, "src/retry.py"), says(2, "x")))
     assert view.find("src/retry.py") == 1
 
 
 def test_a_very_long_session_drops_its_oldest_rows_from_the_document(view, qtbot):
-    view.open(opened(*long_session(420)))
+    open_page(view, opened(*long_session(420)))
     settle(qtbot, view)
     assert len(view.page.rows) == 401
     view.apply(long_session(650)[420 * 5 :])
@@ -196,7 +197,7 @@ def test_a_very_long_session_drops_its_oldest_rows_from_the_document(view, qtbot
 
 def test_cards_are_made_only_near_the_viewport(view, qtbot):
     events = [event for number in range(120) for event in (*edits(number), says(number, "ok"))]
-    view.open(opened(*events))
+    open_page(view, opened(*events))
     settle(qtbot, view)
     assert len(view.page.rows) == 240
     assert len(view.cards.cards) <= 40
@@ -208,7 +209,7 @@ def test_cards_are_made_only_near_the_viewport(view, qtbot):
 def test_every_card_stands_exactly_over_its_place(view, qtbot):
     one = call(50)
     events = [*asks(1), *reads(1), *edits(2), says(3, "text\n\n```python\nx = 1\n```", one)]
-    view.open(opened(begins(), *events, needs(one), status="running"))
+    open_page(view, opened(begins(), *events, needs(one), status="running"))
     settle(qtbot, view)
     for shown in view.page.rows:
         card = view.cards.cards.get(shown.row.key)
@@ -225,7 +226,7 @@ def test_unfolding_a_card_keeps_it_under_the_pointer(view, qtbot):
     one = call(1, "shell", command="make")
     output = OutputDisplay("\n".join(f"line {n}" for n in range(300)), 0, 1.0)
     events = [says(1, "", one), runs(one), gives(one, display=output)]
-    view.open(opened(*long_session(20), *events, *long_session(40)[100:]))
+    open_page(view, opened(*long_session(20), *events, *long_session(40)[100:]))
     settle(qtbot, view)
     view._window.show_back_to(one.id)
     index = view.page.index_of(one.id)
@@ -245,7 +246,7 @@ def test_unfolding_a_card_keeps_it_under_the_pointer(view, qtbot):
 def test_a_card_stays_unfolded_when_it_was_scrolled_away_and_back(view, qtbot):
     one = call(1, "shell", command="make")
     done = gives(one, display=OutputDisplay("out", 0, 1.0))
-    view.open(opened(says(1, "", one), runs(one), done, *long_session(60)))
+    open_page(view, opened(says(1, "", one), runs(one), done, *long_session(60)))
     settle(qtbot, view)
     bar(view).setValue(0)
     view.cards.cards[one.id].header.click()
@@ -256,7 +257,7 @@ def test_a_card_stays_unfolded_when_it_was_scrolled_away_and_back(view, qtbot):
 
 def test_live_output_shows_while_the_command_runs(view, qtbot):
     one = call(1, "shell", command="make")
-    view.open(opened(begins(), says(1, "", one), runs(one), status="running"))
+    open_page(view, opened(begins(), says(1, "", one), runs(one), status="running"))
     card = view.cards.cards[one.id]
     card.header.click()
     view.apply([ToolOutput("ag_1", one.id, "first\n")])
@@ -266,7 +267,7 @@ def test_live_output_shows_while_the_command_runs(view, qtbot):
 
 def test_a_long_running_command_shows_its_time(view, clock):
     one = call(1)
-    view.open(opened(begins(), says(1, "", one), runs(one, at=clock.now), status="running"))
+    open_page(view, opened(begins(), says(1, "", one), runs(one, at=clock.now), status="running"))
     card = view.cards.cards[one.id]
     assert card.header.meta == ""
     clock.advance(65)
@@ -275,7 +276,7 @@ def test_a_long_running_command_shows_its_time(view, clock):
 
 
 def test_a_silent_model_shows_that_it_thinks(view, clock):
-    view.open(opened(begins(), *asks(1), status="running"))
+    open_page(view, opened(begins(), *asks(1), status="running"))
     assert isinstance(view.page.rows[-1].row, WorkingRow)
     view.apply([starts_to_say(1), delta(1, "I am")])
     assert not isinstance(view.page.rows[-1].row, WorkingRow)
@@ -290,7 +291,7 @@ def test_a_silent_model_shows_that_it_thinks(view, clock):
 
 def test_no_clock_runs_behind_a_hidden_view(view, theme, clock):
     one = call(1)
-    view.open(opened(begins(), says(1, "", one), runs(one), status="running"))
+    open_page(view, opened(begins(), says(1, "", one), runs(one), status="running"))
     assert theme.pulse.is_running
     assert view._heartbeat.is_beating
     view.hide()
@@ -303,7 +304,7 @@ def test_no_clock_runs_behind_a_hidden_view(view, theme, clock):
 
 
 def test_three_reads_become_one_line_when_the_work_goes_on(view):
-    view.open(opened(begins(), *reads(1, "a.py"), *reads(2, "b.py"), *reads(3, "c.py")))
+    open_page(view, opened(begins(), *reads(1, "a.py"), *reads(2, "b.py"), *reads(3, "c.py")))
     assert len(view.page.rows) == 3
     view.apply([says(9, "Now I know.")])
     assert shown_keys(view) == ["group/call_1", "me_a9/0/text"]
@@ -311,7 +312,7 @@ def test_three_reads_become_one_line_when_the_work_goes_on(view):
 
 
 def test_another_look_keeps_the_text_and_the_place(view, theme, qtbot):
-    view.open(opened(*long_session(40), *edits(1)))
+    open_page(view, opened(*long_session(40), *edits(1)))
     settle(qtbot, view)
     before = view.browser.toPlainText()
     theme.configure("dark", 150)
@@ -326,7 +327,7 @@ def test_another_look_keeps_the_text_and_the_place(view, theme, qtbot):
 @pytest.mark.parametrize("width", [420, 560, 1400])
 def test_nothing_is_wider_than_the_view(view, qtbot, width):
     text = "w" * 400 + "\n\n```\n" + "c" * 400 + "\n```\n"
-    view.open(opened(*asks(1, "q" * 300), says(1, text), *edits(1)))
+    open_page(view, opened(*asks(1, "q" * 300), says(1, text), *edits(1)))
     with qtbot.waitSignal(view._resize.timeout, timeout=5_000, raising=False):
         view.resize(width, 600)
     settle(qtbot, view)
@@ -338,7 +339,7 @@ def test_nothing_is_wider_than_the_view(view, qtbot, width):
 
 
 def test_a_short_message_has_a_small_bubble_at_the_far_side(view):
-    view.open(opened(*asks(1, "Yes"), *asks(2, "word " * 200)))
+    open_page(view, opened(*asks(1, "Yes"), *asks(2, "word " * 200)))
     small, large = (view.page.rect(shown) for shown in view.page.rows)
     assert small.width() < 250
     assert abs(small.right() - large.right()) < 1
@@ -346,7 +347,7 @@ def test_a_short_message_has_a_small_bubble_at_the_far_side(view):
 
 
 def test_the_menu_offers_to_edit_and_send_again(view, qtbot):
-    view.open(opened(*asks(1, "Do it"), says(1, "Done")))
+    open_page(view, opened(*asks(1, "Do it"), says(1, "Done")))
     index = next(n for n, shown in enumerate(view.page.rows) if isinstance(shown.row, UserItem))
     center = view.page.rect(view.page.rows[index]).center().toPoint()
     menu = view._menu.build(center - QPoint(0, bar(view).value()))
@@ -357,7 +358,7 @@ def test_the_menu_offers_to_edit_and_send_again(view, qtbot):
 
 
 def test_code_has_a_button_that_copies_it(view, qtbot):
-    view.open(opened(says(1, "x\n\n```python\na = 1\nb = 2\n```")))
+    open_page(view, opened(says(1, "x\n\n```python\na = 1\nb = 2\n```")))
     view.browser.viewport().repaint()
     box, _ = view.browser._copy_boxes[0]
     qtbot.mouseClick(view.browser.viewport(), Qt.MouseButton.LeftButton, pos=box.center().toPoint())
@@ -365,7 +366,7 @@ def test_code_has_a_button_that_copies_it(view, qtbot):
 
 
 def test_the_arrow_keys_scroll(view, qtbot):
-    view.open(opened(*long_session(60)))
+    open_page(view, opened(*long_session(60)))
     settle(qtbot, view)
     place = bar(view).value()
     qtbot.keyClick(view.browser, Qt.Key.Key_PageUp)
@@ -375,7 +376,7 @@ def test_the_arrow_keys_scroll(view, qtbot):
 
 
 def test_a_whole_long_message_opens_in_a_window(view, qtbot):
-    view.open(opened(says(1, "start " + "x" * 300_000 + " the very end")))
+    open_page(view, opened(says(1, "start " + "x" * 300_000 + " the very end")))
     assert len(view.browser.toPlainText()) < 140_000
     shown = view.page.rows[0]
     assert isinstance(shown.row, AnswerItem)
@@ -388,7 +389,7 @@ def test_a_whole_long_message_opens_in_a_window(view, qtbot):
 def test_a_command_with_a_flood_of_output_unfolds_to_a_bounded_card(view):
     one = call(1, "shell", command="yes")
     flood = OutputDisplay("y" * 1_000_000 + "\n" + "line\n" * 12_000, 0, 1.0, "/tmp/all.txt")
-    view.open(opened(says(1, "", one), runs(one), gives(one, display=flood)))
+    open_page(view, opened(says(1, "", one), runs(one), gives(one, display=flood)))
     card = view.cards.cards[one.id]
     assert isinstance(card, ToolCard)
     card.header.click()
@@ -399,7 +400,7 @@ def test_a_command_with_a_flood_of_output_unfolds_to_a_bounded_card(view):
 
 def test_an_answer_between_tool_cards_lands_in_its_order(view):
     one, two = call(1, "read", path="a"), call(2, "read", path="b")
-    view.open(opened(begins(), says(1, "before", one, two), needs(two), status="running"))
+    open_page(view, opened(begins(), says(1, "before", one, two), needs(two), status="running"))
     assert shown_keys(view) == ["me_a1/0/text", "call_1", "rq_1"]
     view.apply([ApprovalResolved("ag_1", "rq_1", AllowOnce()), runs(two)])
     view.apply([runs(one), gives(one, display=FilesDisplay(("a",), "1 line"))])
@@ -409,7 +410,7 @@ def test_an_answer_between_tool_cards_lands_in_its_order(view):
 
 
 def test_streaming_does_not_touch_what_stands_above(view, qtbot):
-    view.open(opened(*long_session(10), begins(20), status="running"))
+    open_page(view, opened(*long_session(10), begins(20), status="running"))
     settle(qtbot, view)
     changes = []
     view.browser.document().contentsChange.connect(lambda at, _gone, _new: changes.append(at))
@@ -424,7 +425,7 @@ def test_streaming_does_not_touch_what_stands_above(view, qtbot):
 
 
 def test_a_cursor_for_nothing_is_left_in_an_empty_session(view):
-    view.open(opened())
+    open_page(view, opened())
     assert view.page.rows == []
     assert view.waiting_count() == 0
     assert not view.focus_oldest_approval()
@@ -434,7 +435,7 @@ def test_a_cursor_for_nothing_is_left_in_an_empty_session(view):
 
 
 def test_words_that_come_while_another_session_is_shown_are_there_on_the_way_back(view, qtbot):
-    view.open(opened(*long_session(5), begins(20), status="running"))
+    open_page(view, opened(*long_session(5), begins(20), status="running"))
     view.apply([starts_to_say(50), delta(50, "Seen. ")])
     view.hide()
     writes = []
@@ -449,7 +450,7 @@ def test_words_that_come_while_another_session_is_shown_are_there_on_the_way_bac
 
 
 def test_an_unseen_answer_never_falls_far_behind(view, qtbot):
-    view.open(opened(begins(20), status="running"))
+    open_page(view, opened(begins(20), status="running"))
     view.apply([starts_to_say(50), delta(50, "Seen. ")])
     view.hide()
     for _ in range(100):
@@ -462,7 +463,7 @@ def test_an_unseen_answer_never_falls_far_behind(view, qtbot):
 
 def test_cards_on_screen_are_there_at_once_and_those_near_by_a_moment_later(view, qtbot):
     events = [event for number in range(40) for event in edits(number, f"file{number}.py")]
-    view.open(opened(begins(), *events, ends()))
+    open_page(view, opened(begins(), *events, ends()))
     settle(qtbot, view)
 
     def missing(top, bottom):
@@ -479,10 +480,10 @@ def test_cards_on_screen_are_there_at_once_and_those_near_by_a_moment_later(view
 
 
 def test_a_session_opens_with_no_more_rows_than_are_seen_and_without_a_gap(view, qtbot):
-    view.open(opened(*long_session(40), says(99, "a long answer " * 400)))
+    open_page(view, opened(*long_session(40), says(99, "a long answer " * 400)))
     assert len(view.page.rows) < 6
     assert bar(view).maximum() > 0, "the screen is full"
     settle(qtbot, view)
     assert len(view.page.rows) > 80
-    view.open(opened(*long_session(40)))
+    open_page(view, opened(*long_session(40)))
     assert bar(view).maximum() > 0, "the screen is full"

@@ -24,6 +24,7 @@ from desktop_agent.gui.frame.side_panel import RightPanel
 from desktop_agent.gui.sessions.empty_page import EmptySession
 from desktop_agent.gui.welcome.page import Welcome
 from tests import gallery_story as story
+from tests.helpers.panels import follow, state_of
 
 
 @pytest.fixture
@@ -65,23 +66,23 @@ def panel(qtbot, theme):
 
 
 def test_tasks_take_no_more_room_than_they_need_beside_subagents(panel, qtbot):
-    panel.apply(story.team())
+    follow(panel, story.team())
     panel.agents.tree.flush()
     qtbot.waitUntil(lambda: panel.tasks.height() == panel._tasks_need() < 450)
     assert panel.agents.height() > 450
 
 
 def test_what_waits_for_the_person_gets_the_room(panel, qtbot):
-    panel.apply(story.team())
+    follow(panel, story.team())
     for event in story.asks():
-        panel.apply(event)
+        follow(panel, event)
     panel.agents.tree.flush()
     qtbot.waitUntil(lambda: panel.tasks.height() <= 0.37 * panel.height())
     assert panel.agents.asks.height() < panel.agents.height() // 2
 
 
 def test_a_panel_of_subagents_alone_begins_in_line_with_the_header(panel, theme):
-    panel.apply(story.crowd())
+    follow(panel, story.crowd())
     panel.agents.tree.flush()
     QApplication.processEvents()
     title = panel.agents.tree.summary
@@ -119,8 +120,8 @@ def test_no_control_of_the_message_box_is_cut_while_a_team_works(
     composer.resize(width, 260)
     composer.show()
     qtbot.waitExposed(composer)
-    composer.apply(story.team())
-    composer.apply(TurnStarted(story.MAIN))
+    follow(composer, story.team())
+    follow(composer, TurnStarted(story.MAIN))
     QApplication.processEvents()
     bar = composer._bar
     assert bar.stop.accessibleName() == "Stop Main + 5"
@@ -140,7 +141,7 @@ def test_the_buttons_of_a_row_are_as_large_as_its_text_asks_and_stand_in_it(
     one.resize(theme.size("right"), 900)
     one.show()
     qtbot.waitExposed(one)
-    one.apply(story.team())
+    follow(one, story.team())
     view = one.agents.tree.view
     index = one.agents.tree.model.index_of(story.EXPLORER)
     boxes = [view.wish_box(index, wish) for wish in ROW_WISHES]
@@ -150,9 +151,9 @@ def test_the_buttons_of_a_row_are_as_large_as_its_text_asks_and_stand_in_it(
 
 def test_buttons_for_several_requests_are_never_squeezed(panel, qtbot):
     panel.resize(348, 420)
-    panel.apply(story.team())
+    follow(panel, story.team())
     for event in story.asks():
-        panel.apply(event)
+        follow(panel, event)
     for row in panel.agents.asks._views.values():
         row.mark.setChecked(row.ask.is_approval)
     button = panel.agents.asks._allow
@@ -207,7 +208,7 @@ def test_the_graph_gets_room_and_shows_all_of_a_small_plan_at_once(panel, qtbot)
         replace(one, blocked_by=(one.id - 1,) if one.id > 1 else ())
         for one in opened.lists[0].tasks
     )
-    panel.apply(replace(opened, lists=(ListChanged(story.MAIN, 1, chain),)))
+    follow(panel, replace(opened, lists=(ListChanged(story.MAIN, 1, chain),)))
     panel.agents.tree.flush()
     panel.tasks._graph_button.click()
     graph = panel.tasks.graph
@@ -231,7 +232,7 @@ def team_with_tasks(count, active):
 
 def test_tasks_get_the_room_that_the_subagents_leave_over(panel, qtbot):
     opened = team_with_tasks(14, 14)
-    panel.apply(replace(opened, agents=opened.agents[:2]))
+    follow(panel, replace(opened, agents=opened.agents[:2]))
     panel.agents.tree.flush()
     shown = panel.tasks.tasks.list
     qtbot.waitUntil(lambda: panel.tasks.height() > 480)
@@ -240,7 +241,7 @@ def test_tasks_get_the_room_that_the_subagents_leave_over(panel, qtbot):
 
 def test_the_task_that_is_worked_on_is_scrolled_into_view_until_the_person_scrolls(panel, qtbot):
     panel.resize(348, 500)
-    panel.apply(team_with_tasks(40, 30))
+    follow(panel, team_with_tasks(40, 30))
     shown = panel.tasks.tasks.list
 
     def is_seen(number):
@@ -248,10 +249,10 @@ def test_the_task_that_is_worked_on_is_scrolled_into_view_until_the_person_scrol
         return shown.viewport().rect().contains(box)
 
     qtbot.waitUntil(lambda: is_seen(30))
-    panel.apply(team_with_tasks(40, 36).lists[0])
+    follow(panel, team_with_tasks(40, 36).lists[0])
     qtbot.waitUntil(lambda: is_seen(36))
     shown.verticalScrollBar().triggerAction(QAbstractSlider.SliderAction.SliderToMinimum)
-    panel.apply(team_with_tasks(40, 38).lists[0])
+    follow(panel, team_with_tasks(40, 38).lists[0])
     qtbot.waitUntil(lambda: not shown._soon.isActive())
     assert is_seen(1)
     assert not is_seen(38)
@@ -271,7 +272,7 @@ def places_of(panel):
 
 
 def test_nothing_under_the_mouse_moves_when_something_begins_or_ends_to_wait(panel, qtbot):
-    panel.apply(story.team())
+    follow(panel, story.team())
     panel.agents.select(story.EXPLORER)
     panel.agents.tree.flush()
     settled(panel, qtbot)
@@ -281,12 +282,12 @@ def test_nothing_under_the_mouse_moves_when_something_begins_or_ends_to_wait(pan
         QApplication.sendEvent(widget, QEnterEvent(at, at, at))
     before = places_of(panel)
     for event in story.asks():
-        panel.apply(event)
+        follow(panel, event)
     assert panel.agents.asks.isVisible()
     settled(panel, qtbot)
     assert places_of(panel) == before
-    for ask in list(panel.agents.asks.book.waiting()):
-        panel.apply(ApprovalResolved(ask.agent_id, ask.key, AllowOnce()))
+    for ask in list(state_of(panel).waiting()):
+        follow(panel, ApprovalResolved(ask.agent_id, ask.key, AllowOnce()))
     settled(panel, qtbot)
     assert places_of(panel) == before
 

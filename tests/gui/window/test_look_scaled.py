@@ -24,6 +24,7 @@ from desktop_agent.gui.settings.dialog import SettingsDialog
 from desktop_agent.gui.settings.rows import ChoiceBox, Switch
 from desktop_agent.gui.transcript.view.view import TranscriptView
 from tests import gallery_story as story
+from tests.helpers.panels import follow
 
 
 @pytest.fixture
@@ -95,8 +96,8 @@ def test_what_a_field_is_for_can_be_read_while_it_is_empty(qtbot, theme):
 def test_the_models_name_takes_the_room_that_is_left(qtbot, theme):
     composer = Composer(theme)
     _shown(qtbot, composer, 568, 260)
-    composer.apply(story.team())
-    composer.apply(TurnStarted(story.MAIN))
+    follow(composer, story.team())
+    follow(composer, TurnStarted(story.MAIN))
     QApplication.processEvents()
     assert "claude-sonnet-4-5" in composer._bar.model.text()
 
@@ -124,9 +125,9 @@ def test_with_large_text_the_card_that_holds_shows_its_buttons_though_others_wai
     scaled(150)
     panel = RightPanel(theme)
     _shown(qtbot, panel, theme.size("right"), 900)
-    panel.apply(story.team())
+    follow(panel, story.team())
     for event in story.asks():
-        panel.apply(event)
+        follow(panel, event)
     panel.agents.tree.flush()
     panel.agents.select(story.HELD)
 

@@ -77,7 +77,7 @@ def wait_idle(qtbot, window):
 
 def wait_running(qtbot, window):
     def is_running():
-        return window.pages.agent_status(window.flow.agent) == "running"
+        return window.known.agent(window.flow.agent).status == "running"
 
     qtbot.waitUntil(is_running, timeout=WAIT)
 
@@ -216,7 +216,7 @@ def test_a_session_left_behind_goes_on_and_is_marked(window, provider, qtbot):
 def test_stop_ends_the_turn_and_the_window_says_so(window, provider, qtbot):
     provider.push(NeverEnding())
     write(qtbot, window, "Go on for ever")
-    qtbot.waitUntil(lambda: window.pages.agent_status(window.flow.agent) == "running", timeout=WAIT)
+    qtbot.waitUntil(lambda: window.known.agent(window.flow.agent).status == "running", timeout=WAIT)
     provider.wait_for(1, WAIT / 1000)
     window.commands.stop.trigger()
     wait_idle(qtbot, window)
@@ -235,7 +235,7 @@ def test_a_file_that_is_gone_is_said_to_be_when_it_is_asked_for(window, provider
 def test_esc_asks_once_and_stops_at_the_second_press(window, provider, qtbot):
     provider.push(NeverEnding())
     write(qtbot, window, "Go on for ever")
-    qtbot.waitUntil(lambda: window.pages.agent_status(window.flow.agent) == "running", timeout=WAIT)
+    qtbot.waitUntil(lambda: window.known.agent(window.flow.agent).status == "running", timeout=WAIT)
     qtbot.keyClick(window, Qt.Key.Key_Escape)
     assert "Esc" in window.frame.notices._text.text()
     assert window.flow.info.status == "running"
@@ -303,7 +303,7 @@ def test_an_unused_session_is_used_again_instead_of_piling_up(quick, qtbot):
     for _ in range(3):
         qtbot.mouseClick(quick.frame.sidebar.new_session, Qt.MouseButton.LeftButton)
     assert quick.flow.current == first
-    assert len(quick.pages.sessions) == 1
+    assert len(quick.known.sessions) == 1
 
 
 def test_the_title_can_be_changed_where_it_stands(quick, qtbot):
@@ -372,11 +372,11 @@ def press_choice(choice):
 def test_closing_while_an_agent_works_asks_first(window, provider, qtbot):
     provider.push(NeverEnding())
     write(qtbot, window, "Go on for ever")
-    qtbot.waitUntil(lambda: bool(window.pages.running()), timeout=WAIT)
+    qtbot.waitUntil(lambda: bool(window.known.running()), timeout=WAIT)
     QTimer.singleShot(0, lambda: press_choice("cancel"))
     assert not window.close()
     assert window.isVisible()
-    assert window.pages.running()
+    assert window.known.running()
     with qtbot.waitSignal(window.closed):
         QTimer.singleShot(0, lambda: press_choice("quit"))
         window.close()

@@ -16,9 +16,9 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QMenu, QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_agent.core.approvals import AllowAlways, AllowOnce, Decision, Deny, Edited, Rule
-from desktop_agent.core.events import SessionOpened
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import CommandDisplay, DiffDisplay
+from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.safe_text import elapsed_text, with_marks
 from desktop_agent.gui.kit.theme import Theme
@@ -60,12 +60,9 @@ class Asker:
     folder: str = ""
 
 
-def asker_of(
-    item: ApprovalItem, names: Mapping[AgentId, str], opened: SessionOpened | None
-) -> Asker:
+def asker_of(item: ApprovalItem, names: Mapping[AgentId, str], info: SessionInfo | None) -> Asker:
     """Return who asks; of a single agent nothing has to be said."""
     name = names.get(item.request.agent_id, "") if len(names) > 1 else ""
-    info = opened.info if opened is not None else None
     return Asker(name, info.id if info else "", info.workspace.root if info else "")
 
 

@@ -25,7 +25,6 @@ from desktop_agent.core.events import (
     QuestionAnswered,
     QuestionAsked,
     RetryScheduled,
-    SessionOpened,
     StepEnded,
     StepStarted,
     ToolEnded,
@@ -37,6 +36,7 @@ from desktop_agent.core.events import (
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import Message, ToolResult
 from desktop_agent.gui.kit.failure_log import attempt
+from desktop_agent.gui.state.session_state import AgentPage
 from desktop_agent.gui.transcript.state.agent_messages import asked_now, followed
 from desktop_agent.gui.transcript.state.deliveries import after_note, undelivered
 from desktop_agent.gui.transcript.state.event_log import LIVE_OUTPUT_LIMIT, EventLog
@@ -115,17 +115,16 @@ class Transcript:
         self._log = EventLog()
 
     @classmethod
-    def of_session(cls, opened: SessionOpened) -> Transcript:
-        """Return the transcript of a session's main agent."""
-        main = opened.info.main_agent
-        transcript = cls(main)
-        transcript.agent_names = {agent.id: agent.name for agent in opened.agents}
-        for event in opened.events:
+    def of_page(cls, page: AgentPage) -> Transcript:
+        """Return the transcript of the page's agent."""
+        transcript = cls(page.agent_id)
+        transcript.agent_names = {agent.id: agent.name for agent in page.agents}
+        for event in page.events:
             transcript.apply(event)
-        transcript._follow(opened.agents)
-        for agent in opened.agents:
-            if agent.id == main:
-                transcript._stand(is_running=agent.status != "idle" and not agent.is_ended)
+        transcript._follow(page.agents)
+        for agent in page.agents:
+            if agent.id == page.agent_id:
+                transcript._stand(is_running=agent.is_in_turn)
         return transcript
 
     @property

@@ -8,8 +8,10 @@ from PySide6.QtCore import QPoint, QPointF, QRect, Qt, QUrl, Signal
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from desktop_agent.core.events import Event, Happening, SessionOpened
+from desktop_agent.core.events import Event, Happening
+from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.state.session_state import AgentPage
 from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard, Asker, asker_of
 from desktop_agent.gui.transcript.cards.factory import CardFactory, Clocks
 from desktop_agent.gui.transcript.document.document import TranscriptDocument
@@ -71,7 +73,7 @@ class TranscriptView(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._clocks = clocks or Clocks()
-        self._opened: SessionOpened | None = None
+        self._session: SessionInfo | None = None
         self._transcript: Transcript | None = None
         self._waiting = 0
         self._last_event_at = 0.0
@@ -104,14 +106,14 @@ class TranscriptView(QWidget):
 
     # -- what the window calls -----------------------------------------------------------
 
-    def open(self, opened: SessionOpened) -> None:
-        """Show another session, its newest messages first."""
-        self._opened = opened
-        self._transcript = shown = Transcript.of_session(opened)
+    def open(self, page: AgentPage) -> None:
+        """Show another agent, its newest messages first."""
+        self._session = page.info
+        self._transcript = shown = Transcript.of_page(page)
         self._factory.name_of = lambda who: shown.agent_names.get(who, "")
         self._factory.forget()
         self._last_event_at = self._clocks.wall()
-        self._window.reset(has_earlier=opened.first_seq > 1)
+        self._window.reset(has_earlier=page.first_seq > 1)
         self._sync()
         self._scrolling.to_end()
         self._place()
@@ -242,7 +244,7 @@ class TranscriptView(QWidget):
 
     def _asker_of(self, item: ApprovalItem) -> Asker:
         names = self._transcript.agent_names if self._transcript is not None else {}
-        return asker_of(item, names, self._opened)
+        return asker_of(item, names, self._session)
 
     def _grow_only(self, changed: set[str]) -> bool:
         """Show more text of an answer that is there already; False if more has to change."""

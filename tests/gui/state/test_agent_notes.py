@@ -23,7 +23,7 @@ from desktop_agent.core.messages import ToolCall, ToolResult
 from desktop_agent.core.notes import Note
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.workspace import Workspace
-from desktop_agent.gui.notes.tracker import NoteTracker
+from desktop_agent.gui.state.session_state import SessionState
 
 AGENT = "ag_1"
 
@@ -33,8 +33,19 @@ def opened(*events, status="idle"):
     return SessionOpened(info, (AgentInfo(AGENT, "se_1", "Main", status=status),), tuple(events))
 
 
+class Shown:
+    """The notes to the agent, as the message box shows them, fed through the window's state."""
+
+    def __init__(self):
+        self.state = SessionState()
+        self.apply = self.state.apply
+
+    def __getattr__(self, name):
+        return getattr(self.state.notes(AGENT), name)
+
+
 def ledger(*events, status="idle"):
-    one = NoteTracker()
+    one = Shown()
     one.apply(opened(*events, status=status))
     return one
 
@@ -55,7 +66,6 @@ def test_a_message_that_wakes_an_idle_agent_needs_no_row():
     assert one.rows == ()
     one.apply(NoteDelivered(AGENT, "no_1", 1, 5.0))
     assert one.rows == ()
-    assert one.row("no_1") is None
 
 
 def test_a_note_sent_while_the_agent_runs_goes_through_its_states():

@@ -1,0 +1,328 @@
+"""What the window knows of sessions and their agents: one reducer, which all panels show. No Qt.
+
+The window reads this and never makes an event. Which session and agent are shown is the
+window's own choice: see `SessionState.show`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Flag, auto
+from typing import Any
+
+from desktop_agent.core.agents import AgentInfo
+from desktop_agent.core.events import (
+    AgentOpened,
+    AgentsChanged,
+    ApprovalRequested,
+    ApprovalResolved,
+    BudgetChanged,
+    BudgetReached,
+    Event,
+    Happening,
+    ListChanged,
+    NoteDelivered,
+    NoteQueued,
+    NoteReturned,
+    NoteTaken,
+    QuestionAnswered,
+    QuestionAsked,
+    SessionOpened,
+    SessionsChanged,
+    StepStarted,
+    ToolEnded,
+    ToolStarted,
+    TurnEnded,
+    TurnStarted,
+)
+from desktop_agent.core.ids import AgentId, NoteId, SessionId
+from desktop_agent.core.questions import Question
+from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.core.tasks import Task
+from desktop_agent.gui.state.agent_notes import AgentNotes, NoteEvent, TurnEvent
+from desktop_agent.gui.state.agent_tree import live_below
+from desktop_agent.gui.state.pending_requests import PendingRequest, PendingRequests
+
+
+class Facet(Flag):
+    """What of the session that is shown may differ now."""
+
+    SESSION = auto()  # a session was opened, perhaps the same one again
+    SHOWN = auto()  # an agent's transcript came to the front, perhaps the same one again
+    AGENTS = auto()
+    TASKS = auto()
+    NOTES = auto()  # and turns, steps and running tools
+    REQUESTS = auto()
+    BUDGETS = auto()
+
+
+NOTHING = Facet(0)
+EVERYTHING = ~NOTHING
+_OF_SESSION = EVERYTHING & ~(Facet.SESSION | Facet.SHOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentPage:
+    """What it takes to show one agent's transcript: a session's main agent, or a subagent.
+
+    `info` is the session's, `model` the agent's. `events` and `first_seq` are as in SessionOpened.
+    """
+
+    info: SessionInfo
+    agent_id: AgentId
+    model: str
+    agents: tuple[AgentInfo, ...] = ()
+    events: tuple[Happening, ...] = ()
+    first_seq: int = 1
+
+    @classmethod
+    def of_main(cls, opened: SessionOpened) -> AgentPage:
+        """Return the page of the main agent of a session."""
+        info = opened.info
+        return cls(
+            info, info.main_agent, info.model, opened.agents, opened.events, opened.first_seq
+        )
+
+
+class SessionState:
+    """Sessions, agents, task lists, notes, pending requests and held budgets."""
+
+    def __init__(self) -> None:
+        self.session_id: SessionId | None = None
+        self.shown: AgentId | None = None
+        self.sessions: dict[SessionId, SessionInfo] = {}
+        self._agents: dict[SessionId, tuple[AgentInfo, ...]] = {}
+        self._infos: dict[AgentId, AgentInfo] = {}
+        self._owners: dict[AgentId, SessionId] = {}
+        self._lists: dict[AgentId, tuple[Task, ...]] = {}
+        self._notes: dict[AgentId, AgentNotes] = {}
+        self._requests = PendingRequests()
+        # Who holds, in the order it began, and whose budget it is.
+        self._held: dict[AgentId, AgentId] = {}
+        self._below: tuple[tuple[AgentInfo, ...], AgentId | None, int] = ((), None, 0)
+        self._reducers: dict[type, Callable[[Any], Facet]] = {
+            SessionsChanged: self._on_sessions,
+            SessionOpened: self._on_session_opened,
+            AgentOpened: self._on_agent_opened,
+            AgentsChanged: self._on_agents,
+            ListChanged: self._on_list,
+            BudgetReached: self._on_budget_reached,
+            BudgetChanged: self._on_budget_changed,
+            **dict.fromkeys((NoteQueued, NoteTaken, NoteDelivered, NoteReturned), self._on_note),
+            **dict.fromkeys((TurnStarted, StepStarted, ToolStarted, ToolEnded), self._on_turn),
+            TurnEnded: self._on_turn_ended,
+            **dict.fromkeys((ApprovalRequested, QuestionAsked), self._on_request),
+            **dict.fromkeys((ApprovalResolved, QuestionAnswered), self._on_request),
+        }
+
+    # -- what changes it -------------------------------------------------------------------
+
+    def apply(self, event: Event) -> Facet:
+        """Take in one event; return what of the session that is shown may differ now."""
+        reducer = self._reducers.get(type(event))
+        return reducer(event) if reducer is not None else NOTHING
+
+    def show(self, session_id: SessionId, agent_id: AgentId) -> Facet:
+        """Answer from now on for this session, whose agent is shown."""
+        self.session_id, self.shown = session_id, agent_id
+        info = self.sessions.get(session_id)
+        is_main = info is not None and info.main_agent == agent_id
+        return EVERYTHING if is_main else EVERYTHING & ~Facet.SESSION
+
+    def forget_note(self, agent_id: AgentId, note_id: NoteId) -> Facet:
+        """Drop a note that came back and that the person sent elsewhere or discarded."""
+        self.notes(agent_id).forget(note_id)
+        return Facet.NOTES
+
+    # -- what is known ---------------------------------------------------------------------
+
+    def owner(self, event: Event) -> SessionId | None:
+        """Return the session of an event; None for the events of all."""
+        if isinstance(event, AgentsChanged):
+            return event.session_id
+        if isinstance(event, SessionOpened):
+            return event.info.id
+        if isinstance(event, AgentOpened):
+            return event.info.session_id
+        agent_id = getattr(event, "agent_id", None)
+        return self.session_of(agent_id) if agent_id else None
+
+    def session_of(self, agent_id: AgentId) -> SessionId | None:
+        """Return the session an agent belongs to."""
+        return self._owners.get(agent_id)
+
+    @property
+    def agents(self) -> tuple[AgentInfo, ...]:
+        """The agents of the session that is shown, the main one first."""
+        return self.agents_of(self.session_id)
+
+    @property
+    def main_agent(self) -> AgentId | None:
+        """The main agent of the session that is shown."""
+        info = self.sessions.get(self.session_id) if self.session_id is not None else None
+        return info.main_agent if info is not None else None
+
+    def agents_of(self, session_id: SessionId | None) -> tuple[AgentInfo, ...]:
+        """Return a session's agents as they are now, the main one first."""
+        return self._agents.get(session_id, ()) if session_id is not None else ()
+
+    def agent(self, agent_id: AgentId | None) -> AgentInfo | None:
+        """Return how an agent stands."""
+        return self._infos.get(agent_id) if agent_id is not None else None
+
+    def page(self, opened: AgentOpened) -> AgentPage | None:
+        """Return what shows this agent; None if its session is gone."""
+        agent, info = opened.info, self.sessions.get(opened.info.session_id)
+        if info is None:
+            return None
+        agents = self.agents_of(info.id)
+        model = agent.model or info.model
+        return AgentPage(info, agent.id, model, agents, opened.events, opened.first_seq)
+
+    def running(self) -> tuple[SessionInfo, ...]:
+        """Return the sessions at work, also those that wait for the person."""
+        under_way = ("running", "needs_you", "paused")
+        return tuple(info for info in self.sessions.values() if info.status in under_way)
+
+    def tasks(self, agent_id: AgentId | None) -> tuple[Task, ...]:
+        """Return an agent's task list."""
+        return self._lists.get(agent_id, ()) if agent_id is not None else ()
+
+    @property
+    def has_tasks(self) -> bool:
+        """Whether any agent of the session that is shown has a task."""
+        return any(self._is_of_shown(one) for one, tasks in self._lists.items() if tasks)
+
+    def notes(self, agent_id: AgentId | None) -> AgentNotes:
+        """Return the notes to an agent; empty ones for nobody."""
+        known = self._notes.get(agent_id) if agent_id is not None else None
+        if known is None:
+            known = AgentNotes(agent_id or AgentId(""))
+            if agent_id is not None:
+                self._notes[agent_id] = known
+                if agent_id in self._infos:
+                    known.follow(self._infos[agent_id])
+        return known
+
+    def below(self, agent_id: AgentId) -> int:
+        """Return how many live agents there are below this one."""
+        agents = self.agents
+        if self._below[0] is not agents or self._below[1] != agent_id:
+            self._below = (agents, agent_id, live_below(agents, agent_id))
+        return self._below[2]
+
+    def waiting(self) -> tuple[PendingRequest, ...]:
+        """Return what waits in the session that is shown, oldest first."""
+        asks = [ask for ask in self._requests.all() if self._is_of_shown(ask.agent_id)]
+        return tuple(sorted(asks, key=lambda ask: ask.asked.created_at))
+
+    def question_of(self, agent_id: str) -> Question | None:
+        """Return what an agent asks."""
+        return self._requests.question_of(agent_id)
+
+    @property
+    def held(self) -> tuple[AgentId, ...]:
+        """Who holds for a budget that is used up in the session that is shown, longest first."""
+        return tuple(one for one in self._held if self._is_of_shown(one))
+
+    def _is_of_shown(self, agent_id: AgentId) -> bool:
+        return self._owners.get(agent_id) == self.session_id
+
+    # -- snapshots -------------------------------------------------------------------------
+
+    def _on_sessions(self, event: SessionsChanged) -> Facet:
+        before = self.sessions
+        self.sessions = {info.id: info for info in event.sessions}
+        self._owners.update((info.main_agent, info.id) for info in event.sessions)
+        for session_id in before.keys() - self.sessions.keys():
+            self._drop_session(session_id, before[session_id].main_agent)
+        return NOTHING
+
+    def _drop_session(self, session_id: SessionId, main: AgentId) -> None:
+        gone = {main, *(agent.id for agent in self._agents.pop(session_id, ()))}
+        for kept in (self._infos, self._owners, self._lists, self._notes, self._held):
+            for agent_id in gone:
+                kept.pop(agent_id, None)
+        self._requests.drop(gone)
+
+    def _on_session_opened(self, event: SessionOpened) -> Facet:
+        info = event.info
+        self.sessions.setdefault(info.id, info)
+        self._owners[info.main_agent] = info.id
+        self._follow(info.id, event.agents)
+        for agent in (info.main_agent, *(agent.id for agent in event.agents)):
+            self._lists.pop(agent, None)
+        self._lists.update((one.agent_id, one.tasks) for one in event.lists)
+        self._replay(info.main_agent, event.events)
+        for queued in event.notes:
+            self.notes(queued.agent_id).apply_note(queued, self._infos)
+        self._requests.drop_resting(event.agents)
+        return _OF_SESSION if info.id == self.session_id else NOTHING
+
+    def _on_agent_opened(self, event: AgentOpened) -> Facet:
+        info = event.info
+        self._owners[info.id] = info.session_id
+        self._infos[info.id] = info
+        self._replay(info.id, event.events)
+        self._requests.drop_resting((info,))
+        return Facet.NOTES | Facet.REQUESTS if self._is_of_shown(info.id) else NOTHING
+
+    def _replay(self, agent_id: AgentId, events: tuple[Happening, ...]) -> None:
+        notes = self.notes(agent_id)
+        notes.replay(events, self._infos)
+        if agent_id in self._infos:
+            notes.follow(self._infos[agent_id])
+        for event in events:
+            self._requests.apply(event)
+
+    def _on_agents(self, event: AgentsChanged) -> Facet:
+        self._follow(event.session_id, event.agents)
+        self._requests.drop_resting(event.agents)
+        return _OF_SESSION & ~Facet.TASKS if event.session_id == self.session_id else NOTHING
+
+    def _follow(self, session_id: SessionId, agents: tuple[AgentInfo, ...]) -> None:
+        self._agents[session_id] = agents
+        for agent in agents:
+            self._infos[agent.id] = agent
+            self._owners[agent.id] = session_id
+            notes = self._notes.get(agent.id)
+            if notes is not None:
+                notes.follow(agent)
+            if agent.status != "paused" and self._held:
+                self._held.pop(agent.id, None)
+
+    # -- happenings ------------------------------------------------------------------------
+
+    def _of_agent(self, agent_id: AgentId, facet: Facet) -> Facet:
+        return facet if self._is_of_shown(agent_id) else NOTHING
+
+    def _on_list(self, event: ListChanged) -> Facet:
+        self._lists[event.agent_id] = event.tasks
+        return self._of_agent(event.agent_id, Facet.TASKS)
+
+    def _on_note(self, event: NoteEvent) -> Facet:
+        self.notes(event.agent_id).apply_note(event, self._infos)
+        return self._of_agent(event.agent_id, Facet.NOTES)
+
+    def _on_turn(self, event: TurnEvent) -> Facet:
+        self.notes(event.agent_id).apply_turn(event)
+        return self._of_agent(event.agent_id, Facet.NOTES)
+
+    def _on_turn_ended(self, event: TurnEnded) -> Facet:
+        return self._on_turn(event) | self._on_request(event)
+
+    def _on_request(
+        self,
+        event: ApprovalRequested | ApprovalResolved | QuestionAsked | QuestionAnswered | TurnEnded,
+    ) -> Facet:
+        has_changed = self._requests.apply(event)
+        return self._of_agent(event.agent_id, Facet.REQUESTS) if has_changed else NOTHING
+
+    def _on_budget_reached(self, event: BudgetReached) -> Facet:
+        self._held[event.agent_id] = event.owner_id
+        return self._of_agent(event.agent_id, Facet.BUDGETS)
+
+    def _on_budget_changed(self, event: BudgetChanged) -> Facet:
+        self._held = {a: owner for a, owner in self._held.items() if owner != event.agent_id}
+        return self._of_agent(event.agent_id, Facet.BUDGETS)
