@@ -101,8 +101,7 @@ class Engine(SkillCommands):
         self._store = store
         self._settings = settings
         self._new_jobs = around.new_jobs
-        self._prompt = Prompt()
-        self._thread = 0
+        self._prompt, self._thread = Prompt(), 0
         self._approvals = Approvals(store)
         self._questions = Questions()
         self._toolbox = Toolbox(tools)
