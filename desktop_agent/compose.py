@@ -148,12 +148,7 @@ async def compose(
             settings=settings or file.load(),
             emit=emit,
             spill_dir=_outputs_of(store_path or data_dir / SESSIONS_FILE),
-            environment=Environment(
-                new_jobs=Jobs,
-                new_skills=lambda emit: _skills(data_dir, config_dir, emit),
-                own=_own_places(data_dir, config_dir),
-                describe_model=lambda name: model.call("model_info", model=name),
-            ),
+            environment=_environment(model, data_dir, config_dir),
         )
         engine.start()
         if store.set_aside is not None:
@@ -165,6 +160,15 @@ async def compose(
     library = LazyLibrary(lambda: _library(data_dir, config_dir, engine.rescan_skills))
     warming = asyncio.create_task(_warm(model)) if is_warmed else None
     return Backend(engine, model, store, secrets, catalog, file, library, warming)
+
+
+def _environment(model: HostedModel, data_dir: Path, config_dir: Path) -> Environment:
+    return Environment(
+        new_jobs=Jobs,
+        new_skills=lambda emit: _skills(data_dir, config_dir, emit),
+        own=_own_places(data_dir, config_dir),
+        describe_model=lambda name: model.call("model_info", model=name),
+    )
 
 
 async def _warm(model: HostedModel) -> None:

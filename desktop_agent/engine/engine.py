@@ -55,6 +55,8 @@ from desktop_agent.engine.tree.messaging import Steering
 from desktop_agent.engine.workspace.output_files import OutputFiles
 from desktop_agent.engine.workspace.path_completion import complete_path
 
+DescribeModel = Callable[[str], Awaitable[ModelInfo | None]]
+
 
 @dataclass(frozen=True, slots=True)
 class Environment:
@@ -70,7 +72,7 @@ class Environment:
     new_jobs: Callable[[], Any] | None = None
     new_skills: Callable[[Callable[[Event], None]], Skills] | None = None
     own: OwnPlaces = field(default_factory=OwnPlaces)
-    describe_model: Callable[[str], Awaitable[ModelInfo | None]] | None = None
+    describe_model: DescribeModel | None = None
     is_contained: bool = False
 
 
@@ -99,28 +101,15 @@ class Engine(SkillCommands):
         self._store = store
         self._settings = settings
         self._new_jobs = around.new_jobs
-        self._prompt = Prompt()
-        self._thread = 0
+        self._prompt, self._thread = Prompt(), 0
         self._approvals = Approvals(store)
         self._questions = Questions()
         self._toolbox = Toolbox(tools)
         self._getting_ready: asyncio.Task[None] | None = None
         # Each part is given those before it; what needs a later one calls a method of this class.
-        self._agents = Agents(
-            settings=self._current_settings,
-            questions=self._questions,
-            new_agent=lambda session, record: self._new_agent(session, record, TaskState()),
-            changed=self._on_agents_changed,
-        )
+        self._agents = self._new_tree()
         self._budget_guard = BudgetGuard(self._agents, self._is_priced)
-        self._steering = Steering(
-            self._agents,
-            self._questions,
-            model,
-            self._current_settings,
-            self._forget,
-            describe_model=around.describe_model,
-        )
+        self._steering = self._new_steering(around.describe_model)
         outputs = OutputFiles(spill_dir)
         self._dispatch = Dispatch(
             tools=self._toolbox,
@@ -134,6 +123,20 @@ class Engine(SkillCommands):
         )
         self._sessions = Sessions(store, emit, outputs, self._agents, self._new_agent)
         self._skills = around.new_skills(self._emit) if around.new_skills is not None else None
+
+    def _new_tree(self) -> Agents:
+        return Agents(
+            settings=self._current_settings,
+            questions=self._questions,
+            new_agent=lambda session, record: self._new_agent(session, record, TaskState()),
+            changed=self._on_agents_changed,
+        )
+
+    def _new_steering(self, describe_model: DescribeModel | None) -> Steering:
+        settings, ask = self._current_settings, describe_model
+        return Steering(
+            self._agents, self._questions, self._model, settings, self._forget, describe_model=ask
+        )
 
     # -- life ----------------------------------------------------------------------------
 
