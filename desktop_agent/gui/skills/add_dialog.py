@@ -222,10 +222,10 @@ class AddSkillSheet(QDialog):
 
     def _make_buttons(self) -> QVBoxLayout:
         theme = self._theme
-        self._look = PrimaryButton(theme, self.tr("Look"), "", self)
-        self._look.setObjectName("fetchSkill")
-        self._look.setToolTip(self.tr("Fetch it and show what is in it; nothing is installed"))
-        self._look.clicked.connect(self._fetch)
+        self._fetch_button = PrimaryButton(theme, self.tr("Fetch"), "", self)
+        self._fetch_button.setObjectName("fetchSkill")
+        self._fetch_button.setToolTip(self.tr("Fetch it and show what is in it; nothing is installed"))
+        self._fetch_button.clicked.connect(self._fetch)
         self._install = PrimaryButton(theme, "", "", self)
         self._install.setObjectName("installSkills")
         self._install.clicked.connect(self._on_install)
@@ -235,10 +235,10 @@ class AddSkillSheet(QDialog):
         self._leave = GhostButton(theme, self.tr("Cancel"), "", self)
         self._leave.setObjectName("addSkillCancel")
         self._leave.clicked.connect(self._on_cancel)
-        for button in (self._look, self._install, self._back, self._leave):
+        for button in (self._fetch_button, self._install, self._back, self._leave):
             button.setAutoDefault(False)
         holder = QVBoxLayout()
-        holder.addLayout(row(self._back, None, self._leave, self._look, self._install))
+        holder.addLayout(row(self._back, None, self._leave, self._fetch_button, self._install))
         return holder
 
     # -- steps -------------------------------------------------------------------------------
@@ -256,7 +256,7 @@ class AddSkillSheet(QDialog):
     def _go(self, page: int) -> None:
         self._pages.setCurrentIndex(page)
         self._error.hide()
-        self._look.setVisible(page == 0)
+        self._fetch_button.setVisible(page == 0)
         self._back.setVisible(page == 2)
         self._install.setVisible(page == 2)
         self._leave.setEnabled(True)
@@ -265,7 +265,7 @@ class AddSkillSheet(QDialog):
             self._address.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _on_address(self) -> None:
-        self._look.setEnabled(bool(self._address.text().strip()))
+        self._fetch_button.setEnabled(bool(self._address.text().strip()))
 
     def _fetch(self) -> None:
         address = self._address.text().strip()

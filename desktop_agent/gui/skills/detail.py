@@ -127,7 +127,7 @@ class SkillDetailPane(QFrame):
         self._about = _words("body", "skillAbout")
         self._verdict_icon = IconLabel(theme, "circle-check", "ok", 16)
         self._verdict = _words("", "skillVerdict")
-        self._trust = TextButton(theme, self.tr("Look and trust…"), "shield")
+        self._trust = TextButton(theme, self.tr("Review and trust…"), "shield")
         self._trust.setObjectName("trustSkill")
         self._trust.clicked.connect(self.trust_requested)
         self._body = MarkdownText(theme, self.tr("What this skill says"))

@@ -31,10 +31,10 @@ class TrustBanner(QFrame):
         self._words = TextLabel("", "", self)
         self._words.setObjectName("trustWords")
         self._words.setWordWrap(True)
-        look = TextButton(theme, self.tr("Look"), "", self)
-        look.setObjectName("trustLook")
-        look.setToolTip(self.tr("See what would be read, before you decide"))
-        look.clicked.connect(self.look_requested)
+        review = TextButton(theme, self.tr("Review…"), "", self)
+        review.setObjectName("trustReview")
+        review.setToolTip(self.tr("See what would be read, before you decide"))
+        review.clicked.connect(self.look_requested)
         trust = GhostButton(theme, self.tr("Trust"), "", self)
         trust.setObjectName("trustFolder")
         trust.setToolTip(self.tr("Let agents use it; what changes later is asked about again"))
@@ -48,7 +48,7 @@ class TrustBanner(QFrame):
         layout.setSpacing(theme.space("s"))
         layout.addWidget(IconLabel(theme, "shield", "accent", 16, self))
         layout.addWidget(self._words, 1)
-        for button in (look, trust, ignore):
+        for button in (review, trust, ignore):
             layout.addWidget(button)
         self.hide()
 

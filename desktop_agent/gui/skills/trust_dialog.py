@@ -131,7 +131,7 @@ class TrustSheet(QDialog):
 
     def _tag(self, item: BroughtItem, is_read_before: bool) -> str:
         if is_read_before:
-            return self.tr("look again")
+            return self.tr("review again")
         return self.tr("changed") if item.is_changed else ""
 
     def show_files(self, skill: Skill, files: Sequence[SkillFile]) -> None:
@@ -186,7 +186,7 @@ class TrustSheet(QDialog):
         self._trust = trust = PrimaryButton(theme, self.tr("Trust"), "shield-check", self)
         trust.setObjectName("trustSheetTrust")
         trust.clicked.connect(lambda: self._decide("trust"))
-        self._again = again = PrimaryButton(theme, self.tr("Look again"), "eye", self)
+        self._again = again = PrimaryButton(theme, self.tr("Review again"), "eye", self)
         again.setObjectName("trustSheetAgain")
         again.clicked.connect(self._look_again)
         ignore = TextButton(theme, self.tr("Ignore"), "", self)

@@ -35,7 +35,7 @@ def banner_words(trust: FolderTrust) -> str:
 
 def meanwhile_words() -> str:
     """Say that what was looked at is not what is there now."""
-    return translate("Trust", "This folder changed meanwhile; look at it again.")
+    return translate("Trust", "This folder changed meanwhile; review it again.")
 
 
 def state_words(trust: FolderTrust) -> str:
