@@ -64,11 +64,11 @@ class WindowState(QObject):
 
     @property
     def has_side(self) -> bool:
-        """Whether the person wants the panel at the far side."""
+        """Whether the person wants the side panel."""
         return self._file.value("side", "true") == "true"
 
     def remember_side(self, is_wanted: bool) -> None:
-        """Keep whether the person wants the panel at the far side."""
+        """Keep whether the person wants the side panel."""
         self._file.setValue("side", "true" if is_wanted else "false")
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

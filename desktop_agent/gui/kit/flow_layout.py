@@ -11,14 +11,14 @@ from desktop_agent.gui.kit.rtl import placed
 class FlowLayout(QLayout):
     """Left to right (or right to left), then down.
 
-    With `is_last_far`, the last widget stands at the far end of its line.
+    With `is_last_trailing`, the last widget stands at the trailing end of its line.
     """
 
     def __init__(
-        self, parent: QWidget | None = None, spacing: int = 6, *, is_last_far: bool = False
+        self, parent: QWidget | None = None, spacing: int = 6, *, is_last_trailing: bool = False
     ) -> None:
         super().__init__(parent)
-        self._is_last_far = is_last_far
+        self._is_last_trailing = is_last_trailing
         self._places: list[QLayoutItem] = []
         self.setContentsMargins(0, 0, 0, 0)
         self.setSpacing(spacing)
@@ -78,7 +78,7 @@ class FlowLayout(QLayout):
             size = item.sizeHint().boundedTo(QSize(max(rect.width(), 1), 10_000))
             if x > rect.x() and x + size.width() > rect.right() + 1:
                 x, y, line = rect.x(), y + line + self.spacing(), 0
-            if self._is_last_far and item is self._places[-1]:
+            if self._is_last_trailing and item is self._places[-1]:
                 x = max(x, rect.right() + 1 - size.width())
             if not dry:
                 place = QRect(QPoint(x, y), size)

@@ -50,7 +50,7 @@ class Popover(QFrame):
         self.hide()
 
     def open_below(self, anchor: QWidget, *, above: bool = False) -> None:
-        """Show under the anchor's near edge (or above it), kept inside its window."""
+        """Show under the anchor's leading edge (or above it), kept inside its window."""
         self._anchor = (anchor, above)
         focused = QApplication.focusWidget()
         # Asked for once more while it is open, it gives the focus back to where it was at first.
@@ -68,7 +68,7 @@ class Popover(QFrame):
 
     def place(self) -> None:
         """Take the size of the content, and the place at the anchor."""
-        # A layout within a layout is told only later that it asks for another size now.
+        # A layout within a layout learns only later that its size hint changed.
         self.body.activate()
         self.adjustSize()
         if self._outer.hasHeightForWidth():

@@ -71,10 +71,10 @@ class SearchField(QLineEdit):
 
     def _make_room(self) -> None:
         room = self._theme.icon_px(_ICON) + _GAP
-        near, far = (room, room + _GAP)
+        leading, trailing = (room, room + _GAP)
         if self.layoutDirection() == Qt.LayoutDirection.RightToLeft:
-            near, far = far, near
-        self.setTextMargins(near, 0, far, 0)
+            leading, trailing = trailing, leading
+        self.setTextMargins(leading, 0, trailing, 0)
         self._place()
 
     def _place(self) -> None:

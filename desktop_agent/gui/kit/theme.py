@@ -19,7 +19,7 @@ from desktop_agent.gui.kit.stylesheet import build_stylesheet
 _WEIGHTS = {"regular": 400, "medium": 500, "semibold": 600, "bold": 700}
 _FIRST_FONTS = ("Inter-Regular.otf", "Inter-Medium.otf", "Inter-SemiBold.otf")
 _LATER_FONTS = ("Inter-Italic.otf", "JetBrainsMono-Regular.ttf", "JetBrainsMono-Bold.ttf")
-# Set on an application that was made with this style: to be told takes Qt a moment.
+# Set on an application that was made with this style: setting it takes Qt a moment.
 HAS_STYLE = "hasFusionStyle"
 # Heights that hold a line of text grow with the person's text size.
 _GROWING = {"row", "row2", "session_row", "section_row", "control", "diff_line", "header", "send"}

@@ -85,11 +85,11 @@ class SessionDelegate(RenamingDelegate):
         pen.text(age, row.age, pen.faint, small, side=Qt.AlignmentFlag.AlignRight)
 
     def _paint_folder(self, pen: Any, room: QRect, folder: str) -> QRect:
-        """Draw the folder at the far end; return what is left for the title."""
+        """Draw the folder at the trailing end; return what is left for the title."""
         small = self._theme.font("caption")
         wide = min(QFontMetrics(small).horizontalAdvance(folder) + 2, room.width() // 2)
-        far = QRect(room.right() - wide, room.top(), wide + 1, room.height())
-        pen.text(far, folder, pen.faint, small, side=Qt.AlignmentFlag.AlignRight)
+        trailing = QRect(room.right() - wide, room.top(), wide + 1, room.height())
+        pen.text(trailing, folder, pen.faint, small, side=Qt.AlignmentFlag.AlignRight)
         return room.adjusted(0, 0, -wide - 8, 0)
 
     def _paint_state(self, pen: Any, icon: QRect, row: SessionRow) -> None:

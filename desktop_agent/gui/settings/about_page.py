@@ -47,7 +47,7 @@ _BUNDLED = ("fonts/Inter-LICENSE.txt", "fonts/JetBrainsMono-LICENSE.txt", "icons
 
 class AboutPage(SettingsPage):
     """Opens folders with the system's own file browser. `update_check_requested` is answered by
-    `set_update_answer`, once `set_can_update` has told that this copy knows where to ask.
+    `set_update_answer`; `set_can_update` says whether this build has an update server.
     """
 
     update_check_requested = Signal()

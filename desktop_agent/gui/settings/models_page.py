@@ -195,7 +195,7 @@ class ModelsPage(SettingsPage):
         keeps = self._settings.keep_keys_in_file
         self.key_form.set_places(has_keyring=self._has_keyring, keeps_in_file=keeps)
 
-    # -- wishes ---------------------------------------------------------------------------
+    # -- requests -------------------------------------------------------------------------
 
     def _open_picker(self, anchor: QWidget) -> None:
         self._picks_for_subagents = anchor is self._add

@@ -1,4 +1,4 @@
-"""Rows of the settings: a name, a sentence, and the control at the far end."""
+"""Rows of the settings: a name, a sentence, and the control at the trailing end."""
 
 from __future__ import annotations
 

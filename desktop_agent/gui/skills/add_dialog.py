@@ -224,7 +224,9 @@ class AddSkillSheet(QDialog):
         theme = self._theme
         self._fetch_button = PrimaryButton(theme, self.tr("Fetch"), "", self)
         self._fetch_button.setObjectName("fetchSkill")
-        self._fetch_button.setToolTip(self.tr("Fetch it and show what is in it; nothing is installed"))
+        self._fetch_button.setToolTip(
+            self.tr("Fetch it and show what is in it; nothing is installed")
+        )
         self._fetch_button.clicked.connect(self._fetch)
         self._install = PrimaryButton(theme, "", "", self)
         self._install.setObjectName("installSkills")
@@ -280,7 +282,7 @@ class AddSkillSheet(QDialog):
         self._clock.start()
         self._ticks.start()
         self._go(1)
-        # Half an installation would be nobody's wish; it is a matter of a moment.
+        # An installation is never left incomplete; it takes a moment only.
         self._leave.setEnabled(not installs)
         self._leave.setFocus(Qt.FocusReason.OtherFocusReason)
 

@@ -105,7 +105,7 @@ class SkillFileList(QListView):
 
 
 class _FileDelegate(QStyledItemDelegate):
-    """A path, which reads from left to right, and a size at the far end."""
+    """A path, which reads from left to right, and a size at the trailing end."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -126,8 +126,8 @@ class _FileDelegate(QStyledItemDelegate):
             pen.icon(QRect(inner.left(), top, size, size), "file-text", "subtle")
             words, small = size_text(one.size), theme.font("small")
             wide = QFontMetrics(small).horizontalAdvance(words) + 4
-            far = QRect(inner.right() - wide, inner.top(), wide + 1, inner.height())
-            pen.text(far, words, pen.faint, small, side=Qt.AlignmentFlag.AlignRight)
+            trailing = QRect(inner.right() - wide, inner.top(), wide + 1, inner.height())
+            pen.text(trailing, words, pen.faint, small, side=Qt.AlignmentFlag.AlignRight)
             pen.text(
                 inner.adjusted(size + 8, 0, -wide - 10, 0),
                 with_marks(one.path),

@@ -37,7 +37,7 @@ from desktop_agent.gui.kit.tooltips import plain_tip
 from desktop_agent.gui.kit.widgets import ElidedLabel, TextButton, TextLabel, row
 from desktop_agent.gui.skills.delegate import paint_box
 from desktop_agent.gui.skills.file_list import SkillFileList, framed
-from desktop_agent.gui.skills.text import content_words
+from desktop_agent.gui.skills.text import content_text
 from desktop_agent.gui.transcript.cards.output_view import OutputView
 
 _Index = QModelIndex | QPersistentModelIndex
@@ -82,12 +82,12 @@ class SkillChecklist(QWidget):
         both = QHBoxLayout()
         both.setSpacing(theme.space("m"))
         both.addWidget(self.list, 4)
-        far = QVBoxLayout()
-        far.setSpacing(theme.space("s"))
+        trailing = QVBoxLayout()
+        trailing.setSpacing(theme.space("s"))
         for widget in (self._about_area, self._files, self._path):
-            far.addWidget(widget)
-        far.addWidget(framed(self._text), 1)
-        both.addLayout(far, 5)
+            trailing.addWidget(widget)
+        trailing.addWidget(framed(self._text), 1)
+        both.addLayout(trailing, 5)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(theme.space("s"))
@@ -277,7 +277,7 @@ def _lines(skill: FoundSkill, *, is_free: bool) -> tuple[str, str, str]:
     elif skill.twin and not skill.clash:
         words = translate("Skills", "Same name as another; from {place}")
         in_the_way = words.format(place="/".join(skill.folder.split("/")[-3:-1]) or skill.folder)
-    return about, content_words(skill.scripts, skill.allowed_tools), in_the_way
+    return about, content_text(skill.scripts, skill.allowed_tools), in_the_way
 
 
 class _FoundDelegate(QStyledItemDelegate):
@@ -335,13 +335,13 @@ class _FoundDelegate(QStyledItemDelegate):
         """Tick on a click on the box, and on Space."""
         if not index.flags() & Qt.ItemFlag.ItemIsUserCheckable:
             return False
-        is_wished = isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Space
+        is_toggled = isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Space
         if isinstance(event, QMouseEvent) and event.type() == QEvent.Type.MouseButtonRelease:
             rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
             direction: Qt.LayoutDirection = option.direction  # pyright: ignore[reportAttributeAccessIssue]
-            near = placed(direction, rect, self._box(rect)).adjusted(-8, -8, 8, 8)
-            is_wished = near.contains(event.position().toPoint())
-        if not is_wished:
+            target = placed(direction, rect, self._box(rect)).adjusted(-8, -8, 8, 8)
+            is_toggled = target.contains(event.position().toPoint())
+        if not is_toggled:
             return False
         is_on = _is_ticked(index)
         state = Qt.CheckState.Unchecked if is_on else Qt.CheckState.Checked

@@ -18,7 +18,7 @@ _REMOVABLE = frozenset({"mine", "folder"})
 class SkillList(QListView):
     """`pointed(Skill | None)` is the one shown in detail; `opened` comes on a click or Enter.
 
-    The wishes: `switched(Skill, is_on, only_here)`, `used(Skill)`, `folder_opened(Skill)`,
+    Requests: `switched(Skill, is_on, only_here)`, `used(Skill)`, `folder_opened(Skill)`,
     `update_requested(Skill)`, `remove_requested(Skill)`. `typed(str)` is for the filter.
     """
 
@@ -141,7 +141,7 @@ class SkillList(QListView):
 
 
 class _Switch:
-    """A menu's wish; a lambda in a loop would mean the last one."""
+    """Return a menu action's slot; a lambda in a loop would bind the last item."""
 
     def __init__(self, view: SkillList, skill: Skill, only_here: bool) -> None:
         self._view, self._skill, self._only_here = view, skill, only_here

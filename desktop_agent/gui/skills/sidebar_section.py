@@ -104,7 +104,7 @@ class SkillsSection(QWidget):
         self._fit()
 
     def set_room(self, height: int) -> None:
-        """Fold to the heading where the sidebar is low."""
+        """Collapse to the heading where the sidebar is low."""
         needed = _ROOM * self._theme.text_px("ui") // 13 + self.list.height()
         self.list.setVisible(height >= needed and self._model.rowCount() > 0)
 
@@ -194,8 +194,8 @@ class _ShortDelegate(QStyledItemDelegate):
             word = origin_word(one.origin) if one.is_usable else _word(one)
             small = theme.font("caption")
             wide = min(inner.width() // 2, QFontMetrics(small).horizontalAdvance(word) + 2)
-            far = QRect(inner.right() - wide, inner.top(), wide + 1, inner.height())
-            pen.text(far, word, "subtle", small)
+            trailing = QRect(inner.right() - wide, inner.top(), wide + 1, inner.height())
+            pen.text(trailing, word, "subtle", small)
             words = inner.adjusted(size + 8, 0, -wide - 8, 0)
             pen.text(words, one.name, "fg" if one.is_usable else "subtle", theme.font("ui"))
 

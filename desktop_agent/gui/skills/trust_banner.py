@@ -9,7 +9,7 @@ from desktop_agent.core.skills import FolderTrust
 from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import GhostButton, IconLabel, TextButton, TextLabel
-from desktop_agent.gui.skills.trust_text import banner_words
+from desktop_agent.gui.skills.trust_text import banner_text
 
 
 class TrustBanner(QFrame):
@@ -56,6 +56,6 @@ class TrustBanner(QFrame):
         """Say what the folder brings."""
         if self.isHidden() or trust.root != self._root or trust.is_refused:
             self._root, self.digest = trust.root, trust.digest
-        words = with_marks(banner_words(trust))
+        words = with_marks(banner_text(trust))
         self._words.setText(words)
         self.setAccessibleName(words)

@@ -23,8 +23,8 @@ from desktop_agent.gui.kit.widgets import (
     row,
 )
 from desktop_agent.gui.skills.file_list import SkillFileList, framed
-from desktop_agent.gui.skills.text import content_words
-from desktop_agent.gui.skills.trust_text import banner_words, folder_name, meanwhile_words
+from desktop_agent.gui.skills.text import content_text
+from desktop_agent.gui.skills.trust_text import banner_text, folder_name, meanwhile_text
 from desktop_agent.gui.transcript.cards.output_view import OutputView
 
 _WIDE, _HIGH = 70, 46  # in widths of the text size
@@ -92,7 +92,7 @@ class TrustSheet(QDialog):
 
     def show_trust(self, trust: FolderTrust) -> None:
         """Follow what the folder brings."""
-        self._summary.setText(with_marks(banner_words(trust)))
+        self._summary.setText(with_marks(banner_text(trust)))
         self._newest = trust.digest
         is_outdated = self.is_outdated
         self._warning.setVisible(is_outdated)
@@ -147,7 +147,7 @@ class TrustSheet(QDialog):
             self._text.set_whole(terminal_text(text))
 
     def _make_warning(self) -> QWidget:
-        words = TextLabel(meanwhile_words(), "", self)
+        words = TextLabel(meanwhile_text(), "", self)
         words.setObjectName("trustMeanwhile")
         words.setWordWrap(True)
         self._warning = QWidget(self)
@@ -170,15 +170,15 @@ class TrustSheet(QDialog):
         self._files.hide()
         self._path = ElidedLabel("", Qt.TextElideMode.ElideMiddle, "section", self)
         self._text = OutputView(theme, self.tr("The file's text"), self)
-        far = QVBoxLayout()
-        far.setSpacing(theme.space("s"))
+        trailing = QVBoxLayout()
+        trailing.setSpacing(theme.space("s"))
         for widget in (self._about, self._files, self._path):
-            far.addWidget(widget)
-        far.addWidget(framed(self._text), 1)
+            trailing.addWidget(widget)
+        trailing.addWidget(framed(self._text), 1)
         middle = QHBoxLayout()
         middle.setSpacing(theme.space("m"))
         middle.addWidget(self._list, 4)
-        middle.addLayout(far, 6)
+        middle.addLayout(trailing, 6)
         return middle
 
     def _make_buttons(self) -> QHBoxLayout:
@@ -225,7 +225,7 @@ class TrustSheet(QDialog):
             self._about.setText("")
             self._ask("", item.key)
             return
-        words = "\n".join((skill.description, content_words(skill.scripts, skill.allowed_tools)))
+        words = "\n".join((skill.description, content_text(skill.scripts, skill.allowed_tools)))
         self._about.setText(with_marks(words))
         self.files_wanted.emit(skill)
         self._ask(skill.directory, "SKILL.md")

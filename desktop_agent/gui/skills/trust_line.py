@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from desktop_agent.core.skills import FolderTrust
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import GhostButton, IconLabel, TextLabel, row
-from desktop_agent.gui.skills.trust_text import is_asking, joined, state_words
+from desktop_agent.gui.skills.trust_text import is_asking, joined, state_text
 
 
 class TrustLine(QWidget):
@@ -42,7 +42,7 @@ class TrustLine(QWidget):
 
     def show_trust(self, trust: FolderTrust) -> None:
         """Say how the folder stands."""
-        words = state_words(trust)
+        words = state_text(trust)
         self.setVisible(bool(words))
         if not words:
             return

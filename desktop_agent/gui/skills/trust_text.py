@@ -19,10 +19,10 @@ def is_asking(trust: FolderTrust) -> bool:
     return not trust.is_trusted or bool(trust.changed)
 
 
-def banner_words(trust: FolderTrust) -> str:
+def banner_text(trust: FolderTrust) -> str:
     """Say what waits for the person's word."""
     if trust.is_refused:
-        return meanwhile_words()
+        return meanwhile_text()
     if trust.is_trusted and trust.changed:
         if len(trust.changed) == 1:
             words = translate("Trust", "{what} changed since you trusted this folder.")
@@ -33,12 +33,12 @@ def banner_words(trust: FolderTrust) -> str:
     return words.format(what=joined(trust.brings))
 
 
-def meanwhile_words() -> str:
+def meanwhile_text() -> str:
     """Say that what was looked at is not what is there now."""
     return translate("Trust", "This folder changed meanwhile; review it again.")
 
 
-def state_words(trust: FolderTrust) -> str:
+def state_text(trust: FolderTrust) -> str:
     """Say how a folder stands; empty when it brings nothing."""
     if not trust.brings:
         return ""

@@ -40,7 +40,7 @@ class FolderStep(QWidget):
         back = GhostButton(theme, self.tr("Change"))
         back.setObjectName("changeModel")
         back.clicked.connect(self.back_requested)
-        self._model.add_far(back)
+        self._model.add_trailing(back)
         layout = step_column(
             self,
             self.tr("Choose a folder to work in"),
@@ -77,14 +77,14 @@ class FolderStep(QWidget):
         choose.setObjectName("chooseFolder")
         choose.clicked.connect(self.folder_requested)
         self.choose = choose
-        card.add_far(choose)
+        card.add_trailing(choose)
         fresh = first_folder(Path.home())
         new = Card(self._theme, "cardNewFolder", "folder-plus", self.tr("A new empty folder"))
         new.set_detail(short_path(str(fresh)))
         use = TextButton(self._theme, self.tr("Use it"))
         use.setObjectName("useNewFolder")
         use.clicked.connect(lambda: self.folder_chosen.emit(str(fresh)))
-        new.add_far(use)
+        new.add_trailing(use)
         both = QWidget()
         layout = QVBoxLayout(both)
         layout.setContentsMargins(0, 0, 0, 0)

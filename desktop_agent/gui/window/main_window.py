@@ -1,4 +1,4 @@
-"""The window: puts the panels together and joins their wishes to the engine's commands."""
+"""The window: puts the panels together and connects their signals to the engine's commands."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class MainWindow(QMainWindow):
         if place is not None:
             self._empty.set_folder(place.root)
 
-    # -- the app's behaviour: one line for each wish -----------------------------------------
+    # -- the app's behaviour: one line for each signal ---------------------------------------
 
     def _connect(self) -> None:
         self._bridge.received.connect(self._on_received)
@@ -285,7 +285,7 @@ class MainWindow(QMainWindow):
         title = self.tr("{title} – {folder} – Desktop Agent")
         self.setWindowTitle(title.format(title=info.title, folder=info.workspace.name))
 
-    # -- wishes that need more than a command ------------------------------------------------
+    # -- requests that need more than a command ----------------------------------------------
 
     def begin_session(self) -> None:
         """Begin a session in the present folder."""

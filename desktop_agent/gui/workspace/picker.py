@@ -45,7 +45,7 @@ _WIDTH = 25  # in widths of the text size
 
 @dataclass(frozen=True, slots=True)
 class FolderRow:
-    """One recent folder. `tag` is a word at the far end, such as `missing`."""
+    """One recent folder. `tag` is a word at the trailing end, such as `missing`."""
 
     path: str
     title: str

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QAbstractButton, QLabel, QListView, QPlainTextEdit
 from desktop_agent.gui.skills.trust_banner import TrustBanner
 from desktop_agent.gui.skills.trust_dialog import BroughtItem, TrustSheet
 from desktop_agent.gui.skills.trust_line import TrustLine
-from desktop_agent.gui.skills.trust_text import banner_words, is_asking, joined, state_words
+from desktop_agent.gui.skills.trust_text import banner_text, is_asking, joined, state_text
 from tests.gui.skills.samples import detail, trust, untrusted
 
 BROUGHT = "This folder brings 2 skills and AGENTS.md. The agent follows them if you trust it."
@@ -44,10 +44,10 @@ def test_the_banner_asks_only_while_there_is_something_to_decide(qapp):
 
 
 def test_the_banner_says_what_the_folder_brings_and_what_changed(qapp):
-    assert banner_words(trust()) == BROUGHT
-    one = banner_words(trust(is_trusted=True, changed=("AGENTS.md",)))
+    assert banner_text(trust()) == BROUGHT
+    one = banner_text(trust(is_trusted=True, changed=("AGENTS.md",)))
     assert one == "AGENTS.md changed since you trusted this folder."
-    two = banner_words(trust(is_trusted=True, changed=("AGENTS.md", ".agents/skills/a")))
+    two = banner_text(trust(is_trusted=True, changed=("AGENTS.md", ".agents/skills/a")))
     assert two == "2 things changed since you trusted this folder."
     assert joined(("a", "b", "c")) == "a, b and c"
 
@@ -188,7 +188,7 @@ def test_every_state_of_a_folder_has_its_words(qapp):
         trust(is_trusted=True),
         trust(is_trusted=True, changed=("AGENTS.md",)),
     ]
-    words = [state_words(one) for one in states]
+    words = [state_text(one) for one in states]
     assert words[0] == ""
     assert len(set(words)) == 5
 

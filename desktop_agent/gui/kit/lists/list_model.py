@@ -131,9 +131,9 @@ class SnapshotListModel(QStringListModel, Generic[Row]):
         """Move the rows outside the longest run that is already in order, and only those."""
         place = {key: number for number, key in enumerate(order)}
         places = [place[key] for key in now]
-        settled = longest_increasing(places)
+        unmoved = longest_increasing(places)
         for number, key in enumerate(order):
-            if number in settled:
+            if number in unmoved:
                 continue
             source = now.index(key)
             target = now.index(order[number - 1]) + 1 if number else 0

@@ -1,4 +1,4 @@
-"""Renaming a row of a list in place: a field over the row, and a wish when it is done."""
+"""Renaming a row of a list in place: a field over the row, and a signal when it is done."""
 
 from __future__ import annotations
 

@@ -244,9 +244,9 @@ class SnapshotTreeModel(QAbstractItemModel, Generic[Row]):
         places = [place[child.key] for child in parent.children]
         if all(first < second for first, second in itertools.pairwise(places)):
             return
-        settled = longest_increasing(places)
+        unmoved = longest_increasing(places)
         for number, key in enumerate(order):
-            if number in settled:
+            if number in unmoved:
                 continue
             target = self._by_key[order[number - 1]].place + 1 if number else 0
             node = self._by_key[key]

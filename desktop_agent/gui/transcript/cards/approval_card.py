@@ -37,8 +37,8 @@ from desktop_agent.gui.transcript.cards.approval_text import (
     bound_rule,
     editable_argument,
     request_words,
-    rule_words,
-    scope_words,
+    rule_text,
+    scope_text,
 )
 from desktop_agent.gui.transcript.cards.card import Card
 from desktop_agent.gui.transcript.cards.diff_view import DiffView
@@ -264,7 +264,7 @@ class ApprovalCard(AskCard):
         self._all.clicked.connect(self._allow_all)
         self._all.hide()
         strip = QWidget(self)
-        flow = FlowLayout(strip, 8, is_last_far=True)
+        flow = FlowLayout(strip, 8, is_last_trailing=True)
         for button in (*shown, self._all, refuse):
             flow.addWidget(button)
         for button in strip.findChildren(TextButton):
@@ -290,7 +290,7 @@ class ApprovalCard(AskCard):
         asker, display = self._asker, self._request.display
         return [
             (
-                words.format(rule=rule_words(rule, display), scope=scope_words(scope)),
+                words.format(rule=rule_text(rule, display), scope=scope_text(scope)),
                 bound_rule(rule, scope, asker.session_id, asker.folder),
             )
             for rule in rules

@@ -313,5 +313,5 @@ class CardHeader(QAbstractButton):
 
 
 def header_height(theme: Theme) -> int:
-    """Return the height of a folded card."""
+    """Return the height of a collapsed card."""
     return theme.size("row") + theme.space("xs")

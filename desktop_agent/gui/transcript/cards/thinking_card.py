@@ -1,4 +1,4 @@
-"""The model's reasoning, folded to one quiet line."""
+"""The model's reasoning, collapsed to one quiet line."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from desktop_agent.gui.transcript.document.markdown import (
     whole_rows,
 )
 from desktop_agent.gui.transcript.document.markdown_writer import MarkdownWriter
-from desktop_agent.gui.transcript.document.stable_blocks import SettledBlocks, Signature, looks
+from desktop_agent.gui.transcript.document.stable_blocks import Signature, StableBlocks, looks
 from desktop_agent.gui.transcript.document.styles import Styles
 
 translate = QCoreApplication.translate
@@ -55,7 +55,7 @@ class AnswerText:
         self._frame = frame
         self._styles = styles
         self._text = ""
-        self._final = SettledBlocks()
+        self._final = StableBlocks()
         self._tail_offset = 0
         self._tail_is_fresh = True
         self._fence: _OpenFence | None = None
@@ -234,7 +234,7 @@ class AnswerText:
         start = writer.wall(tail if end < 0 else tail[:end], start)
         self._plain = len(tail), start
         if end >= 0:
-            self._settle(writer, [_WALL_SIGNATURE], self._final.chars + end)
+            self._keep_finished(writer, [_WALL_SIGNATURE], self._final.chars + end)
             self._plain = 0, 0
         return end < 0
 
@@ -263,9 +263,11 @@ class AnswerText:
         # An empty block would lose its format when the text behind it is removed.
         if not writer.is_fresh and not writer.cursor.block().text():
             return
-        self._settle(writer, looks(blocks), chars)
+        self._keep_finished(writer, looks(blocks), chars)
 
-    def _settle(self, writer: MarkdownWriter, signatures: list[Signature], chars: int) -> None:
+    def _keep_finished(
+        self, writer: MarkdownWriter, signatures: list[Signature], chars: int
+    ) -> None:
         self._final.add(self._text, signatures, chars)
         self._tail_offset = writer.cursor.position() - self._frame.firstPosition()
         self._tail_is_fresh = writer.is_fresh
@@ -300,7 +302,7 @@ class AnswerText:
         cursor = self._frame.firstCursorPosition()
         cursor.setPosition(fence.frame.lastPosition() + 1)
         self._fence = None
-        self._settle(MarkdownWriter(cursor, self._styles), [block.signature], chars)
+        self._keep_finished(MarkdownWriter(cursor, self._styles), [block.signature], chars)
         self._styles.uncolored.append(fence.frame)
         return True
 

@@ -254,11 +254,11 @@ class TranscriptDocument:
 
     def _shape(self, row: Row) -> QTextFrameFormat:
         if isinstance(row, UserItem):
-            # A short message has a small bubble at the far side.
+            # A short message has a small bubble at the trailing side.
             kind = "user" if row.is_from_person else "note"
             natural = text_width(row, self.styles) + 2 * _BUBBLE_PADDING + 2
             indent = max(self.bubble_indent, self._column - natural)
-            # What others say to the agent stands on the near side.
+            # What others say to the agent stands on the leading side.
             is_near = self.is_mirrored == row.is_from_person
             left, right = (0, indent) if is_near else (indent, 0)
             return self.styles.frame(

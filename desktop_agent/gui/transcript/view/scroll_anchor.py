@@ -63,7 +63,7 @@ class Scrolling(QObject):
 
     def to_end(self) -> None:
         """Go to the newest message."""
-        self._settle()
+        self._lay_out()
         self._bar.setValue(self._bar.maximum())
         self._note_place()
 
@@ -79,7 +79,7 @@ class Scrolling(QObject):
 
     def show_foot(self, shown: ShownRow) -> None:
         """Bring the end of a row into view: what it asks for stands there."""
-        self._settle()
+        self._lay_out()
         foot = self._page.rect(shown).bottom() + _FOOT - self._browser.viewport().height()
         if foot > self._bar.value():
             self._bar.setValue(round(foot))
@@ -110,7 +110,7 @@ class Scrolling(QObject):
     ) -> None:
         if below is None:
             edit.endEditBlock()
-            self._settle()
+            self._lay_out()
             self._restore(anchor)
             return
         self._end_quietly(edit)
@@ -118,13 +118,13 @@ class Scrolling(QObject):
         self._browser.paint_below(int(_top_of(self._browser.document(), below())))
 
     def _end_quietly(self, edit: QTextCursor) -> None:
-        """Have it laid out, without Qt's wish to paint everything that comes with frames."""
+        """Have it laid out, without Qt's request to paint everything that comes with frames."""
         layout = self._browser.document().documentLayout()
         size = layout.documentSize()
         layout.blockSignals(True)
         try:
             edit.endEditBlock()
-            self._settle()
+            self._lay_out()
         finally:
             layout.blockSignals(False)
         if layout.documentSize() != size:
@@ -163,7 +163,7 @@ class Scrolling(QObject):
     def _offset(self, shown: ShownRow) -> float:
         return self._page.rect(shown).top() - self._bar.value()
 
-    def _settle(self) -> None:
+    def _lay_out(self) -> None:
         """Have the layout done to its end, so that the scroll bar knows its range."""
         document = self._browser.document()
         document.documentLayout().blockBoundingRect(document.lastBlock())
