@@ -44,7 +44,7 @@ class Spent(Value, frozen=True):
     """What was used up. Time that was spent waiting for the person does not count.
 
     `unpriced` and `uncounted` are requests that are in neither `cost` nor `tokens`: the model's
-    price is not known, or the provider told no counts.
+    price is not known, or the provider reported no counts.
     """
 
     cost: float = 0.0

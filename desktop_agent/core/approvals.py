@@ -69,7 +69,7 @@ class AllowAlways(Value, frozen=True):
 
 
 class Edited(Value, frozen=True):
-    """Run it with these arguments in place of the model's; the model is told."""
+    """Run it with these arguments in place of the model's; the model is informed."""
 
     arguments: dict[str, object]
 

@@ -146,7 +146,7 @@ class ApprovalRequested(Value, frozen=True):
 
 
 class ApprovalResolved(Value, frozen=True):
-    """The request is settled; every card of that id folds."""
+    """The request is resolved; every card of that id collapses."""
 
     agent_id: AgentId
     request_id: RequestId
@@ -161,7 +161,7 @@ class QuestionAsked(Value, frozen=True):
 
 
 class QuestionAnswered(Value, frozen=True):
-    """The question is settled; `by` is `user` or `withdrawn`."""
+    """The question is resolved; `by` is `user` or `withdrawn`."""
 
     agent_id: AgentId
     question_id: QuestionId
@@ -228,7 +228,7 @@ class AgentEnded(Value, frozen=True):
 
 
 class BudgetReached(Value, frozen=True):
-    """The agent used up its budget, or that of an agent above it, and holds until told.
+    """The agent used up its budget, or that of an agent above it, and waits for the user.
 
     Also when a limit can't be measured: `spent.unmeasured(budget)` names it.
     """
@@ -324,8 +324,8 @@ class SessionOpened(Value, frozen=True):
     """A session's state for the window. `events` are the newest happenings, oldest first.
 
     `first_seq` is the number of the oldest event given: more can be asked for while it is
-    above 1. The events fold into the transcript just as live ones do. `lists` are the agents'
-    task lists, `notes` what subagents have not read yet.
+    above 1. The events are reduced into the transcript just as live ones are. `lists` are the
+    agents' task lists, `notes` what subagents have not read yet.
     """
 
     info: SessionInfo

@@ -18,7 +18,7 @@ HIDDEN = "[hidden]"
 _RUN = 8
 # For what is shorter in content: hexadecimal, and small letters, which may be words.
 _LONG_RUN = 16
-# Fewer characters can't be told from a word.
+# Shorter keys can't be distinguished from ordinary words.
 _SHORTEST = 6
 _LONGEST = 4096
 # What servers that need no key are given for one.

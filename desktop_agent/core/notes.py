@@ -51,7 +51,7 @@ def origin_of(note: Note, parent_id: str | None) -> Origin:
         return note.origin
     sender = AgentId(note.sender)
     match note.kind:
-        # Notes that waited while the app was brought up to date have no origin.
+        # Notes that were queued by an older version of the app have no origin.
         case "report":
             return Report(sender)
         case "question":

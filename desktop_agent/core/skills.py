@@ -54,7 +54,7 @@ class Skill(Value, frozen=True):
 
     @property
     def is_usable(self) -> bool:
-        """Whether agents are told of it and may load it."""
+        """Whether agents see it and may load it."""
         is_sound = not self.problem and not self.shadowed_by
         return is_sound and self.is_enabled and self.is_trusted
 
@@ -71,7 +71,7 @@ class FolderTrust(Value, frozen=True):
     """How a folder stands. `brings` is in words (`2 skills`); empty: there is nothing to trust.
 
     `changed` are the paths below `root` that are new or different since it was trusted: they
-    are used again only after it is trusted again. `digest` names exactly what is brought: trust
+    are used again only after it is trusted again. `digest` names exactly what is provided: trust
     is given to that. `is_refused`: trust was just given to something else than what is there.
     """
 

@@ -60,7 +60,7 @@ class Follower:
 
     @property
     def is_cut(self) -> bool:
-        """Whether the run was told to stop."""
+        """Whether the run was asked to stop."""
         return self._cut is not None
 
     def attach(self, engine: Engine) -> None:

@@ -1,6 +1,6 @@
 """Asks whether there is a newer version: only when the person wants to know, or allowed it.
 
-Nothing is downloaded or installed, and nothing about the person or the computer is told.
+Nothing is downloaded or installed, and nothing about the user or the computer is sent.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _STRANGE = "What was answered does not name a version."
 
 
 class Source(msgspec.Struct, frozen=True):
-    """Where the newest version is told, and the page from which a person gets it."""
+    """The address that names the newest version, and the page to download it from."""
 
     address: str
     page: str = ""

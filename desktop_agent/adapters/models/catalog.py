@@ -137,7 +137,7 @@ class ModelCatalog:
         return msgspec.convert(answer, Fault | None)
 
     async def probe(self, model: str, api_base: str) -> bool | None:
-        """Return whether the model calls tools, by one real request; None if it can't be told.
+        """Return whether the model calls tools, by one real request; None if unknown.
 
         Raises ModelError when the request failed for another reason.
         """

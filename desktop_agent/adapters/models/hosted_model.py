@@ -190,7 +190,7 @@ class HostedModel:
     def _on_started(self, starting: asyncio.Future[_Connection]) -> None:
         self._starting = None
         if not starting.cancelled():
-            starting.exception()  # told to all who wait; here it only must count as seen
+            starting.exception()  # raised in all who wait; here it only has to be retrieved
 
     def _on_gone(self) -> None:
         self._connection = None

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from desktop_agent.adapters.skills import origins as skill_origins
 from desktop_agent.adapters.skills.diff import compare, digest_of
-from desktop_agent.adapters.skills.fetch.fetch import Fetcher, Kept, disk_words, to_the_end
+from desktop_agent.adapters.skills.fetch.fetch import Fetcher, Kept, disk_error_text, to_the_end
 from desktop_agent.adapters.skills.fetch.found import CLASH, directory_name, text_of
 from desktop_agent.adapters.skills.fetch.intake import Limits, remove_tree
 from desktop_agent.adapters.skills.install_folder import (
@@ -157,10 +157,10 @@ class SkillLibrary:
                 if directory is not None:
                     done[directory] = skill
         except (OSError, SkillLibraryError) as error:
-            words = disk_words(error) if isinstance(error, OSError) else str(error)
+            words = disk_error_text(error) if isinstance(error, OSError) else str(error)
             names = _few([skill.name for skill in done.values()])
-            told = f" Installed before that: {names}." if names else ""
-            raise SkillLibraryError(words + told) from error
+            installed_before = f" Installed before that: {names}." if names else ""
+            raise SkillLibraryError(words + installed_before) from error
         finally:
             if done:
                 await self._record(kept, done)
@@ -399,4 +399,4 @@ def _disk_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise SkillLibraryError(disk_words(error)) from error
+        raise SkillLibraryError(disk_error_text(error)) from error

@@ -10,17 +10,17 @@ from desktop_agent.engine.base.ports import StoreError
 
 
 @contextmanager
-def failing_in_words() -> Generator[None]:
+def readable_errors() -> Generator[None]:
     """Turn a failure of the database into a StoreError; defects of ours stay what they are."""
     try:
         yield
     except sqlite3.ProgrammingError:
         raise  # the wrong thread, or closed
     except sqlite3.Error as error:
-        raise StoreError(_in_words(error)) from error
+        raise StoreError(_error_text(error)) from error
 
 
-def _in_words(error: sqlite3.Error) -> str:
+def _error_text(error: sqlite3.Error) -> str:
     # The lowest byte is the kind; what is above it says more than a person needs.
     match getattr(error, "sqlite_errorcode", 0) & 0xFF:
         case sqlite3.SQLITE_FULL:

@@ -106,8 +106,8 @@ class _Written:
 
     def _loose(self, numbers: Sequence[int]) -> set[int]:
         """Return those that have no rank, or one that is out of order."""
-        settled = longest_increasing([self.ranks[n] for n in numbers if n in self.ranks])
-        return {number for number in numbers if self.ranks.get(number) not in settled}
+        unmoved = longest_increasing([self.ranks[n] for n in numbers if n in self.ranks])
+        return {number for number in numbers if self.ranks.get(number) not in unmoved}
 
     def _rank(self, numbers: Sequence[int], loose: set[int], low: int, high: int) -> bool:
         """Give ranks between those of the neighbours; tell whether there was room."""

@@ -1,7 +1,7 @@
 """What a text in a message is and whom it comes from. The words stand beside it, unchanged.
 
 Everybody who asks who said something asks these values; nobody looks into the words. How they
-are told to a model is `core/prose/framing.py`.
+are framed for a model is `core/prose/framing.py`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ EditKind = Literal[
 class Spoken(Value, frozen=True):
     """Words of the person, or of the agent that started this one.
 
-    `is_named`: the model is told who speaks even if nobody else does, since it hears both.
+    `is_named`: the speaker is named even if nobody else speaks, since the model receives both.
     """
 
     sender: Literal["user", "parent"] = "user"
@@ -51,7 +51,7 @@ class ChildQuestion(Value, frozen=True):
 
 
 class ToldChild(Value, frozen=True):
-    """What the person told a subagent of the reader's."""
+    """What the user said to a subagent of the reader's."""
 
     agent_id: AgentId
     name: str = ""

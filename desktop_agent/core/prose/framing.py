@@ -1,4 +1,4 @@
-"""How the parts of a user message are told to a model: the one place that makes prose of them.
+"""How the parts of a user message are framed for a model: the one place that makes text of them.
 
 Each part stands in a frame of its own, `<app:report from="…" …>`, and no text in it can hold
 anything that reads as the beginning or the end of a frame. What the person writes to the main

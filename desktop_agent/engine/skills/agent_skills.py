@@ -1,4 +1,4 @@
-"""One agent's part in the skills: what it is told of, may read, and has loaded."""
+"""One agent's view of the skills: what is offered to it, may be read by it, and is loaded."""
 
 from __future__ import annotations
 

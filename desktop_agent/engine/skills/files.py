@@ -91,7 +91,7 @@ class TooLarge(Exception):
 def entries(folder: str, *, is_whole: bool = False) -> tuple[Entry, ...]:
     """Return all files below a folder, by path. Raises TooLarge and OSError.
 
-    `is_whole`: also what tools left behind, as far as some program obeys it without being told.
+    `is_whole`: also what tools left behind, as far as some program uses it without being asked to.
     """
     return tuple(sorted(_walk(folder, is_whole), key=lambda entry: entry.path))
 

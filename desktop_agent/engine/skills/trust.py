@@ -19,7 +19,7 @@ class TrustRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class ProvidedContent:
     """All that a folder brings, by kind: paths below it with their digests."""
 
     skills: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -42,7 +42,7 @@ class Brought:
             found.update(b"%d:%s:%s:" % (len(name), name, digest.encode()))
         return found.hexdigest()
 
-    def in_words(self) -> tuple[str, ...]:
+    def as_text(self) -> tuple[str, ...]:
         """Say what it is, for the person."""
         words = [_count(len(self.skills), "skill")] if self.skills else []
         words += self.instructions
@@ -50,20 +50,20 @@ class Brought:
         return tuple(words)
 
 
-def judged(root: str, brought: Brought, record: TrustRecord | None) -> FolderTrust:
+def evaluate(root: str, provided: ProvidedContent, record: TrustRecord | None) -> FolderTrust:
     """Return how a folder stands."""
     is_trusted = record is not None and not record.is_ignored
     changed: Sequence[str] = ()
     if record is not None and is_trusted:
-        now = brought.digests
+        now = provided.digests
         changed = [path for path in now if record.digests.get(path) != now[path]]
     return FolderTrust(
         root=root,
         is_trusted=is_trusted,
         is_ignored=record is not None and record.is_ignored,
-        brings=brought.in_words(),
+        brings=provided.as_text(),
         changed=tuple(sorted(" ".join(visible(path).split()) for path in changed)),
-        digest=brought.digest,
+        digest=provided.digest,
     )
 
 

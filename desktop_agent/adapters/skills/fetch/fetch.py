@@ -82,11 +82,11 @@ class Fetcher:
             skipped = intake.skipped_of({skill.folder for skill in skills})
             if not skills:
                 is_git = isinstance(place, Repository)
-                told = (_NOTHING_FOUND, _ONLY_COMMITTED if is_git else "", *intake.skipped[:3])
-                raise SkillLibraryError(" ".join(filter(None, told)))
+                problems = (_NOTHING_FOUND, _ONLY_COMMITTED if is_git else "", *intake.skipped[:3])
+                raise SkillLibraryError(" ".join(filter(None, problems)))
         except OSError as error:
             await asyncio.to_thread(remove_tree, folder)
-            raise SkillLibraryError(disk_words(error)) from error
+            raise SkillLibraryError(disk_error_text(error)) from error
         except BaseException:
             await asyncio.to_thread(remove_tree, folder)
             raise
@@ -173,7 +173,7 @@ async def to_the_end(work: Coroutine[Any, Any, _Result]) -> _Result:
         raise
 
 
-def disk_words(error: OSError) -> str:
+def disk_error_text(error: OSError) -> str:
     """Say what a disk refused."""
     where = f" ({error.filename})" if error.filename else ""
     return f"The disk did not take it: {error.strerror or error}{where}."

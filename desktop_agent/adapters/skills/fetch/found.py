@@ -28,7 +28,7 @@ from desktop_agent.engine.workspace import windows_names
 
 _LARGEST_SHOWN = 200_000
 _LONGEST_NAME = 120  # bytes: disks take 255, with what is put in front of it
-_PLACE_LENGTH = 60  # of where it will be, which agents are told
+_PLACE_LENGTH = 60  # of its path, which agents are shown
 CLASH = "Replaces your skill {name}."
 _TWIN = "Has the name of the one in {place}."
 

@@ -138,7 +138,7 @@ class Git:
             _end(process)
             await process.wait()
         if process.returncode:
-            raise GitFailed(_words(complaint.decode("utf-8", "replace"), self._host))
+            raise GitFailed(_error_text(complaint.decode("utf-8", "replace"), self._host))
         return output
 
 
@@ -185,7 +185,7 @@ async def _feed(process: asyncio.subprocess.Process, content: bytes) -> None:
 
 
 async def _watch(folder: Path, largest: int) -> None:
-    """Raise once a fetch has brought too much: git knows no limit of its own."""
+    """Raise once a fetch has downloaded too much: git knows no limit of its own."""
     if not largest:
         await asyncio.Event().wait()
     while True:
@@ -241,7 +241,7 @@ def _environment(folder: Path, protocol: str) -> dict[str, str]:
     }  # fmt: skip
 
 
-def _words(complaint: str, host: str) -> str:
+def _error_text(complaint: str, host: str) -> str:
     lowered = complaint.casefold()
     name = host or "The folder"
     for part, words in _COMPLAINTS:
