@@ -116,7 +116,6 @@ class _Search(PickField):
     """Esc leaves at once: what was typed is of no use afterwards."""
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Close on the first Esc."""
         if event.key() == Qt.Key.Key_Escape:
             event.accept()
             self.left.emit()

@@ -156,7 +156,6 @@ class WindowFrame(QWidget):
         return tuple(part for part in parts if part.isVisible())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Give the parts their places."""
         super().resizeEvent(event)
         self._place()
 

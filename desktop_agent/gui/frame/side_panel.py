@@ -78,7 +78,6 @@ class RightPanel(QFrame):
         return bool(self.agents.tree.rows)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Share the height anew."""
         super().resizeEvent(event)
         self._share()
 

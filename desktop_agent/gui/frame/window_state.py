@@ -72,7 +72,6 @@ class WindowState(QObject):
         self._file.setValue("side", "true" if is_wanted else "false")
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Notice moves and new sizes."""
         if event.type() in (QEvent.Type.Move, QEvent.Type.Resize):
             self._delay.start()
         return False

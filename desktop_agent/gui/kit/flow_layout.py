@@ -24,35 +24,27 @@ class FlowLayout(QLayout):
         self.setSpacing(spacing)
 
     def addItem(self, item: QLayoutItem) -> None:
-        """Append an item."""
         self._places.append(item)
 
     def count(self) -> int:
-        """Return how many items there are."""
         return len(self._places)
 
     def itemAt(self, index: int) -> QLayoutItem | None:
-        """Return an item, or None past the end."""
         return self._places[index] if 0 <= index < len(self._places) else None
 
     def takeAt(self, index: int) -> QLayoutItem | None:
-        """Remove and return an item."""
         return self._places.pop(index) if 0 <= index < len(self._places) else None
 
     def expandingDirections(self) -> Qt.Orientation:
-        """Take no more room than needed."""
         return Qt.Orientation(0)
 
     def hasHeightForWidth(self) -> bool:
-        """The height follows the width."""
         return True
 
     def heightForWidth(self, width: int) -> int:
-        """Return the height of all lines at this width."""
         return self._place(QRect(0, 0, width, 0), dry=True)
 
     def setGeometry(self, rect: QRect) -> None:
-        """Place the widgets."""
         super().setGeometry(rect)
         self._place(rect, dry=False)
 

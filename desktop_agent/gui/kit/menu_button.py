@@ -30,7 +30,6 @@ class MenuButton(TextButton):
         self.setText(self.text() + _ROOM)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the button, then the chevron at its trailing end."""
         super().paintEvent(event)
         painter = QPainter(self)
         ratio = self.devicePixelRatioF()

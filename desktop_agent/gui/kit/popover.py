@@ -107,14 +107,12 @@ class Popover(QFrame):
         return False
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Close on Esc."""
         if event.key() == Qt.Key.Key_Escape:
             self.close()
         else:
             super().keyPressEvent(event)
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Give the focus back and tell that it closed."""
         super().hideEvent(event)
         app = QApplication.instance()
         if app is not None:

@@ -49,18 +49,15 @@ class SearchField(QLineEdit):
         super().keyPressEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the button at the end."""
         super().resizeEvent(event)
         self._place()
 
     def changeEvent(self, event: QEvent) -> None:
-        """Change sides with the reading direction."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.LayoutDirectionChange:
             self._make_room()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the magnifier."""
         super().paintEvent(event)
         size = self._theme.icon_px(_ICON)
         box = QRect(_EDGE, (self.height() - size) // 2, size, size)

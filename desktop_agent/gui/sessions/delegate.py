@@ -48,12 +48,10 @@ class SessionDelegate(RenamingDelegate):
         self.titled.connect(self._tell)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        """Return the row's height by its kind."""
         row: SessionRow = index.data(ROW_ROLE)
         return QSize(80, self._theme.size("section_row" if row.is_heading else "session_row"))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Draw icon, title and age; a heading is only its words."""
         from desktop_agent.gui.kit.lists.row_painter import (
             RowPainter,  # brings QStyle: not before there is a row
         )
@@ -111,7 +109,6 @@ class SessionDelegate(RenamingDelegate):
         self.renamed.emit(row.session_id, title)
 
     def displayText(self, value: object, locale: QLocale | QLocale.Language) -> str:
-        """Return the title as it is."""
         return str(value)
 
 

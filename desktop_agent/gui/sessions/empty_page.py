@@ -42,11 +42,9 @@ class PromptButton(QPushButton):
         return self._inner.sizeHint()
 
     def hasHeightForWidth(self) -> bool:
-        """The words wrap."""
         return True
 
     def heightForWidth(self, width: int) -> int:
-        """Return the height of the wrapped words."""
         return self._inner.heightForWidth(width)
 
     def set_prompt(self, prompt: str) -> None:

@@ -292,13 +292,11 @@ class SessionPanel(QWidget):
         (self._theme.pulse.hold if is_turning else self._theme.pulse.release)(self)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Keep ages and spinners going while they can be seen."""
         super().showEvent(event)
         self._ages.start()
         self._show_rows()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Rest while hidden."""
         super().hideEvent(event)
         self._ages.stop()
         self._theme.pulse.release(self)

@@ -339,11 +339,9 @@ class AddSkillSheet(QDialog):
             super().reject()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Take what may hold skills, anywhere on the sheet."""
         if self._pages.currentIndex() == 0 and dropped_source(event.mimeData()):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Look at it."""
         event.acceptProposedAction()
         self.begin(dropped_source(event.mimeData()))

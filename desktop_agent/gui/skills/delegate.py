@@ -43,7 +43,6 @@ class SkillDelegate(QStyledItemDelegate):
         self._measure()
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        """Return the height of two lines, or of a heading."""
         return self._heading if index.row() in self.headings else self._two_lines
 
     def _measure(self) -> None:
@@ -57,7 +56,6 @@ class SkillDelegate(QStyledItemDelegate):
         option: QStyleOptionViewItem,
         index: _Index,
     ) -> bool:
-        """Switch on a click on the box or on Space."""
         row: SkillRow = index.data(ROW_ROLE)
         if row.skill is None or not can_switch(row.skill):
             return False
@@ -76,7 +74,6 @@ class SkillDelegate(QStyledItemDelegate):
         return model.setData(index, state, Qt.ItemDataRole.CheckStateRole)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Draw the row, mirrored where the window is."""
         row: SkillRow = index.data(ROW_ROLE)
         pen = _SkillPainter(self._theme, painter, option)
         with pen:

@@ -47,17 +47,14 @@ class DropZone(QFrame):
         layout.addStretch(1)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Take what may hold skills."""
         if dropped_source(event.mimeData()):
             event.acceptProposedAction()
             self._light(True)
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
-        """It went elsewhere."""
         self._light(False)
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Tell what was dropped."""
         self._light(False)
         path = dropped_source(event.mimeData())
         if path:

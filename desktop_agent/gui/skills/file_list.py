@@ -83,13 +83,11 @@ class SkillFileList(QListView):
             self.setCurrentIndex(index)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Begin at the first file."""
         super().focusInEvent(event)
         if not self.currentIndex().isValid():
             self.setCurrentIndex(self._rows.index(0))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter and Space show the file."""
         keys = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
         if event.key() in keys and self.currentIndex().isValid():
             self._choose(self.currentIndex())
@@ -112,11 +110,9 @@ class _FileDelegate(QStyledItemDelegate):
         self._theme = theme
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        """Return the height of a line."""
         return QSize(80, self._theme.size("row"))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Draw the row."""
         theme, one = self._theme, index.data(ROW_ROLE)
         with RowPainter(theme, painter, option) as pen:
             pen.ground(1)

@@ -288,14 +288,12 @@ class _FoundDelegate(QStyledItemDelegate):
         self._theme = theme
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        """Return the height of three lines, or of four."""
         small = self._theme.text_px("small")
         skill: FoundSkill = index.data(_SKILL)
         lines = 3 if skill.clash or skill.twin else 2
         return QSize(120, self._theme.text_px("ui") + round(lines * small * 1.5) + 26)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Draw box and words, mirrored where the window is."""
         theme = self._theme
         skill: FoundSkill = index.data(_SKILL)
         is_free = bool(index.flags() & Qt.ItemFlag.ItemIsUserCheckable)
@@ -332,7 +330,6 @@ class _FoundDelegate(QStyledItemDelegate):
         option: QStyleOptionViewItem,
         index: _Index,
     ) -> bool:
-        """Tick on a click on the box, and on Space."""
         if not index.flags() & Qt.ItemFlag.ItemIsUserCheckable:
             return False
         is_toggled = isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Space

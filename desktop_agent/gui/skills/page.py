@@ -261,7 +261,6 @@ class SkillsPage(QWidget):
     # -- events ------------------------------------------------------------------------------
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Show both where there is room."""
         super().resizeEvent(event)
         self._place()
 
@@ -275,14 +274,12 @@ class SkillsPage(QWidget):
             self.left.emit()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Take a folder, or a file that may hold skills."""
         if dropped_source(event.mimeData()):
             event.acceptProposedAction()
         else:
             event.ignore()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Look at what was dropped."""
         path = dropped_source(event.mimeData())
         if path:
             event.acceptProposedAction()

@@ -109,7 +109,6 @@ class SkillsSection(QWidget):
         self.list.setVisible(height >= needed and self._model.rowCount() > 0)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Follow the height of what it stands in."""
         if watched is self.parent() and isinstance(event, QResizeEvent):
             self.set_room(event.size().height())
         return super().eventFilter(watched, event)
@@ -148,7 +147,6 @@ class _ShortList(QListView):
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Begin at the first row."""
         super().focusInEvent(event)
         if not self.currentIndex().isValid():
             self.setCurrentIndex(self.model().index(0, 0))
@@ -160,7 +158,6 @@ class _ShortList(QListView):
         self.setCurrentIndex(QModelIndex())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Choose on Enter and on Space."""
         keys = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
         if event.key() in keys and self.currentIndex().isValid():
             self.chosen.emit(self.currentIndex())
@@ -176,11 +173,9 @@ class _ShortDelegate(QStyledItemDelegate):
         self._theme = theme
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        """Return the height of a line."""
         return QSize(80, self._theme.size("row") - 2)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Draw the row, mirrored where the window is."""
         theme = self._theme
         one: Skill = index.data(ROW_ROLE)
         with RowPainter(theme, painter, option) as pen:

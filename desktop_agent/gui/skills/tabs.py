@@ -57,7 +57,6 @@ class SkillTabs(QWidget):
             button.setVisible(tab == "all" or counts[tab] > 0 or button.isChecked())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Go left and right."""
         step = _STEPS.get(Qt.Key(event.key()))
         if step is None:
             super().keyPressEvent(event)

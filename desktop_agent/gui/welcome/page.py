@@ -98,7 +98,6 @@ class Welcome(QWidget):
         self.folder.set_folder(path)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Look around as soon as the page can be seen."""
         super().showEvent(event)
         if not self.is_choosing_folder:
             self._probe()

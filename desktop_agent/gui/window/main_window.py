@@ -366,12 +366,10 @@ class MainWindow(QMainWindow):
                 self.frame.notices.hint(self.tr("Press Esc again to stop the agent"))
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Take folders."""
         if dropped_folder(event.mimeData()):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Work in a folder that is dropped on the window."""
         folder = dropped_folder(event.mimeData())
         if folder:
             event.acceptProposedAction()

@@ -24,7 +24,6 @@ class ChoiceList(QListView):
         self.clicked.connect(self.chosen)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Choose on Enter, take off on Del."""
         index = self.currentIndex()
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and index.isValid():
             self.chosen.emit(index)
@@ -34,6 +33,5 @@ class ChoiceList(QListView):
             super().keyPressEvent(event)
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Tell that rows may move again."""
         super().leaveEvent(event)
         self.left.emit()

@@ -49,13 +49,11 @@ class FilterDelegate(QStyledItemDelegate):
         self._theme = theme
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        """Headings, one line, or two lines."""
         row = index.data(ROW_ROLE)
         name = "section_row" if row.is_heading else "row2" if row.detail else "row"
         return QSize(120, self._theme.size(name))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Draw the row, mirrored where the window is."""
         row = index.data(ROW_ROLE)
         with _FilterPainter(self._theme, painter, option) as pen:
             if row.is_heading:

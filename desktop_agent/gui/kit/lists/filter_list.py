@@ -83,7 +83,6 @@ class FilterList(QListView):
         return False
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter picks."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self._pick_current()
         else:

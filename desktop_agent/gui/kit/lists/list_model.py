@@ -50,7 +50,6 @@ class SnapshotListModel(QStringListModel, Generic[Row]):
         self.rowsMoved.connect(self._on_moved)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return what the role reads off the row."""
         if not index.isValid():
             return None
         row = self._rows[index.row()]
@@ -72,7 +71,6 @@ class SnapshotListModel(QStringListModel, Generic[Row]):
         return self._flags(self._rows[index.row()])
 
     def supportedDropActions(self) -> Qt.DropAction:
-        """Return what a drag within the list asks for."""
         return Qt.DropAction.MoveAction
 
     def rows(self) -> tuple[Row, ...]:

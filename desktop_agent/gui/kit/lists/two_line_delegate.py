@@ -28,11 +28,9 @@ class TwoLineDelegate(QStyledItemDelegate):
         return self._theme.icon_px(_ICON_PX)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        """Return the height of two lines."""
         return QSize(120, self._theme.size("row2"))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Draw the row, mirrored where the window is."""
         one = index.data(ROW_ROLE)
         with RowPainter(self._theme, painter, option) as pen:
             pen.ground()

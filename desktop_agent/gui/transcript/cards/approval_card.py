@@ -157,13 +157,11 @@ class ApprovalCard(AskCard):
         self._appeared_at = self._clock()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Show the ring."""
         super().focusInEvent(event)
         self.set_ground("warnSoft", "accent")
         self._allow.show_key(is_shown=True)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Hide the ring."""
         super().focusOutEvent(event)
         self.set_ground("warnSoft", "warnLine")
         self._allow.show_key(is_shown=False)

@@ -45,12 +45,10 @@ class StopButton(IconButton):
         self.setVisible(is_shown)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Follow mouse and focus."""
         if event.type() in _TURNS and (event.type() != QEvent.Type.Resize or watched is self._card):
             # What had the focus knows it only afterwards.
             QApplication.postEvent(self, QEvent(QEvent.Type.User))
         return False
 
     def customEvent(self, event: QEvent) -> None:
-        """Show what the mouse and the focus have come to."""
         self.follow()

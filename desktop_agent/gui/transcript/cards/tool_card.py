@@ -119,7 +119,6 @@ class ToolCard(Card):
         self.header.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the panel, and darker ground behind the details."""
         super().paintEvent(event)
         if self._details is None:
             return

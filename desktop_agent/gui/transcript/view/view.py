@@ -177,7 +177,6 @@ class TranscriptView(QWidget):
     # -- events of Qt --------------------------------------------------------------------
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the pill in its place."""
         super().resizeEvent(event)
         self._pill.stand_over(self.rect())
 
@@ -190,7 +189,6 @@ class TranscriptView(QWidget):
         self._follow_clocks()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Turn the clocks off: nobody looks."""
         super().hideEvent(event)
         self._follow_clocks()
 
