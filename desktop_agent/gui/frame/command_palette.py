@@ -26,7 +26,11 @@ _AROUND = 150  # what stands around the list: search, edges, the room above
 
 
 class CommandPalette(Popover):
-    """Runs the action that was picked; `session_chosen(session_id)` for a session."""
+    """Runs the action that was picked.
+
+    Signals:
+        session_chosen(session_id): a session was picked
+    """
 
     session_chosen = Signal(str)
 

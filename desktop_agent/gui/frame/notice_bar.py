@@ -34,7 +34,11 @@ class Notice:
 
 
 class NoticeBar(QFrame):
-    """Shows the newest notice; the others wait behind it. `acted` names the button's action."""
+    """Shows the newest notice; the others wait behind it.
+
+    Signals:
+        acted(name): the button's action
+    """
 
     acted = Signal(str)
 

@@ -22,7 +22,10 @@ class RightPanel(QFrame):
     """Each part is there only while it has something to show, or was asked for.
 
     Parts that were made before are taken over.
-    `filled` tells whether there is anything to show, `left` that what had the focus is gone.
+
+    Signals:
+        filled(bool): whether there is anything to show
+        left: what had the focus is gone
     """
 
     filled = Signal(bool)

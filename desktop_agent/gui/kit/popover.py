@@ -19,8 +19,11 @@ from desktop_agent.gui.kit.theme import Theme
 class Popover(QFrame):
     """A panel that floats within the window and closes on Esc or on a click beside it.
 
-    Put the content into `body`. `closed` is emitted however it was closed; the focus goes back
-    to where it was. It is no window of its own, so that it looks the same on every desktop.
+    Put the content into `body`. It is no window of its own, so that it looks the same on every
+    desktop.
+
+    Signals:
+        closed: however it was closed; the focus is back where it was
     """
 
     closed = Signal()

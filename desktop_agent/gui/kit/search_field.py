@@ -17,7 +17,8 @@ _EDGE, _GAP = 9, 10
 class SearchField(QLineEdit):
     """Both icons grow with the text, which those of Qt's own actions do not.
 
-    `left` is emitted on Esc when the field is empty.
+    Signals:
+        left: Esc was pressed while the field was empty
     """
 
     left = Signal()

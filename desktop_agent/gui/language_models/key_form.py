@@ -18,9 +18,12 @@ Place = Literal["keyring", "session", "file"]
 
 
 class KeyForm(QWidget):
-    """Signals: `check_requested(provider, key)`, answered by `set_result`; then
-    `accepted(provider, key, where)`. The key is held by the field alone. Without `asks_place`
-    the choice of a file is made elsewhere, and `set_places` tells of it.
+    """The key is held by the field alone. Without `asks_place` the choice of a file is made
+    elsewhere, and `set_places` passes it on.
+
+    Signals:
+        check_requested(provider, key): answered by `set_result`
+        accepted(provider, key, where): it was tested, or is saved untested
     """
 
     check_requested = Signal(str, str)

@@ -24,8 +24,13 @@ _MAX_FOUND = 100
 
 
 class ModelPicker(Popover):
-    """Signals: `chosen(name, api_base)`, `key_requested(provider)` for a model without a key,
-    `favourites_changed(tuple[str, ...])`, `settings_requested` to add a key or a server.
+    """The models by provider, with a filter.
+
+    Signals:
+        chosen(name, api_base): the model to use
+        key_requested(provider): for a model without a key
+        favourites_changed(tuple[str, ...]): the names of all favourites
+        settings_requested: to add a key or a server
     """
 
     chosen = Signal(str, str)

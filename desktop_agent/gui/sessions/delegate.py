@@ -36,7 +36,11 @@ _ICON_PX = 14
 
 
 class SessionDelegate(RenamingDelegate):
-    """Tells of a new title by `renamed`; it never writes into the model."""
+    """Never writes into the model.
+
+    Signals:
+        renamed(session_id, title): a new title was entered
+    """
 
     renamed = Signal(str, str)
     field_name = "renameSession"

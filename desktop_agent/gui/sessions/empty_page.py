@@ -54,7 +54,11 @@ class PromptButton(QPushButton):
 
 
 class EmptySession(QWidget):
-    """`prompt_chosen(text)`: put it into the composer; it is not sent by itself."""
+    """Shown while a session has no message.
+
+    Signals:
+        prompt_chosen(text): put it into the composer; it is not sent by itself
+    """
 
     prompt_chosen = Signal(str)
     _listed = Signal(str, object)

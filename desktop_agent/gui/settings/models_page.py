@@ -22,8 +22,13 @@ from desktop_agent.gui.settings.rows import SettingGroup, Switch
 
 
 class ModelsPage(SettingsPage):
-    """Signals: `changed(Settings)`, `check_requested(provider, api_base, key)`,
-    `key_entered(provider, key, where)`, `key_deleted(provider)`, `models_requested`.
+    """Default models, keys and servers.
+
+    Signals:
+        changed(Settings): one new value
+        check_requested(provider, api_base, key): answered by `set_check_result`
+        key_entered(provider, key, where), key_deleted(provider): answered by `set_keys`
+        models_requested: answered by `set_models`
     """
 
     check_requested = Signal(str, str, str)

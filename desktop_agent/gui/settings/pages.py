@@ -34,7 +34,11 @@ class _Control(Protocol):
 
 
 class SettingsPage(QWidget):
-    """A page whose controls are bound to fields. `changed(Settings)` holds one new value."""
+    """A page whose controls are bound to fields.
+
+    Signals:
+        changed(Settings): one new value
+    """
 
     changed = Signal(object)
 

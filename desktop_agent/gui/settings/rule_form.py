@@ -22,9 +22,12 @@ _LONGEST = 500
 
 
 class RefuseRuleForm(QWidget):
-    """`made(Rule)` for each rule the person adds: one for each tool that it is about.
+    """Adds rules that refuse, one for each tool they are about.
 
     Allowing rules are made on the cards only, where the whole effect is shown.
+
+    Signals:
+        made(Rule): the user added a rule
     """
 
     made = Signal(object)

@@ -13,7 +13,11 @@ from desktop_agent.gui.settings.rows import SettingGroup, Switch
 
 
 class UpdateGroup(SettingGroup):
-    """`check_requested` is answered by `set_answer`. Nothing is downloaded or installed here."""
+    """Nothing is downloaded or installed here.
+
+    Signals:
+        check_requested: answered by `set_answer`
+    """
 
     check_requested = Signal()
 

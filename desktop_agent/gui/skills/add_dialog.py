@@ -37,10 +37,13 @@ _COMMIT_LETTERS = 7
 
 
 class AddSkillSheet(QDialog):
-    """Signals: `fetch_requested(address)` and `cancelled`, answered by `show_fetched` or
-    `show_error`; `preview_requested(folder, path)`, answered by `checklist.show_preview`;
-    `target_chosen(target)`, answered by `show_clashes`;
-    `install_requested(folders, target, replaces)`, answered by `show_error` or by closing it.
+    """Fetches skills, shows what was found, and asks which to install.
+
+    Signals:
+        fetch_requested(address), cancelled: answered by `show_fetched` or `show_error`
+        preview_requested(folder, path): answered by `checklist.show_preview`
+        target_chosen(target): answered by `show_clashes`
+        install_requested(folders, target, replaces): answered by `show_error` or by closing it
     """
 
     fetch_requested = Signal(str)

@@ -27,10 +27,15 @@ from desktop_agent.gui.skills.text import content_text, origin_title, source_tex
 
 
 class SkillDetailPane(QFrame):
-    """Follows the skill that is chosen. `left` goes back to the list where there is no room
-    for both; `file_chosen(Skill, path)`; `link_agreed(str)`. The rest are requests as the
-    list's: `switched(Skill, is_on, only_here)`, `used`, `folder_opened`, `update_requested`,
-    `remove_requested`, `trust_requested`.
+    """Follows the skill that is chosen.
+
+    Signals:
+        left: back to the list, where there is no room for both
+        file_chosen(Skill, path): show this file
+        link_agreed(str): the user agreed to open the link
+        switched(Skill, is_on, only_here): as in the list
+        used(Skill), folder_opened(Skill), update_requested(Skill), remove_requested(Skill)
+        trust_requested: open the trust dialog
     """
 
     left = Signal()

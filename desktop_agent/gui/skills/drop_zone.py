@@ -15,7 +15,12 @@ _FILES = (".zip", ".skill", ".md")
 
 
 class DropZone(QFrame):
-    """`dropped(path)`; the two buttons do the same without a mouse."""
+    """A place to drop skills on.
+
+    Signals:
+        dropped(path): a folder or archive was dropped
+        file_wanted, folder_wanted: the same without a mouse
+    """
 
     dropped = Signal(str)
     file_wanted = Signal()

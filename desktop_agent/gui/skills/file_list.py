@@ -43,7 +43,11 @@ _ROWS = 8
 
 
 class SkillFileList(QListView):
-    """As high as its files, up to eight; then it scrolls. `chosen(path)` on a click or Enter."""
+    """As high as its files, up to eight; then it scrolls.
+
+    Signals:
+        chosen(path): a click or Enter
+    """
 
     chosen = Signal(str)
 

@@ -50,8 +50,11 @@ translate = QCoreApplication.translate
 
 
 class SkillChecklist(QWidget):
-    """`ticked` when the choice changed; `preview_requested(folder, path)`, answered by
-    `show_preview`. What can't be installed can't be ticked, and says why.
+    """What can't be installed can't be ticked, and says why.
+
+    Signals:
+        ticked: the choice changed
+        preview_requested(folder, path): answered by `show_preview`
     """
 
     ticked = Signal()

@@ -16,10 +16,14 @@ _REMOVABLE = frozenset({"mine", "folder"})
 
 
 class SkillList(QListView):
-    """`pointed(Skill | None)` is the one shown in detail; `opened` comes on a click or Enter.
+    """The skills of a tab; a row changes when the next snapshot says so.
 
-    Requests: `switched(Skill, is_on, only_here)`, `used(Skill)`, `folder_opened(Skill)`,
-    `update_requested(Skill)`, `remove_requested(Skill)`. `typed(str)` is for the filter.
+    Signals:
+        pointed(Skill | None): the one shown in detail
+        opened(Skill): a click or Enter
+        switched(Skill, is_on, only_here), used(Skill), folder_opened(Skill): requests
+        update_requested(Skill), remove_requested(Skill): requests
+        typed(str): text for the filter
     """
 
     pointed = Signal(object)

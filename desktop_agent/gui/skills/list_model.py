@@ -84,7 +84,11 @@ def heading_text(row: SkillRow) -> str:
 
 
 class SkillListModel(SnapshotListModel[SkillRow]):
-    """`switched(Skill, bool)` is a request: the row changes when the next snapshot says so."""
+    """The row changes when the next snapshot says so.
+
+    Signals:
+        switched(Skill, bool): a request
+    """
 
     switched = Signal(object, bool)
 

@@ -17,7 +17,11 @@ from desktop_agent.gui.transcript.view.text_dialogs import ask_to_open, show_tex
 
 
 class MarkdownText(TranscriptBrowser):
-    """Shows one text; what is around it scrolls. `link_agreed(str)` after the person was asked."""
+    """Shows one text; what is around it scrolls.
+
+    Signals:
+        link_agreed(str): the user agreed to open the link
+    """
 
     link_agreed = Signal(str)
 

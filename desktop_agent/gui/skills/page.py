@@ -31,8 +31,12 @@ _EMPTY_WIDTH = 520
 class SkillsPage(QWidget):
     """The list on the leading side, the chosen skill on the trailing one; one of them if narrow.
 
-    `pointed(Skill)` asks for a skill's text. `dropped(path)` is something to add. `left` goes
-    back to the conversation.
+    Signals:
+        pointed(Skill): asks for a skill's text
+        add_requested: open the dialog to add skills
+        dropped(path): something to add
+        folder_requested: open the folder of the skills
+        left: back to the conversation
     """
 
     pointed = Signal(object)

@@ -40,9 +40,12 @@ _ROOM = 400
 
 
 class SkillsSection(QWidget):
-    """`opened(directory)`: the page, with this skill if one is named; `add_requested`.
+    """A short list in the sidebar.
 
-    `approached` comes when the pointer does: what opens may be made ready.
+    Signals:
+        opened(directory): open the page, with this skill if one is named
+        add_requested: open the dialog to add skills
+        approached: the pointer entered, so that the page can be prepared
     """
 
     approached = Signal()

@@ -13,10 +13,11 @@ from desktop_agent.gui.skills.trust_text import banner_text
 
 
 class TrustBanner(QFrame):
-    """`look_requested` opens the sheet; `decided("trust" | "ignore", digest)`.
+    """`digest` is what was shown when the banner appeared: content that came later is not trusted.
 
-    `digest` is what was shown when the banner came up: what came since, without a word, is not
-    what the person means.
+    Signals:
+        look_requested: open the trust dialog
+        decided("trust" | "ignore", digest): the decision
     """
 
     look_requested = Signal()

@@ -43,12 +43,13 @@ class BroughtItem:
 
 
 class TrustSheet(QDialog):
-    """`decided("trust" | "ignore", digest)`; `file_wanted(directory, path)` and
-    `files_wanted(Skill)` are answered by `show_text` and `show_files`. The directory is empty
-    for the folder itself.
+    """`digest` is what the user looks at. When the folder changes meanwhile, it can be trusted only
+    after *Review again*.
 
-    `digest` is what the person looks at. When the folder changes meanwhile, it can be trusted
-    only after the person began to look anew.
+    Signals:
+        decided("trust" | "ignore", digest): the decision
+        file_wanted(directory, path): answered by `show_text`; an empty directory is the folder
+        files_wanted(Skill): answered by `show_files`
     """
 
     decided = Signal(str, str)

@@ -12,7 +12,12 @@ from desktop_agent.gui.skills.trust_text import is_asking, joined, state_text
 
 
 class TrustLine(QWidget):
-    """Hidden for a folder that brings nothing. `decided("forget")`; `look_requested`."""
+    """Hidden for a folder that provides nothing.
+
+    Signals:
+        decided("forget"): withdraw the decision
+        look_requested: open the trust dialog
+    """
 
     decided = Signal(str)
     look_requested = Signal()

@@ -22,8 +22,12 @@ from desktop_agent.gui.welcome.card import Card, step_column
 
 
 class FolderStep(QWidget):
-    """Signals: `folder_requested` (open a folder dialog, then `set_folder`), `folder_chosen(path)`
-    which may have to be made first, `back_requested`.
+    """Chooses the first folder.
+
+    Signals:
+        folder_requested: open a folder dialog, answered by `set_folder`
+        folder_chosen(path): final; the folder may have to be made first
+        back_requested: back to the model
     """
 
     folder_requested = Signal()

@@ -18,8 +18,11 @@ from desktop_agent.gui.welcome.card import Card, ModelCombo, step_column
 
 
 class ModelCard(Card):
-    """Models of one server, or of one provider whose key is there. `used(ModelInfo)`;
-    `opened` when the person wants the provider's models to be asked for.
+    """Models of one server, or of one provider whose key is there.
+
+    Signals:
+        used(ModelInfo): the model to work with
+        opened: asks for the provider's models
     """
 
     used = Signal(object)
@@ -84,8 +87,14 @@ class ModelCard(Card):
 
 
 class ModelStep(QWidget):
-    """Signals: `model_chosen(name, api_base)`, `check_requested(provider, api_base, key)`,
-    `key_entered(provider, key, where)`, `server_added(CustomServer)`, `models_requested`.
+    """Chooses the first model.
+
+    Signals:
+        model_chosen(name, api_base): final
+        check_requested(provider, api_base, key): answered by `set_check_result`
+        key_entered(provider, key, where): a key that works
+        server_added(CustomServer): a server that answers
+        models_requested: answered by `set_models`
     """
 
     model_chosen = Signal(str, str)

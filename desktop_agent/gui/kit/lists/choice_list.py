@@ -8,7 +8,13 @@ from PySide6.QtWidgets import QListView, QWidget
 
 
 class ChoiceList(QListView):
-    """`chosen` on a click or Enter, `delete_pressed` on Del, `left` when the mouse leaves."""
+    """A list that is chosen from by mouse or keyboard.
+
+    Signals:
+        chosen(QModelIndex): a click or Enter
+        delete_pressed(QModelIndex): Del
+        left: the mouse left the list
+    """
 
     chosen = Signal(QModelIndex)
     delete_pressed = Signal(QModelIndex)
