@@ -30,8 +30,8 @@ ReturnReason = Literal["withdrawn", "finished", "stopped", "failed"]
 class Note(Value, frozen=True):
     """Text queued for one agent. `attachments` follow the text in the message made of it.
 
-    `skills` are names the person picked: their texts follow, loaded for sure. `origin` says what
-    it is; words of the person's and of the parent's have none, the sender tells.
+    `skills` are names the user picked: their texts follow, loaded for sure. `origin` says what
+    it is; words of the user's and of the parent's have none, the sender tells.
     """
 
     id: NoteId

@@ -1,4 +1,4 @@
-"""Hears a run's events: prints them, refuses what nobody can allow, knows when the tree is idle."""
+"""Follows a run's events: prints them, refuses approvals, and detects when the tree is idle."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from desktop_agent.headless.output import EndReason, Printer
 
 Cut = Literal["timeout", "interrupted", "budget"]
 
-# Nothing goes on by itself from here; nobody is there to resume what is paused.
+# Final without a user: nothing resumes what is paused.
 _RESTS = frozenset({"idle", "paused", *ENDED})
 _READS_SOON = frozenset({"idle", "waiting_children"})
 _WAITS = _RESTS | {"waiting_children", "waiting_answer"}
@@ -149,7 +149,7 @@ class Follower:
         try:
             self._printer.show(event)
         except OSError as error:
-            # Whoever read this has gone: nobody would see the rest.
+            # The reader of the output has gone: the rest would not be seen.
             self.broken = error
             self.cut("interrupted")
 
@@ -162,7 +162,7 @@ def _rests(event: AgentsChanged) -> bool:
 
 
 def _all_wait(event: AgentsChanged) -> bool:
-    """Whether nobody acts, nor is about to read something: a question stays unanswered then."""
+    """Whether no agent acts or has something to read: a question stays unanswered then."""
     states = {agent.status for agent in event.agents}
     has_unread = any(agent.waiting_notes for agent in event.agents if agent.status in _READS_SOON)
     return states <= _WAITS and not has_unread

@@ -72,7 +72,7 @@ async def list_models(provider: Provider, key: str, client: Any) -> tuple[ModelI
 async def list_server(
     title: str, api_base: str, key: str | None, client: Any
 ) -> tuple[ModelInfo, ...]:
-    """Return the models of an OpenAI-compatible server at an address the person typed.
+    """Return the models of an OpenAI-compatible server at an address the user typed.
 
     `/v1` is added when only that is answered. Raises ModelError.
     """

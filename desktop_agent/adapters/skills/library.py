@@ -64,9 +64,9 @@ class _Taken:
 
 
 class SkillLibrary:
-    """The person's installed skills, and what may become one of them.
+    """The user's installed skills, and what may become one of them.
 
-    `mine` is the folder of the person's own skills, `removed` takes what is removed or replaced,
+    `mine` is the folder of the user's own skills, `removed` takes what is removed or replaced,
     `changed` is called after every change. `allows_loopback_http` is for tests alone.
     """
 
@@ -227,7 +227,7 @@ class SkillLibrary:
         await self._drop(waiting.kept.fetched.id)
 
     async def remove(self, directory: str) -> str:
-        """Move a skill of the person's or the folder's own among the removed ones.
+        """Move a skill of the user's or the folder's own among the removed ones.
 
         What is returned brings it back, as long as the app runs.
         """
@@ -272,7 +272,7 @@ class SkillLibrary:
                 await self._drop(fetched_id)
 
     async def _require_open(self, kept: Kept) -> None:
-        """After the end nobody would ever delete what was fetched."""
+        """Refuse after the end: nothing would delete what was fetched."""
         if self._is_closing:
             await asyncio.to_thread(remove_tree, kept.folder)
             raise SkillLibraryError(_CLOSING)

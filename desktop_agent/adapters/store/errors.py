@@ -1,4 +1,4 @@
-"""SQLite's failures, in words for a person."""
+"""SQLite's failures, in words for a user."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def readable_errors() -> Generator[None]:
 
 
 def _error_text(error: sqlite3.Error) -> str:
-    # The lowest byte is the kind; what is above it says more than a person needs.
+    # The lowest byte is the kind; what is above it says more than a user needs.
     match getattr(error, "sqlite_errorcode", 0) & 0xFF:
         case sqlite3.SQLITE_FULL:
             return "The disk is full, so nothing more can be saved. Free some space, then go on."

@@ -107,7 +107,7 @@ class SqliteStore:
             self._try_to_keep_remains()
 
     def _try_to_keep_remains(self) -> None:
-        """A disk that is full keeps nobody from opening their sessions: it is tried again."""
+        """A full disk does not prevent opening sessions: it is tried again."""
         try:
             with self._writing(is_forced=True):
                 pass
@@ -178,7 +178,7 @@ class SqliteStore:
         count: int,
         agent_id: AgentId | None = None,
     ) -> EventPage:
-        """Return the `count` happenings before `before_seq` (None: the newest).
+        """Return the `count` events before `before_seq` (None: the newest).
 
         With `agent_id` only that agent's. The newest page ends with the text that is streaming
         right now.

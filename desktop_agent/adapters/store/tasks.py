@@ -58,7 +58,7 @@ ON CONFLICT (session, agent, id) DO UPDATE SET rank = excluded.rank, body = excl
 """
 _DELETE_TASK = "DELETE FROM task WHERE session = ? AND agent = ? AND id = ?"
 _DELETE_ALL = "DELETE FROM task WHERE session = ? AND agent = ?"
-# Between two ranks there is room for twenty halvings before a list has to be ranked anew.
+# Between two ranks there is room for twenty halvings before a list has to be ranked again.
 _GAP = 1 << 20
 _ID = attrgetter("id")
 

@@ -251,5 +251,5 @@ def _encoded(key: str) -> Iterator[str]:
             yield form.replace("+", "-").replace("/", "_")
 
 
-# One for the process: whoever gives a key out adds it, and whatever is kept or shown is asked.
+# One for the process: a key is added when it is given out, every text stored or shown is checked.
 KEYS = KnownKeys()

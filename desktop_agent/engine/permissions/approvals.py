@@ -64,10 +64,10 @@ class Approvals:
         session: Session,
         settle: Callable[[], Decision | None],
     ) -> Decision:
-        """Put the request before the person and wait; cancelling withdraws it.
+        """Put the request before the user and wait; cancelling withdraws it.
 
         `settle` returns what the rules as they are now decide of it, if they do. Raises
-        StoreError when the request can't be put on disk: the person did not see it then.
+        StoreError when the request can't be put on disk: the user did not see it then.
         """
         answer: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
         waiting = _Open(request, answer, session, settle)
@@ -80,7 +80,7 @@ class Approvals:
         try:
             return await answer
         finally:
-            if self._waiting.pop(request.id, None) is not None:  # nobody decided
+            if self._waiting.pop(request.id, None) is not None:  # cancelled before a decision
                 no = Deny("The request was withdrawn.", by="withdrawn")
                 session.conclude(waiting.resolved(no))
 
@@ -144,7 +144,7 @@ class Approvals:
     def _resolve_others(self) -> None:
         for waiting in list(self._waiting.values()):
             if not waiting.answer.done() and (decision := waiting.settle()):
-                with suppress(StoreError):  # it still waits for the person
+                with suppress(StoreError):  # it still waits for the user
                     self._resolve(waiting, decision)
 
 

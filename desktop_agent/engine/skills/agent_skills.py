@@ -42,7 +42,7 @@ class Reader(Protocol):
 
 
 class SkillUse:
-    """Shares the session's catalog, whoever the agent is; without the tool it has no skills.
+    """Shares the session's catalog among all its agents; without the tool it has no skills.
 
     `skills` is None where there are none at all.
     """

@@ -31,7 +31,7 @@ class SkillMemory(Protocol):
     """
 
     def is_on(self, name: str, root: str) -> bool:
-        """Return the person's switch: the folder's own, else the general one, else on."""
+        """Return the user's switch: the folder's own, else the general one, else on."""
         ...
 
     def switch(self, name: str, root: str, *, is_on: bool, only_here: bool) -> None:
@@ -51,11 +51,11 @@ class SkillMemory(Protocol):
         ...
 
     def installed_digest(self, directory: str) -> str:
-        """Return the digest of what the person installed there; empty for anything else."""
+        """Return the digest of what the user installed there; empty for anything else."""
         ...
 
     def trust_of(self, root: str) -> TrustRecord | None:
-        """Return what the person said of a folder."""
+        """Return what the user said of a folder."""
         ...
 
     def set_trust(self, root: str, record: TrustRecord | None) -> None:
@@ -175,7 +175,7 @@ def evaluate(
 
 
 def _unasked(findings: Findings, memory: SkillMemory) -> ProvidedContent:
-    """Return what a folder brings, without the skills that the person put there by this app."""
+    """Return what a folder brings, without the skills that the user put there by this app."""
     provided = findings.provided
     skills = {
         findings.relative(found.skill.directory): found.digest
@@ -186,7 +186,7 @@ def _unasked(findings: Findings, memory: SkillMemory) -> ProvidedContent:
 
 
 def is_as_installed(skill: Skill, digest: str, memory: SkillMemory) -> bool:
-    """Whether a folder's skill is exactly what the person installed into that folder."""
+    """Whether a folder's skill is exactly what the user installed into that folder."""
     return bool(digest) and memory.installed_digest(skill.directory) == digest
 
 
@@ -227,7 +227,7 @@ def _evaluated_skills(
             is_changed = known and not is_trusted
         source, commit = memory.source_of(skill.directory)
         winner = ""
-        # What can't be used takes nobody's place.
+        # What can't be used does not shadow a skill of the same name.
         if is_trusted and not skill.problem:
             winner = winners.setdefault(skill.name, skill.directory)
         skills.append(

@@ -80,7 +80,7 @@ class Entry:
 
     @property
     def is_left_behind(self) -> bool:
-        """Whether a tool wrote it, and nobody reads it."""
+        """Whether a tool generated it and no agent reads it."""
         return not _LEFT_BEHIND.isdisjoint(self.path.split("/"))
 
 
@@ -181,7 +181,7 @@ class Held:
         return self.digest_and_content(listed, "")[0]
 
     def digest_and_content(self, listed: tuple[Entry, ...], wanted: str) -> tuple[str, bytes]:
-        """Return the digest, and what exactly was digested of one file: nobody gets in between.
+        """Return the digest and the digested content of one file, both from one read.
 
         The content is empty when no ordinary file is called so.
         """

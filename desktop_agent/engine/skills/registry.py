@@ -59,7 +59,7 @@ class Skills:
         self._watching: asyncio.Task[None] | None = None
 
     def attach(self, emit: Callable[[Event], None]) -> None:
-        """Take who hears of changes."""
+        """Set the listener for changes."""
         self._emit = emit
 
     async def close(self) -> None:
@@ -105,7 +105,7 @@ class Skills:
         for root in list(self._findings):
             self._start(root)
 
-    # -- what the person decides -----------------------------------------------------------
+    # -- what the user decides -----------------------------------------------------------
 
     def switch(self, root: str, name: str, is_on: bool, *, only_here: bool) -> None:
         """Turn a skill on or off, from the next step on."""
@@ -158,7 +158,7 @@ class Skills:
     # -- loading ---------------------------------------------------------------------------
 
     async def text(self, root: str, name: str) -> str:
-        """Return a skill's text as agents get it, read anew. Raises ToolError in its words."""
+        """Return a skill's text as agents get it, read again. Raises ToolError."""
         await self.ready(root)
         skill = self._usable(root, name)
         text = await asyncio.to_thread(self._load, root, skill)
@@ -246,7 +246,7 @@ class Skills:
         await self._look_for_needs()
 
     async def _look_for_needs(self) -> None:
-        """Look what skills lack, once they changed; nobody waits for it."""
+        """Check the requirements of changed skills in the background."""
         asked = tuple(self._findings.values())
         if asked == self._asked:
             return

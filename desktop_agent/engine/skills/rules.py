@@ -1,4 +1,4 @@
-"""The Agent Skills standard's rules for a SKILL.md, as words for the person."""
+"""The Agent Skills standard's rules for a SKILL.md, as words for the user."""
 
 from __future__ import annotations
 

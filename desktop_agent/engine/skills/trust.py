@@ -1,4 +1,4 @@
-"""What a folder brings along, held against what the person trusted: by content, not by name."""
+"""What a folder brings along, held against what the user trusted: by content, not by name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from desktop_agent.engine.skills.rules import visible
 
 @dataclass(frozen=True, slots=True)
 class TrustRecord:
-    """What the person said of a folder: the digests that were trusted, by path below it."""
+    """What the user said of a folder: the digests that were trusted, by path below it."""
 
     digests: Mapping[str, str] = field(default_factory=dict[str, str])
     is_ignored: bool = False
@@ -43,7 +43,7 @@ class ProvidedContent:
         return found.hexdigest()
 
     def as_text(self) -> tuple[str, ...]:
-        """Say what it is, for the person."""
+        """Say what it is, for the user."""
         words = [_count(len(self.skills), "skill")] if self.skills else []
         words += self.instructions
         words += [_count(len(self.roles), "role")] if self.roles else []

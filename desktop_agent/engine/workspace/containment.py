@@ -72,7 +72,7 @@ def with_home(path: str) -> Path:
         return Path(path)
     try:
         return Path(path).expanduser()
-    except RuntimeError:  # nobody's
+    except RuntimeError:  # no such user
         return Path(path)
 
 

@@ -1,4 +1,4 @@
-"""Bars in place of dialogs: what went wrong, what is tried again, what waits for the person."""
+"""Bars in place of dialogs: what went wrong, what is tried again, what waits for the user."""
 
 from __future__ import annotations
 

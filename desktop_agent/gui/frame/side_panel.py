@@ -97,14 +97,14 @@ class RightPanel(QFrame):
             self._soon.start()
 
     def _follow(self) -> None:
-        """Share anew, unless the mouse is where everything would move."""
+        """Share the height again, unless the mouse is where everything would move."""
         if not self.agents.underMouse():
             self._share()
 
     def _share(self) -> None:
         """Give the tasks what they need: up to half, or what the subagents leave over.
 
-        Where the person is waited for, their part is smaller; the selected one's card, which
+        Where the user is waited for, their part is smaller; the selected one's card, which
         has its buttons at its foot, comes before them.
         """
         if not self._has_agents:

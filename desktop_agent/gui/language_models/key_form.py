@@ -83,7 +83,7 @@ class KeyForm(QWidget):
         self._provider.currentIndexChanged.connect(self._show_provider)
 
     def set_places(self, *, has_keyring: bool, keeps_in_file: bool) -> None:
-        """Know where keys can be kept on this computer, and what the person chose before."""
+        """Know where keys can be kept on this computer, and what the user chose before."""
         self._has_keyring = has_keyring
         self._in_file.setVisible(self._asks_place and not has_keyring)
         self._in_file.setChecked(keeps_in_file and not has_keyring)

@@ -224,7 +224,7 @@ class SessionPanel(QWidget):
         index = self._model.index_of(self._current) if self._current else QModelIndex()
         flag = QItemSelectionModel.SelectionFlag
         self.list.selectionModel().select(index, flag.ClearAndSelect)
-        # Else the person is walking through the list.
+        # Else the user is walking through the list.
         if not self.list.hasFocus() or not self.list.currentIndex().isValid():
             self.list.selectionModel().setCurrentIndex(index, flag.NoUpdate)
 

@@ -127,7 +127,7 @@ class SettingsDialog(QDialog):
         return names
 
     def _fit(self) -> None:
-        """Take the room that the person's text size needs."""
+        """Take the room that the user's text size needs."""
         letter = self._theme.text_px("ui")
         self._names.setFixedHeight(self._names.height_for(len(_NAMES)))
         room = self.screen().availableGeometry()

@@ -1,4 +1,4 @@
-"""Settings: a check for a newer version, when the person asks or has allowed it."""
+"""Settings: a check for a newer version, when the user asks or has allowed it."""
 
 from __future__ import annotations
 

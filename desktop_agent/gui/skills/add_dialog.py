@@ -255,7 +255,7 @@ class AddSkillSheet(QDialog):
 
     @property
     def is_installing(self) -> bool:
-        """Whether the person waits for an installation."""
+        """Whether the user waits for an installation."""
         return self._pages.currentIndex() == 1 and bool(self._doing.property("installs"))
 
     def _go(self, page: int) -> None:
@@ -336,7 +336,7 @@ class AddSkillSheet(QDialog):
     # -- events ------------------------------------------------------------------------------
 
     def reject(self) -> None:
-        """Closing it in mid-fetch gives up what is fetched; an installation is let finish."""
+        """Closing cancels a fetch; an installation is completed."""
         if not self.is_installing:
             self.cancelled.emit()
             super().reject()

@@ -261,7 +261,7 @@ def _is_ticked(index: _Index) -> bool:
 
 
 def _rank(skill: FoundSkill) -> tuple[bool, bool, str, bool]:
-    """What can be installed comes first, and of a name the one that is meant."""
+    """What can be installed comes first, and of several with one name the preferred one."""
     return bool(skill.problem), bool(skill.clash), skill.name, bool(skill.twin)
 
 

@@ -163,7 +163,7 @@ def _letters(event: QKeyEvent) -> str:
 
 
 def can_remove(skill: Skill) -> bool:
-    """Whether it is the person's own: what other apps and this one bring stays."""
+    """Whether it is the user's own: what other apps and this one bring stays."""
     return skill.origin in _REMOVABLE
 
 

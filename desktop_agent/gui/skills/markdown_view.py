@@ -59,11 +59,11 @@ class MarkdownText(TranscriptBrowser):
         return QSize(200, self._high)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Leave scrolling to what is around."""
+        """Leave scrolling to the parent."""
         event.ignore()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Leave scrolling by keys to what is around; copying works as ever."""
+        """Leave scrolling by keys to the parent; copying works as usual."""
         if event.matches(QKeySequence.StandardKey.Copy):
             super().keyPressEvent(event)
         else:

@@ -94,7 +94,7 @@ class SkillsPage(QWidget):
                 self.detail.focus_first()
 
     def enter(self) -> None:
-        """Take the focus; what is shown in detail is read anew."""
+        """Take the focus; what is shown in detail is read again."""
         self._shows_detail = False
         self._asked = None
         self._place()

@@ -117,7 +117,7 @@ class SkillsSection(QWidget):
         return super().eventFilter(watched, event)
 
     def enterEvent(self, event: QEnterEvent) -> None:
-        """Tell that the person may be about to open something."""
+        """Tell that the user may be about to open something."""
         super().enterEvent(event)
         self.approached.emit()
 

@@ -1,4 +1,4 @@
-"""What a folder would have agents read, each text as it is, before the person trusts it."""
+"""What a folder would have agents read, each text as it is, before the user trusts it."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class TrustSheet(QDialog):
 
     @property
     def is_outdated(self) -> bool:
-        """Whether the folder is not any more what the person began to look at."""
+        """Whether the folder is not any more what the user began to look at."""
         return self.digest != self._newest
 
     def show_items(self, items: Sequence[BroughtItem]) -> None:
@@ -202,7 +202,7 @@ class TrustSheet(QDialog):
         return row(None, later, ignore, again, trust)
 
     def _look_again(self) -> None:
-        """Begin anew, with the first text: what was read before counts no more."""
+        """Restart at the first text: what was read before does not count any more."""
         self.digest = self._newest
         self._seen.clear()
         self._warning.hide()

@@ -13,14 +13,14 @@ translate = QCoreApplication.translate
 
 
 def is_asking(trust: FolderTrust) -> bool:
-    """Whether the person has something to decide: what is ignored stays so."""
+    """Whether the user has something to decide: what is ignored stays so."""
     if not trust.brings or trust.is_ignored:
         return False
     return not trust.is_trusted or bool(trust.changed)
 
 
 def banner_text(trust: FolderTrust) -> str:
-    """Say what waits for the person's word."""
+    """Say what waits for the user's word."""
     if trust.is_refused:
         return meanwhile_text()
     if trust.is_trusted and trust.changed:

@@ -381,7 +381,7 @@ class MainWindow(QMainWindow):
             self._offer_folder(folder)
 
     def changeEvent(self, event: QEvent) -> None:
-        """See what changed on disk, and what ended, when the person comes back."""
+        """See what changed on disk, and what ended, when the user comes back."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
             self._look_at_folder()

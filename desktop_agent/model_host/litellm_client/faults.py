@@ -1,4 +1,4 @@
-"""Turns whatever went wrong with a request into one sentence and one action for a person."""
+"""Turns whatever went wrong with a request into one sentence and one action for a user."""
 
 from __future__ import annotations
 

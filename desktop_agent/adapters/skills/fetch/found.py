@@ -38,7 +38,7 @@ def found_skills(
 ) -> tuple[FoundSkill, ...]:
     """Return the skills below a folder of ours, by path.
 
-    `installed` are the person's own: casefolded names, and the words for each.
+    `installed` are the user's own: casefolded names, and the words for each.
     """
     paths = [
         PurePosixPath(path.relative_to(root).as_posix())

@@ -29,7 +29,7 @@ _PASSED = (
     "SSL_CERT_FILE", "SSL_CERT_DIR", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY",
     "http_proxy", "https_proxy", "no_proxy", "all_proxy",
 )  # fmt: skip
-# ssh needs to find the person's keys; it asks nothing.
+# ssh needs to find the user's keys; it asks nothing.
 _PASSED_TO_SSH = ("HOME", "USER", "LOGNAME", "USERPROFILE", "SSH_AUTH_SOCK", "SSH_AGENT_PID")
 _SETTINGS = {
     "core.hooksPath": os.devnull,
@@ -91,7 +91,7 @@ class GitMissing(SkillLibraryError):
 
 
 class GitFailed(Exception):
-    """Git ended with an error; `words` are for the person."""
+    """Git ended with an error; `words` are for the user."""
 
     def __init__(self, words: str) -> None:
         super().__init__(words)

@@ -38,7 +38,7 @@ class Limits:
 
 
 class HostilePath(SkillLibraryError):
-    """A path that leads out of the folder it is in: nobody packs one by mistake."""
+    """A path that leads out of its folder, which no archive contains by mistake."""
 
 
 def checked_path(path: str) -> PurePosixPath:

@@ -1,4 +1,4 @@
-"""The card that asks the person before something is done."""
+"""The card that asks the user before something is done."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class ApprovalCard(AskCard):
 
     @property
     def has_draft(self) -> bool:
-        """Whether the person has begun to write something into it."""
+        """Whether the user has begun to write something into it."""
         return self._form is not None
 
     def set_alike(self, count: int) -> None:

@@ -1,4 +1,4 @@
-"""The card of a budget that is used up: everything holds until the person decides."""
+"""The card of a budget that is used up: everything holds until the user decides."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class Card(QWidget):
             super().keyPressEvent(event)
 
     def take_focus(self) -> bool:
-        """Take the focus where the person goes on; False when nothing is done here any more."""
+        """Take the focus where the user goes on; False when nothing is done here any more."""
         self.setFocus(Qt.FocusReason.ShortcutFocusReason)
         return self.isEnabled()
 

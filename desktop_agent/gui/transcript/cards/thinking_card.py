@@ -16,7 +16,7 @@ _LIMIT = 280
 
 
 class ThinkingCard(Card):
-    """Unfolds to the text; `unfolded` tells that the person opened or closed it."""
+    """Unfolds to the text; `unfolded` tells that the user opened or closed it."""
 
     unfolded = Signal(bool)
 

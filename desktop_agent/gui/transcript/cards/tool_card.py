@@ -37,7 +37,7 @@ _ELAPSED_FROM_S = 2.0
 class ToolCard(Card):
     """A line that unfolds to the output or the diff.
 
-    `unfolded` tells that the person opened or closed it, `path_activated` asks to open a
+    `unfolded` tells that the user opened or closed it, `path_activated` asks to open a
     file, `text_requested` to show a long text in a window of its own, `stopped` to end the call.
     """
 

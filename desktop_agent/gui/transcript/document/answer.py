@@ -91,7 +91,7 @@ class AnswerText:
         text = shown = clean(text[:SHOWN_LIMIT])
         reach = len(self._text) + STEP
         if len(shown) > reach and not shown.startswith(self._text):
-            self._start_anew()
+            self._restart()
             reach = STEP
         self._is_behind = len(shown) > reach
         if self._is_behind:
@@ -105,7 +105,7 @@ class AnswerText:
         """Show more of an answer that still comes."""
         text = text[:SHOWN_LIMIT]
         if not text.startswith(self._text):
-            self._start_anew()
+            self._restart()
         self._text = text
         self._changed_from = self._tail_position
         tail = text[self._final.chars :]
@@ -150,7 +150,7 @@ class AnswerText:
         if not (is_same and in_all <= SHOWN_LIMIT):
             if signatures[: len(final)] != final:
                 blocks, final = parse(shown) if chars else blocks, []
-                self._start_anew()
+                self._restart()
             rest = blocks[len(final) :]
             if rest and self._close_code(self._fence, rest[0], chars + rest[0].end(shown[chars:])):
                 rest = rest[1:]
@@ -163,7 +163,7 @@ class AnswerText:
 
     # -- inside --------------------------------------------------------------------------
 
-    def _start_anew(self) -> None:
+    def _restart(self) -> None:
         self._final.clear()
         self._text, self._tail_offset, self._tail_is_fresh = "", 0, True
         self._forget_tail()
@@ -280,7 +280,7 @@ class AnswerText:
         writer.leave(frame)
 
     def _go_on_with_code(self, fence: _OpenFence, tail: str) -> bool:
-        """Write more of the code; False when it is over, or has to be written anew."""
+        """Write more of the code; False when it is over, or has to be written again."""
         fenced = open_fence(tail)
         if fenced is not None:
             return self._set_code(fence, fenced[1])

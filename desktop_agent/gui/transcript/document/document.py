@@ -72,7 +72,7 @@ class TranscriptDocument:
             self._shape_bubbles()
 
     def set_narrow(self, is_narrow: bool, *, is_mirrored: bool) -> None:
-        """Indent the person's messages less where there is little room."""
+        """Indent the user's messages less where there is little room."""
         indent = BUBBLE_INDENT // 3 if is_narrow else BUBBLE_INDENT
         if (indent, is_mirrored) != (self.bubble_indent, self.is_mirrored):
             self.bubble_indent, self.is_mirrored = indent, is_mirrored

@@ -20,7 +20,7 @@ class StableBlocks:
         self.clear()
 
     def clear(self) -> None:
-        """Begin anew."""
+        """Forget all blocks."""
         self.signatures: list[Signature] = []
         self.chars = 0
         self._sure = (0, 0)

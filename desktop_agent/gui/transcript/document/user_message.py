@@ -1,4 +1,4 @@
-"""A person's message in the document: as it was typed, with what went along and its state."""
+"""A user's message in the document: as it was typed, with what went along and its state."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def write_user_text(item: UserItem, writer: MarkdownWriter, styles: Styles) -> N
 
 
 def sender_text(item: UserItem) -> str:
-    """Say who speaks where it is not the person."""
+    """Say who speaks where it is not the user."""
     return {
         "user": "",
         "parent": translate("Transcript", "From the agent that started it"),

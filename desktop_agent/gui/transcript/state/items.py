@@ -51,7 +51,7 @@ class UserItem:
 
     @property
     def is_from_person(self) -> bool:
-        """Whether the person wrote it: reports and notes of edits come from the app."""
+        """Whether the user wrote it: reports and notes of edits come from the app."""
         return self.speaker == "user"
 
     @property
@@ -82,7 +82,7 @@ class ThinkingItem:
 
 @dataclass(frozen=True, slots=True)
 class ToolItem:
-    """A tool call. `waiting` is for the person; `output` is the live tail while it runs."""
+    """A tool call. `waiting` is for the user; `output` is the live tail while it runs."""
 
     key: str
     call: ToolCall
@@ -110,7 +110,7 @@ class ApprovalItem:
 
 @dataclass(frozen=True, slots=True)
 class QuestionItem:
-    """A question to the person; open while `answer` is None. `tries` as of an approval."""
+    """A question to the user; open while `answer` is None. `tries` as of an approval."""
 
     key: str
     question: Question
@@ -197,7 +197,7 @@ Item = (
 
 
 def shows_work(item: Item) -> bool:
-    """Whether the item itself tells that something goes on, or waits for the person."""
+    """Whether the item itself tells that something goes on, or waits for the user."""
     match item:
         case AnswerItem(is_live=live) | ThinkingItem(is_live=live):
             return live
@@ -229,7 +229,7 @@ def is_open(item: Item) -> bool:
 
 
 def asking(items: Iterable[Item]) -> tuple[str, ...]:
-    """Return the keys of what waits for the person, in order."""
+    """Return the keys of what waits for the user, in order."""
     return tuple(item.key for item in items if _is_asking(item))
 
 

@@ -115,7 +115,7 @@ def _speaker(origin: Origin | None, message: Message) -> Speaker:
 
 
 def _speaking(speaker: Speaker, said: list[_Said]) -> _Said:
-    """Return where the speaker's words go: on with what was said last, or anew."""
+    """Return the item for the speaker's text: the last one, or a new one."""
     if not said or said[-1].speaker != speaker:
         said.append(_Said(speaker))
     return said[-1]

@@ -177,7 +177,7 @@ class Transcript:
         return attempt(type(event).__name__, lambda: frozenset(reducer(event)), frozenset)
 
     def prepend(self, events: Sequence[Happening]) -> None:
-        """Take in happenings from before the first one: everything is reduced again."""
+        """Prepend earlier events: everything is reduced again."""
         later = self._log.events
         is_running = self._reported_running
         self._clear()

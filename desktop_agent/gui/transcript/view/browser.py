@@ -152,7 +152,7 @@ class TranscriptBrowser(QTextBrowser):
             QToolTip.showText(event.globalPosition().toPoint(), self.tr("Copy code"), self)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Scroll by the keys; with Shift they select, from where the person looks."""
+        """Scroll by the keys; with Shift they select, from where the user looks."""
         actions = QAbstractSlider.SliderAction
         action = {
             Qt.Key.Key_Up: actions.SliderSingleStepSub,

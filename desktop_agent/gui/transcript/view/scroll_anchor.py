@@ -1,4 +1,4 @@
-"""Where the person looks: it stays there, or at the end, whatever happens to the text."""
+"""Where the user looks: it stays there, or at the end, whatever happens to the text."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Scrolling(QObject):
 
     @contextmanager
     def held_at(self, shown: ShownRow) -> Iterator[None]:
-        """Keep this row where it is: the person has just unfolded it."""
+        """Keep this row where it is: the user has just unfolded it."""
         with self._edited((shown, self._offset(shown))):
             yield
         self._note_place()
@@ -153,7 +153,7 @@ class Scrolling(QObject):
     def _first_on_screen(self) -> tuple[ShownRow, float] | None:
         rows = self._page.rows
         index = self._page.first_below(self._bar.value())
-        # A row that the person can see whole moves least when another one changes its height.
+        # A row that the user can see whole moves least when another one changes its height.
         while index < len(rows) - 1 and (
             rows[index].row.key == EARLIER_KEY or self._offset(rows[index]) < 0
         ):
@@ -183,7 +183,7 @@ class Scrolling(QObject):
 
     @property
     def is_ours(self) -> bool:
-        """Whether a change of the document moves what is seen, and not the person."""
+        """Whether a change of the document moves what is seen, and not the user."""
         return self._is_ours > 0
 
 

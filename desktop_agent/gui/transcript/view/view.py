@@ -1,4 +1,4 @@
-"""The transcript view: rows in one document, cards over it, and where the person looks."""
+"""The transcript view: rows in one document, cards over it, and where the user looks."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class TranscriptView(QWidget):
     Signals: `decided` (request, decision), `answered` (question, text), `resume_requested`,
     `compose_requested` (put the focus into the composer), `fault_action`, `edit_requested`
     (text for the composer), `wished` (agent, command, text: to `answer` or `open` a subagent,
-    or what a used up budget offers), `open_path_requested`, `open_link_requested` (after the person
+    or what a used up budget offers), `open_path_requested`, `open_link_requested` (after the user
     agreed), `earlier_requested`, `waiting_changed` (open approvals).
     """
 
@@ -135,7 +135,7 @@ class TranscriptView(QWidget):
         self._after_events()
 
     def prepend(self, events: Sequence[Happening], first_seq: int) -> None:
-        """Take in older messages; what the person looks at stays where it is."""
+        """Take in older messages; what the user looks at stays where it is."""
         if self._transcript is None:
             return
         self._transcript.prepend(events)
