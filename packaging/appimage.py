@@ -83,7 +83,7 @@ def build_appimage(build: Build, work: Path, output: Path) -> Path | None:
         print(STAND_IN)
         papers = folder / "usr/share/doc/desktop-agent/appimage-runtime.txt"
         papers.write_text(_licences_of_stand_in(), "utf-8")
-    linux_tree.settle(folder, build.moment)
+    linux_tree.normalise(folder, build.moment)
     if runtime is None:
         return None
     image = work / "appimage.squashfs"

@@ -32,7 +32,7 @@ def build_deb(build: Build, work: Path, output: Path) -> Path:
     (control.parent / "md5sums").write_text(_sums(tree), "utf-8")
     for path in (control, control.parent / "md5sums"):
         path.chmod(0o644)
-    linux_tree.settle(tree / "usr/share/lintian", build.moment)
+    linux_tree.normalise(tree / "usr/share/lintian", build.moment)
     target = output / f"desktop-agent_{build.version}_{machine}.deb"
     environment = {**os.environ, "SOURCE_DATE_EPOCH": str(build.moment)}
     command = ("dpkg-deb", "--root-owner-group", "-Zxz", "--build", tree, target)

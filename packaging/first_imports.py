@@ -25,10 +25,10 @@ def first_imports(root: Path) -> set[str]:
     """Return the names. Raises CalledProcessError when a start can't be imported."""
     names: set[str] = set()
     for start in _STARTS:
-        with tempfile.NamedTemporaryFile(suffix=".json") as told:
-            command = [sys.executable, __file__, str(root), start, told.name]
+        with tempfile.NamedTemporaryFile(suffix=".json") as report:
+            command = [sys.executable, __file__, str(root), start, report.name]
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-            names |= set(json.load(told))
+            names |= set(json.load(report))
     return names
 
 

@@ -103,8 +103,8 @@ def freeze(output: Path) -> Path:
 def commit_time() -> str:
     """Return the moment of the last commit; what is built of it carries no other date."""
     asked = ["git", "-C", str(ROOT), "log", "-1", "--format=%ct"]
-    told = subprocess.run(asked, capture_output=True, text=True, check=False)
-    return told.stdout.strip() or "315532800"
+    answer = subprocess.run(asked, capture_output=True, text=True, check=False)
+    return answer.stdout.strip() or "315532800"
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ def lay_out(build: Build, tree: Path, *, for_distribution: bool) -> None:
     _link(tree / "usr/bin/desktop-agent", "../lib/desktop-agent/desktop-agent")
     _lay_out_menu(build, tree / "usr/share")
     _lay_out_papers(build, tree / "usr/share")
-    settle(tree, build.moment)
+    normalise(tree, build.moment)
 
 
 def _forget_build_paths(program: Path) -> None:
@@ -140,7 +140,7 @@ def _link(place: Path, target: str) -> None:
     place.symlink_to(target)
 
 
-def settle(tree: Path, moment: int) -> None:
+def normalise(tree: Path, moment: int) -> None:
     """Give everything the same date, and the rights of a system's files."""
     for path in [tree, *tree.rglob("*")]:
         if not path.is_symlink():

@@ -40,8 +40,8 @@ def _tree(build: Build, work: Path, output: Path) -> Path:
 def _setup(build: Build, work: Path, output: Path) -> Path:
     target = output / f"Desktop-Agent-{build.version}-setup.exe"
     script = ROOT / "packaging" / "windows" / "setup.nsi"
-    told = {"VERSION": build.version, "FROZEN": build.frozen, "TARGET": target, "ROOT": ROOT}
-    defines = [f"-D{name}={value}" for name, value in told.items()]
+    values = {"VERSION": build.version, "FROZEN": build.frozen, "TARGET": target, "ROOT": ROOT}
+    defines = [f"-D{name}={value}" for name, value in values.items()]
     linux_tree.run("makensis", "-V2", "-WX", *defines, script)
     return target
 

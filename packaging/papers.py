@@ -87,12 +87,12 @@ def _component(one: Entry) -> Entry:
     address = f"pkg:{one['kind']}/{plain}@{version}"
     licence = one["licence"]
     is_spdx = " " not in licence or " AND " in licence or " OR " in licence or " WITH " in licence
-    told = {"expression": licence} if is_spdx else {"license": {"name": licence}}
+    entry = {"expression": licence} if is_spdx else {"license": {"name": licence}}
     return {
         "type": "library",
         "bom-ref": address,
         "name": name,
         "version": version,
         "purl": address,
-        "licenses": [told],
+        "licenses": [entry],
     }

@@ -41,10 +41,10 @@ class Budget(Value, frozen=True):
 
 
 class Spent(Value, frozen=True):
-    """What was used up. Time that was spent waiting for the person does not count.
+    """What was used up. Time that was spent waiting for the user does not count.
 
     `unpriced` and `uncounted` are requests that are in neither `cost` nor `tokens`: the model's
-    price is not known, or the provider told no counts.
+    price is not known, or the provider reported no counts.
     """
 
     cost: float = 0.0
@@ -119,7 +119,7 @@ class AgentInfo(Value, frozen=True):
 
     `active_at` is its last sign of life. `used` is the share of its budget. `result` is the
     text it ended with, shortened; `question` is what it asks, `question_id` which question that
-    is. `pace` tells what the person asked of it that its next step will show. `paused_at` is since
+    is. `pace` tells what the user asked of it that its next step will show. `paused_at` is since
     when it is paused, `paused` how many seconds it was before. `stopped_by` is who stopped it:
     `user`, `app`, the id of an agent, or `ended` when the agent above it ended. `unmeasured` are
     limits of its own that can't be held.

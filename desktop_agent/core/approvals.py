@@ -1,4 +1,4 @@
-"""Approvals: what is asked of the person, and what they decide."""
+"""Approvals: what is asked of the user, and what they decide."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Rule(Value, frozen=True):
 
 
 class ApprovalRequest(Value, frozen=True):
-    """One tool call that waits for the person.
+    """One tool call that waits for the user.
 
     `title` is a plain question, `display` the exact effect, `stakes` short chips such as
     `writes 1 file`, `reason` why it is asked, `rules` what *Allow* may remember, `refusals`
@@ -69,13 +69,13 @@ class AllowAlways(Value, frozen=True):
 
 
 class Edited(Value, frozen=True):
-    """Run it with these arguments in place of the model's; the model is told."""
+    """Run it with these arguments in place of the model's; the model is informed."""
 
     arguments: dict[str, object]
 
 
 class Deny(Value, frozen=True):
-    """Don't run it. `by` says who refused: only a person's no reads *denied by the user*.
+    """Don't run it. `by` says who refused: only a user's no reads *denied by the user*.
 
     A `rule` refuses whatever it speaks of from now on.
     """

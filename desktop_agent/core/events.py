@@ -37,7 +37,7 @@ class StopReport(Value, frozen=True):
     """What a stop cancelled, killed, kept and left undone; `alive` are pids that refused.
 
     `by` is who stopped: `user`, `app` as it was closed, the id of an agent, or `ended` when the
-    agent above ended; empty where nobody knows, as in old records.
+    agent above ended; empty where it is unknown, as in old records.
     """
 
     cancelled: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ class StopReport(Value, frozen=True):
 class TurnEnded(Value, frozen=True):
     """The agent stopped. `fault` is set for the reason `error`, `report` for `cancelled`.
 
-    `seconds` is what the turn took, without waiting for the person.
+    `seconds` is what the turn took, without waiting for the user.
     """
 
     agent_id: AgentId
@@ -122,7 +122,7 @@ class ToolStarted(Value, frozen=True):
 
 
 class ToolOutput(Value, frozen=True):
-    """Live output of a running call, for the person; bounded by the engine."""
+    """Live output of a running call, for the user; bounded by the engine."""
 
     agent_id: AgentId
     call_id: str
@@ -139,14 +139,14 @@ class ToolEnded(Value, frozen=True):
 
 
 class ApprovalRequested(Value, frozen=True):
-    """A call waits for the person."""
+    """A call waits for the user."""
 
     agent_id: AgentId
     request: ApprovalRequest
 
 
 class ApprovalResolved(Value, frozen=True):
-    """The request is settled; every card of that id folds."""
+    """The request is resolved; every card of that id collapses."""
 
     agent_id: AgentId
     request_id: RequestId
@@ -154,14 +154,14 @@ class ApprovalResolved(Value, frozen=True):
 
 
 class QuestionAsked(Value, frozen=True):
-    """The agent waits for the person's words."""
+    """The agent waits for the user's words."""
 
     agent_id: AgentId
     question: Question
 
 
 class QuestionAnswered(Value, frozen=True):
-    """The question is settled; `by` is `user` or `withdrawn`."""
+    """The question is resolved; `by` is `user` or `withdrawn`."""
 
     agent_id: AgentId
     question_id: QuestionId
@@ -212,7 +212,7 @@ class AgentSpawned(Value, frozen=True):
 class AgentEnded(Value, frozen=True):
     """A subagent will do nothing more; `text` is its result, or why there is none.
 
-    `by` is who stopped it, as in a StopReport; empty when nobody did. `paused` are the seconds
+    `by` is who stopped it, as in a StopReport; empty if not stopped. `paused` are the seconds
     that it was held.
     """
 
@@ -228,7 +228,7 @@ class AgentEnded(Value, frozen=True):
 
 
 class BudgetReached(Value, frozen=True):
-    """The agent used up its budget, or that of an agent above it, and holds until told.
+    """The agent used up its budget, or that of an agent above it, and waits for the user.
 
     Also when a limit can't be measured: `spent.unmeasured(budget)` names it.
     """
@@ -247,7 +247,7 @@ class SideCallEnded(Value, frozen=True):
 
 
 class BudgetChanged(Value, frozen=True):
-    """The person gave the agent another budget."""
+    """The user gave the agent another budget."""
 
     agent_id: AgentId
     budget: Budget
@@ -332,11 +332,11 @@ Happening = (
 
 
 class SessionOpened(Value, frozen=True):
-    """A session's state for the window. `events` are the newest happenings, oldest first.
+    """A session's state for the window. `events` are the newest events, oldest first.
 
     `first_seq` is the number of the oldest event given: more can be asked for while it is
-    above 1. The events fold into the transcript just as live ones do. `lists` are the agents'
-    task lists, `notes` what subagents have not read yet.
+    above 1. The events are reduced into the transcript just as live ones are. `lists` are the
+    agents' task lists, `notes` what subagents have not read yet.
     """
 
     info: SessionInfo
@@ -348,7 +348,7 @@ class SessionOpened(Value, frozen=True):
 
 
 class AgentOpened(Value, frozen=True):
-    """One agent's transcript for the window: as SessionOpened, for the happenings of one."""
+    """One agent's transcript for the window: as SessionOpened, for the events of one."""
 
     info: AgentInfo
     events: tuple[Happening, ...] = ()

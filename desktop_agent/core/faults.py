@@ -1,4 +1,4 @@
-"""What went wrong with a model request, in words for a person, with one thing to do about it."""
+"""What went wrong with a model request, in words for a user, with one thing to do about it."""
 
 from __future__ import annotations
 

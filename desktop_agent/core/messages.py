@@ -106,7 +106,7 @@ Display = DiffDisplay | CommandDisplay | OutputDisplay | FilesDisplay | UrlDispl
 
 
 class ToolResult(Value, frozen=True):
-    """What a tool call gave. `display` is for the person and never goes to the model; `facts` say
+    """What a tool call gave. `display` is for the user and never goes to the model; `facts` say
     what the text says, for those who must not read it.
     """
 

@@ -30,8 +30,8 @@ ReturnReason = Literal["withdrawn", "finished", "stopped", "failed"]
 class Note(Value, frozen=True):
     """Text queued for one agent. `attachments` follow the text in the message made of it.
 
-    `skills` are names the person picked: their texts follow, loaded for sure. `origin` says what
-    it is; words of the person's and of the parent's have none, the sender tells.
+    `skills` are names the user picked: their texts follow, loaded for sure. `origin` says what
+    it is; words of the user's and of the parent's have none, the sender tells.
     """
 
     id: NoteId
@@ -51,7 +51,7 @@ def origin_of(note: Note, parent_id: str | None) -> Origin:
         return note.origin
     sender = AgentId(note.sender)
     match note.kind:
-        # Notes that waited while the app was brought up to date have no origin.
+        # Notes that were queued by an older version of the app have no origin.
         case "report":
             return Report(sender)
         case "question":

@@ -15,7 +15,7 @@ class Provider:
 
     `models_url` lists what a key may use; `check_url` needs a valid key where the list does
     not. `prefixes` are beginnings of keys that no other provider gives out. `key_page` is where
-    a person gets a key; without one it is not offered as a choice. `openai_base` is an address
+    a user gets a key; without one it is not offered as a choice. `openai_base` is an address
     that speaks OpenAI's chat, to be used since litellm's own way there takes no tool calls.
     """
 
@@ -187,7 +187,7 @@ PROVIDERS: tuple[Provider, ...] = (
     Provider("azure", "Azure OpenAI", ("AZURE_API_KEY", "AZURE_OPENAI_API_KEY")),
 )
 
-# What a person can paste a key for; the others are found by their names in the environment.
+# What a user can paste a key for; the others are found by their names in the environment.
 PROVIDER_CHOICES = tuple(each for each in PROVIDERS if each.key_page)
 _BY_NAME = {name: each for each in PROVIDERS for name in (each.name, *each.aliases)}
 _BY_HOST = {urlsplit(each.models_url).hostname: each for each in PROVIDERS if each.models_url}

@@ -1,4 +1,4 @@
-"""Questions an agent asks the person, or the agent that started it."""
+"""Questions an agent asks the user, or the agent that started it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from desktop_agent.core.messages import Value
 class Question(Value, frozen=True):
     """One question; `options` may be empty, then any text is an answer.
 
-    `is_for_parent`: a subagent's to its parent; the person may answer it as well.
+    `is_for_parent`: a subagent's to its parent; the user may answer it as well.
     """
 
     id: QuestionId

@@ -14,7 +14,7 @@ FinishReason = Literal["stop", "tool_calls", "length", "filtered", "unknown"]
 
 
 class ToolSpec(Value, frozen=True):
-    """A tool as the model is told of it; `schema` is the JSON schema of its arguments."""
+    """A tool as it is described to the model; `schema` is the JSON schema of its arguments."""
 
     name: str
     description: str

@@ -10,7 +10,7 @@ from desktop_agent.core.messages import Value
 from desktop_agent.core.usage import Usage
 from desktop_agent.core.workspace import Workspace
 
-# `paused`: nothing goes on until the person says so.
+# `paused`: nothing goes on until the user says so.
 # `interrupted`: the app ended while it ran. `failed`: its last turn ended with an error.
 SessionStatus = Literal["idle", "running", "needs_you", "paused", "failed", "interrupted"]
 

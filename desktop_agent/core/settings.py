@@ -1,4 +1,4 @@
-"""The person's settings. Keys are never among them."""
+"""The user's settings. Keys are never among them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Theme = Literal["system", "light", "dark"]
 
 
 class CustomServer(Value, frozen=True):
-    """An OpenAI-compatible server the person added by its address."""
+    """An OpenAI-compatible server the user added by its address."""
 
     title: str
     api_base: str

@@ -1,4 +1,4 @@
-"""Skills that were fetched and are not installed yet, and updates that wait for the person."""
+"""Skills that were fetched and are not installed yet, and updates that wait for the user."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Literal
 from desktop_agent.core.messages import Value
 from desktop_agent.core.skills import SkillFile
 
-# The person's own skills, or the `.agents/skills` of the folder worked in.
+# The user's own skills, or the `.agents/skills` of the folder worked in.
 InstallTarget = Literal["mine", "folder"]
 
 
 class SkillLibraryError(Exception):
-    """What could not be done with a skill, in words that tell the person what to do."""
+    """What could not be done with a skill, in words that tell the user what to do."""
 
 
 class FoundSkill(Value, frozen=True):
     """A skill in what was fetched. `folder` is its path in there, with `/`; empty: all of it.
 
     `scripts` and `warnings` are words. One with a `problem` can't be installed. `clash` tells
-    what of the person's own an installation would replace, `twin` where another of its name is
+    what of the user's own an installation would replace, `twin` where another of its name is
     that comes first: one of them can be installed. `tokens` is what it takes in each request.
     """
 

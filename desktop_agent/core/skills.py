@@ -1,4 +1,4 @@
-"""Skills as values, and what a folder brings along that waits for the person's trust."""
+"""Skills as values, and what a folder brings along that waits for the user's trust."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class SkillFile(Value, frozen=True):
 class Skill(Value, frozen=True):
     """A skill that was found, usable or not. `directory` and `location` (its SKILL.md) are real.
 
-    `warnings` and `problem` are words for the person; one with a problem can't be used at all.
-    `needs` is what it needs and this computer lacks. `is_enabled` is the person's switch, the
+    `warnings` and `problem` are words for the user; one with a problem can't be used at all.
+    `needs` is what it needs and this computer lacks. `is_enabled` is the user's switch, the
     folder's own applied. `is_trusted` is only ever false for a folder's own skill; `is_changed`
     tells that it was trusted and is not what it was. `shadowed_by` is the directory of the
     skill of the same name that wins. `scripts` are words (`2 Python`), `tokens` what it takes
@@ -54,7 +54,7 @@ class Skill(Value, frozen=True):
 
     @property
     def is_usable(self) -> bool:
-        """Whether agents are told of it and may load it."""
+        """Whether agents see it and may load it."""
         is_sound = not self.problem and not self.shadowed_by
         return is_sound and self.is_enabled and self.is_trusted
 
@@ -71,7 +71,7 @@ class FolderTrust(Value, frozen=True):
     """How a folder stands. `brings` is in words (`2 skills`); empty: there is nothing to trust.
 
     `changed` are the paths below `root` that are new or different since it was trusted: they
-    are used again only after it is trusted again. `digest` names exactly what is brought: trust
+    are used again only after it is trusted again. `digest` names exactly what is provided: trust
     is given to that. `is_refused`: trust was just given to something else than what is there.
     """
 

@@ -20,7 +20,7 @@ class Task(Value, frozen=True):
     """One item. `blocks`, `blocked_by` and `open_blockers` are derived from the list's edges.
 
     `changed_call` is the tool call that changed it last, to find the place in the transcript.
-    `metadata_json` is text, so that nobody can change a snapshot through it.
+    `metadata_json` is text, so that a snapshot is immutable.
     """
 
     id: int
@@ -90,7 +90,7 @@ class TaskEdit(Value, frozen=True):
 
 
 def restored(state: TaskState) -> TaskState:
-    """Return a list as it is after a restart: nobody works on what was in progress."""
+    """Return a list as it is after a restart: nothing is in progress any more."""
     return msgspec.structs.replace(
         state,
         tasks=tuple(

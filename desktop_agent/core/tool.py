@@ -31,7 +31,7 @@ class ToolError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """What a tool gives: `text` and `images` for the model, `display` for the person.
+    """What a tool gives: `text` and `images` for the model, `display` for the user.
 
     `facts` say what the text says, for those who must not read it.
     """
@@ -52,7 +52,7 @@ class Preview:
     `host` where it sends something. `is_read_only` is set for a command proven to change nothing,
     `proven` are the numbers of its parts of which that is known. `rules` are what *Allow always*
     may offer, `refusals` what *Refuse always* may; their scope is set by the card. Two equal
-    previews mean the same effect: it is computed again after the person has allowed it, and a
+    previews mean the same effect: it is computed again after the user has allowed it, and a
     difference stops the call.
     """
 
@@ -127,7 +127,7 @@ class Outputs(Protocol):
 class ToolContext:
     """What one call may use. Passed as a parameter; nothing ambient.
 
-    `report` shows live output to the person. `ask_user` waits for the person's answer.
+    `report` shows live output to the user. `ask_user` waits for the user's answer.
     `outputs` takes the whole of an output that was cut for the model. `jobs` and `tasks`
     are the agent's background commands and task list, `agent` and `steering` itself and its
     dealings with others; the tools that use them know their kind. A command that names no time

@@ -12,7 +12,7 @@ _NUMBERS = re.compile(r"v?(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?$")
 class UpdateAnswer(Value, frozen=True):
     """What was found. `problem` is one sentence when nothing could be found out.
 
-    `newest` is empty when there is no newer version. `page` is where the person gets it.
+    `newest` is empty when there is no newer version. `page` is where the user gets it.
     """
 
     newest: str = ""

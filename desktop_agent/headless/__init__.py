@@ -17,7 +17,7 @@ def main(argv: Sequence[str]) -> int:
     except UsageError as error:
         print(f"desktop-agent run: {error}. See desktop-agent run --help.", file=sys.stderr)
         return _USAGE
-    # The engine and its adapters take long to load: a typing mistake is told at once.
+    # The engine and its adapters take long to load: a typing mistake is reported at once.
     from desktop_agent.headless.run import run
 
     return run(options)

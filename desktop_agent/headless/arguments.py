@@ -32,7 +32,7 @@ class Options:
 
 
 class UsageError(Exception):
-    """The command line is wrong; the text is one sentence for the person."""
+    """The command line is wrong; the text is one sentence for the user."""
 
 
 class _Parser(argparse.ArgumentParser):

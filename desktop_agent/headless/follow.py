@@ -1,4 +1,4 @@
-"""Hears a run's events: prints them, refuses what nobody can allow, knows when the tree is idle."""
+"""Follows a run's events: prints them, refuses approvals, and detects when the tree is idle."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Follower:
 
     @property
     def is_cut(self) -> bool:
-        """Whether the run was told to stop."""
+        """Whether the run was asked to stop."""
         return self._cut is not None
 
     def attach(self, engine: Engine) -> None:
@@ -146,7 +146,7 @@ class Follower:
         try:
             self._printer.show(event)
         except OSError as error:
-            # Whoever read this has gone: nobody would see the rest.
+            # The reader of the output has gone: the rest would not be seen.
             self.broken = error
             self.cut("interrupted")
 
@@ -160,7 +160,7 @@ def _rests(event: AgentsChanged) -> bool:
 
 
 def _all_wait(event: AgentsChanged) -> bool:
-    """Whether nobody acts, nor is about to read something: a question stays unanswered then."""
+    """Whether no agent acts or has something to read: a question stays unanswered then."""
     working = {agent.status for agent in event.agents if agent.is_working}
     has_unread = any(agent.waiting_notes for agent in event.agents if agent.status in _READS_SOON)
     return working <= {"waiting_children", "waiting_answer"} and not has_unread

@@ -56,7 +56,7 @@ class Printer(Protocol):
     """Where a run's events go."""
 
     def show(self, event: Event) -> None:
-        """Print an event; raises OSError when nobody reads any more."""
+        """Print an event; raises OSError when the reader has closed the pipe."""
         ...
 
     def end(self, ended: RunEnded) -> None:
@@ -105,7 +105,7 @@ class Text:
         self._is_mid_line = False
 
     def show(self, event: Event) -> None:
-        """Print what a person wants to know of the event, often nothing."""
+        """Print what a user wants to know of the event, often nothing."""
         match event:
             case PartDelta(kind="text", text=text) if event.agent_id not in self._names:
                 self._streamed = event.message_id

@@ -15,8 +15,8 @@ _LONGEST_BODY = 8 * 1024 * 1024
 class LoopbackProvider:
     """Serves on 127.0.0.1 while it is entered.
 
-    The first request is answered with a call of `tool`. What came back is judged by whether a
-    later request holds `word`, which only the tool's result can have brought.
+    The first request is answered with a call of `tool`. The run succeeded if a
+    later request holds `word`, which only the tool's result can contain.
     """
 
     def __init__(self, dialect: Dialect, tool: str, arguments: dict[str, Any], word: str) -> None:

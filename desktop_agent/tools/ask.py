@@ -1,4 +1,4 @@
-"""`ask_user`: a question for the person, with answers to pick from."""
+"""`ask_user`: a question for the user, with answers to pick from."""
 
 from __future__ import annotations
 

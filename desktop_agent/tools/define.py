@@ -71,7 +71,7 @@ def parse(arguments: type[ArgumentsT], raw: Mapping[str, Any]) -> ArgumentsT:
             try:
                 values[field.name] = _converted(given, field.type)
             except msgspec.ValidationError as error:
-                problems.append(_in_words(field.name, field.type, error))
+                problems.append(_error_text(field.name, field.type, error))
         elif field.required:
             problems.append(f"{field.name} is required")
     if problems:
@@ -93,7 +93,7 @@ def _converted(value: Any, kind: Any) -> Any:
             raise as_given from None
 
 
-def _in_words(name: str, kind: Any, error: msgspec.ValidationError) -> str:
+def _error_text(name: str, kind: Any, error: msgspec.ValidationError) -> str:
     message, _, place = str(error).partition(_PLACE)
     if message.startswith("Invalid enum value"):
         # It repeats the value, which may be long, and keeps what was expected to itself.

@@ -62,7 +62,7 @@ def main() -> None:
         scanner = Scanner()
         found = _look(places, "", scanner)
         report("skills_rescan", _median(lambda: _look(places, "", scanner)))
-        report("skills_judge", _median(lambda: catalog.judge(found, memory, "", None, {})))
+        report("skills_judge", _median(lambda: catalog.evaluate(found, memory, "", None, {})))
 
 
 if __name__ == "__main__":

@@ -167,7 +167,7 @@ def test_nothing_a_folder_brings_reaches_a_request_before_it_is_trusted(
         for part in ("letters", "heliotrope", "marmalade"):
             assert part not in first
         assert me.app.ask("reads", "Conversation", "Answer 0.")
-        me.click("Look")
+        me.click("Review…")
         me.sees("Instructions for every session here")
         me.click("letters, Knows…")
         assert me.app.ask("reads", "The file's text", OLD)

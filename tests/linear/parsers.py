@@ -24,7 +24,7 @@ from desktop_agent.gui.kit import safe_text
 from desktop_agent.gui.kit import text as label_text
 from desktop_agent.gui.transcript.cards import diff
 from desktop_agent.gui.transcript.document import highlighting, markdown
-from desktop_agent.gui.transcript.document.stable_blocks import SettledBlocks
+from desktop_agent.gui.transcript.document.stable_blocks import StableBlocks
 from desktop_agent.gui.transcript.state import message_items
 from desktop_agent.model_host.demo import orders
 from desktop_agent.model_host.litellm_client import faults, tool_arguments
@@ -103,7 +103,7 @@ def _streamed(text: str) -> None:
 
 def _settled(text: str) -> object:
     blocks = markdown.parse(text)
-    settled = SettledBlocks()
+    settled = StableBlocks()
     settled.add(text, [block.signature for block in blocks], len(text))
     return settled.sure(text)
 
@@ -301,8 +301,8 @@ PARSERS: dict[str, Parser] = {
         (("", "[", ""), ('{"a":"', "\\u12", '"}'), ('"{', '\\\\\\"', '}"'), ("{", '"a":1,', "}")),
     ),
     "model_host.demo.orders:order_in": Parser(_orders, (("read ", "a.", ""),)),
-    "model_host.litellm_client.faults:provider_words": Parser(
-        lambda text: faults.provider_words(text.encode()),
+    "model_host.litellm_client.faults:provider_text": Parser(
+        lambda text: faults.provider_text(text.encode()),
         (("", "<title>", ""), ("", '{"error":', "")),
     ),
     "model_host.litellm_client.faults:explain": Parser(

@@ -35,9 +35,9 @@ class _Names(msgspec.Struct):
 class Secrets:
     """Finds and keeps keys. Safe to use from several threads; no key is logged or shown.
 
-    For one provider the first of these counts: a key the person set while the environment
+    For one provider the first of these counts: a key the user set while the environment
     had one too, the environment, the keyring, this session's memory, the file.
-    `load` reads the keyring in a thread of its own: it may wait for the person's password.
+    `load` reads the keyring in a thread of its own: it may wait for the user's password.
     """
 
     def __init__(self, directory: Path, *, environment: Mapping[str, str] | None = None) -> None:
@@ -204,7 +204,7 @@ class Secrets:
 
 
 class KeyStore:
-    """The same keys for the window, off the loop: a keyring may wait for the person's password."""
+    """The same keys for the window, off the loop: a keyring may wait for the user's password."""
 
     def __init__(self, secrets: Secrets) -> None:
         self._secrets = secrets

@@ -1,6 +1,6 @@
-"""Asks whether there is a newer version: only when the person wants to know, or allowed it.
+"""Asks whether there is a newer version: only when the user wants to know, or allowed it.
 
-Nothing is downloaded or installed, and nothing about the person or the computer is told.
+Nothing is downloaded or installed, and nothing about the user or the computer is sent.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _STRANGE = "What was answered does not name a version."
 
 
 class Source(msgspec.Struct, frozen=True):
-    """Where the newest version is told, and the page from which a person gets it."""
+    """The address that names the newest version, and the page to download it from."""
 
     address: str
     page: str = ""
@@ -80,7 +80,7 @@ class UpdateCheck:
         return self._source is not None
 
     async def check(self) -> UpdateAnswer:
-        """Ask now, because the person said so."""
+        """Ask now, because the user said so."""
         if self._source is None:
             return UpdateAnswer(problem="This copy does not know where new versions are announced.")
         self._remember()
@@ -97,7 +97,7 @@ class UpdateCheck:
         return UpdateAnswer(newest, self._source.page)
 
     async def check_if_due(self) -> UpdateAnswer:
-        """Ask when a week has passed since the last time; the person has allowed it."""
+        """Ask when a week has passed since the last time; the user has allowed it."""
         since = self._now() - self._last_asked()
         # A clock that was set back must not silence it for ever.
         if self._source is None or 0 <= since < _WEEK_S:

@@ -13,7 +13,7 @@ from pathlib import Path
 _log = logging.getLogger(__name__)
 
 _HELD = {errno.EAGAIN, errno.EACCES, errno.EDEADLK}
-# Windows locks make the bytes they cover unreadable: lock one far behind the text.
+# Windows locks make the bytes they cover unreadable: lock one well past the text.
 _LOCKED_BYTE = 1 << 30
 _PATIENCE_S = 0.5
 
@@ -82,7 +82,7 @@ class FileLock:
             time.sleep(_PATIENCE_S / 10)
 
     def release(self, *, is_clean: bool = True) -> None:
-        """Let go. Unless `is_clean`, the next holder is told that something went wrong."""
+        """Release the lock. Unless `is_clean`, the next holder learns that something went wrong."""
         with contextlib.suppress(OSError):
             if is_clean:
                 os.ftruncate(self._descriptor, 0)

@@ -32,7 +32,7 @@ class PrivateRotatingFile(logging.handlers.RotatingFileHandler):
         return os.fdopen(descriptor, "a", encoding="utf-8", errors="backslashreplace")
 
     def handleError(self, record: logging.LogRecord) -> None:
-        """Drop the line: a full disk must not fill the person's terminal with tracebacks."""
+        """Drop the line: a full disk must not fill the user's terminal with tracebacks."""
 
 
 def start_logging(directory: Path, *, name: str = "desktop-agent") -> Path:

@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 _CONNECT_S = 5.0
 _ANSWER_S = 15.0
 _KEPT_S = 600.0
-# How long a list of models may be held up by one server: the person waits for it.
+# How long a list of models may be held up by one server: the user waits for it.
 _LISTED_S = 6.0
 _PROBE_TOKENS = 256
 _PROBE_LIMITS = Limits(first_byte_s=60, idle_s=60, retry_total_s=20, max_retries=1)
@@ -137,7 +137,7 @@ class ModelCatalog:
         return msgspec.convert(answer, Fault | None)
 
     async def probe(self, model: str, api_base: str) -> bool | None:
-        """Return whether the model calls tools, by one real request; None if it can't be told.
+        """Return whether the model calls tools, by one real request; None if unknown.
 
         Raises ModelError when the request failed for another reason.
         """

@@ -130,7 +130,7 @@ class HostedModel:
             connection.send(AgentForgotten(agent_id))
 
     async def is_priced(self, model: str) -> bool:
-        """Whether the cost of requests to a model will be known; not, if nobody can tell."""
+        """Whether the cost of requests to a model will be known."""
         try:
             info: ModelInfo | None = await self.call("model_info", model=model)
         except ModelError:
@@ -162,7 +162,7 @@ class HostedModel:
     async def _key(self, model: str, api_base: str) -> str:
         if model == DEMO_MODEL:
             return ""
-        # A keyring may wait for the person's password.
+        # A keyring may wait for the user's password.
         key = await asyncio.to_thread(self._key_for, api_base or model) or ""
         KEYS.remember(key)
         return key
@@ -190,7 +190,7 @@ class HostedModel:
     def _on_started(self, starting: asyncio.Future[_Connection]) -> None:
         self._starting = None
         if not starting.cancelled():
-            starting.exception()  # told to all who wait; here it only must count as seen
+            starting.exception()  # raised in all who wait; here it only has to be retrieved
 
     def _on_gone(self) -> None:
         self._connection = None

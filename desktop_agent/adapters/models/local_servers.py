@@ -1,7 +1,7 @@
 """Model servers on this computer: found by asking at their usual addresses, loopback only.
 
 A server counts only if its answer has the right shape: other programs listen at the same
-ports. Nothing of the person's is sent.
+ports. Nothing of the user's is sent.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ async def list_models(provider: Provider, key: str, client: Any) -> tuple[ModelI
 async def list_server(
     title: str, api_base: str, key: str | None, client: Any
 ) -> tuple[ModelInfo, ...]:
-    """Return the models of an OpenAI-compatible server at an address the person typed.
+    """Return the models of an OpenAI-compatible server at an address the user typed.
 
     `/v1` is added when only that is answered. Raises ModelError.
     """
@@ -122,10 +122,10 @@ async def fetch(client: Any, url: str, headers: dict[str, str], title: str) -> A
     except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
         words = redact(str(error)) or type(error).__name__
         host = host_of(url)
-        told = f"Nothing answers at {host or url}."
+        message = f"Nothing answers at {host or url}."
         if title not in {host, url}:
-            told = f"{title} can't be reached at {host or url}."
-        raise ModelError(Fault("refused", told, "retry", details=words)) from None
+            message = f"{title} can't be reached at {host or url}."
+        raise ModelError(Fault("refused", message, "retry", details=words)) from None
     if response.status_code != httpx.codes.OK:
         raise ModelError(_fault(response.status_code, bytes(body), title))
     try:
@@ -148,7 +148,7 @@ def _headers(provider: Provider, key: str) -> dict[str, str]:
 
 def _fault(status: int, body: bytes, title: str) -> Fault:
     kind, action = _BY_STATUS.get(status, ("server" if status >= 500 else "bad_request", "retry"))
-    words = redact(_words(body))
+    words = redact(_error_text(body))
     # Gemini says 400 for a wrong key.
     if status == 400 and "api key" in words.lower():
         kind, action = "auth", "edit_key"
@@ -157,7 +157,7 @@ def _fault(status: int, body: bytes, title: str) -> Fault:
     return Fault(kind, message, action, details=details, status=status)
 
 
-def _words(body: bytes) -> str:
+def _error_text(body: bytes) -> str:
     try:
         answer = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

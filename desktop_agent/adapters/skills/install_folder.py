@@ -33,7 +33,7 @@ _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
 class InstallFolder:
-    """A folder of installed skills. What is on its way lies beside it, where nobody looks."""
+    """A folder of installed skills. Incomplete installations lie beside it, unscanned."""
 
     def __init__(self, place: Path, removed: Path) -> None:
         self.place = place
@@ -114,7 +114,7 @@ class InstallFolder:
     def _recover(self) -> None:
         """Finish what a killed app left half done: a skill is in place, or among the removed.
 
-        What can't be finished stays, and is in nobody's way.
+        What can't be finished stays, and is ignored.
         """
         for left in self.place.parent.glob(f"{_INCOMING}*"):
             remove_tree(left)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from desktop_agent.adapters.skills import origins as skill_origins
 from desktop_agent.adapters.skills.diff import compare, digest_of
-from desktop_agent.adapters.skills.fetch.fetch import Fetcher, Kept, disk_words, to_the_end
+from desktop_agent.adapters.skills.fetch.fetch import Fetcher, Kept, disk_error_text, to_the_end
 from desktop_agent.adapters.skills.fetch.found import CLASH, directory_name, text_of
 from desktop_agent.adapters.skills.fetch.intake import Limits, remove_tree
 from desktop_agent.adapters.skills.install_folder import (
@@ -64,9 +64,9 @@ class _Taken:
 
 
 class SkillLibrary:
-    """The person's installed skills, and what may become one of them.
+    """The user's installed skills, and what may become one of them.
 
-    `mine` is the folder of the person's own skills, `removed` takes what is removed or replaced,
+    `mine` is the folder of the user's own skills, `removed` takes what is removed or replaced,
     `changed` is called after every change. `allows_loopback_http` is for tests alone.
     """
 
@@ -157,10 +157,10 @@ class SkillLibrary:
                 if directory is not None:
                     done[directory] = skill
         except (OSError, SkillLibraryError) as error:
-            words = disk_words(error) if isinstance(error, OSError) else str(error)
+            words = disk_error_text(error) if isinstance(error, OSError) else str(error)
             names = _few([skill.name for skill in done.values()])
-            told = f" Installed before that: {names}." if names else ""
-            raise SkillLibraryError(words + told) from error
+            installed_before = f" Installed before that: {names}." if names else ""
+            raise SkillLibraryError(words + installed_before) from error
         finally:
             if done:
                 await self._record(kept, done)
@@ -227,7 +227,7 @@ class SkillLibrary:
         await self._drop(waiting.kept.fetched.id)
 
     async def remove(self, directory: str) -> str:
-        """Move a skill of the person's or the folder's own among the removed ones.
+        """Move a skill of the user's or the folder's own among the removed ones.
 
         What is returned brings it back, as long as the app runs.
         """
@@ -272,7 +272,7 @@ class SkillLibrary:
                 await self._drop(fetched_id)
 
     async def _require_open(self, kept: Kept) -> None:
-        """After the end nobody would ever delete what was fetched."""
+        """Refuse after the end: nothing would delete what was fetched."""
         if self._is_closing:
             await asyncio.to_thread(remove_tree, kept.folder)
             raise SkillLibraryError(_CLOSING)
@@ -399,4 +399,4 @@ def _disk_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise SkillLibraryError(disk_words(error)) from error
+        raise SkillLibraryError(disk_error_text(error)) from error

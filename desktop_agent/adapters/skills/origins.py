@@ -20,7 +20,7 @@ class Origin(msgspec.Struct, frozen=True):
     """`source` can be fetched again; `folder` is the skill's place in there.
 
     `commit` is empty unless it is a git repository. `digest` is over the files as they were
-    installed: it tells what the person changed since.
+    installed: it tells what the user changed since.
     """
 
     source: str

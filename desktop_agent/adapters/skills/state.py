@@ -1,7 +1,7 @@
 """What is kept about skills between runs: switches and uses; and which folders are trusted.
 
 Two files in the settings' folder, `skills.json` and `trust.json`. A folder never says anything
-about itself here: what it brings is trusted by its digests, which only the person adds.
+about itself here: what it brings is trusted by its digests, which only the user adds.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class SkillState:
     # -- skills ----------------------------------------------------------------------------
 
     def is_on(self, name: str, root: str) -> bool:
-        """Return the person's switch: the folder's own, else the general one, else on."""
+        """Return the user's switch: the folder's own, else the general one, else on."""
         kept = self._kept()
         own = kept.here.get(root, {}) if root else {}
         return own.get(name, kept.switches.get(name, True))
@@ -106,7 +106,7 @@ class SkillState:
         return known.source, known.commit
 
     def installed_digest(self, directory: str) -> str:
-        """Return the digest of what the person installed there; empty for anything else."""
+        """Return the digest of what the user installed there; empty for anything else."""
         return self._origin_of(directory).digest
 
     def _origin_of(self, directory: str) -> origins.Origin:
@@ -131,7 +131,7 @@ class SkillState:
     # -- trust -----------------------------------------------------------------------------
 
     def trust_of(self, root: str) -> TrustRecord | None:
-        """Return what the person said of a folder."""
+        """Return what the user said of a folder."""
         with self._guard:
             if self._trusted is None:
                 self._trusted = _load(self._trust_file, _Trusted)

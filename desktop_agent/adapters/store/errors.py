@@ -1,4 +1,4 @@
-"""SQLite's failures, in words for a person."""
+"""SQLite's failures, in words for a user."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from desktop_agent.engine.base.ports import StoreError
 
 
 @contextmanager
-def failing_in_words() -> Generator[None]:
+def readable_errors() -> Generator[None]:
     """Turn a failure of the database into a StoreError; defects of ours stay what they are."""
     try:
         yield
     except sqlite3.ProgrammingError:
         raise  # the wrong thread, or closed
     except sqlite3.Error as error:
-        raise StoreError(_in_words(error)) from error
+        raise StoreError(_error_text(error)) from error
 
 
-def _in_words(error: sqlite3.Error) -> str:
-    # The lowest byte is the kind; what is above it says more than a person needs.
+def _error_text(error: sqlite3.Error) -> str:
+    # The lowest byte is the kind; what is above it says more than a user needs.
     match getattr(error, "sqlite_errorcode", 0) & 0xFF:
         case sqlite3.SQLITE_FULL:
             return "The disk is full, so nothing more can be saved. Free some space, then go on."

@@ -32,8 +32,8 @@ from desktop_agent.engine.base.ports import AgentRecord
 # What the tree of subagents is made of, without anybody's history.
 TREE_KINDS = (AgentSpawned.__name__, AgentEnded.__name__, SideCallEnded.__name__)
 
-# The kinds that `fold` looks at; all others are for the transcript only.
-FOLDED_KINDS = tuple(
+# The kinds that `reduce` looks at; all others are for the transcript only.
+REDUCED_KINDS = tuple(
     kind.__name__
     for kind in (
         AgentEnded,
@@ -71,7 +71,7 @@ class _Agent:
     uncounted: int = 0
 
     def apply(self, event: Happening) -> None:
-        """Fold one event in."""
+        """Apply one event."""
         match event:
             case MessageAdded():
                 self.history.append(event.message)
@@ -120,7 +120,7 @@ class _Agent:
                 pass
 
 
-def fold(events: Iterable[Happening], main_agent: AgentId) -> tuple[AgentRecord, ...]:
+def reduce(events: Iterable[Happening], main_agent: AgentId) -> tuple[AgentRecord, ...]:
     """Return every agent that the events name, the main one first."""
     agents: dict[AgentId, _Agent] = {main_agent: _Agent()}
     for event in events:

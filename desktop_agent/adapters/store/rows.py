@@ -27,7 +27,7 @@ def encode(event: Happening) -> tuple[bytes, int]:
 def decode(body: object, crc: object) -> Happening | None:
     """Return the event, or None for a row that is damaged or of an unknown kind.
 
-    One bad row must never cost the person the rest of a session.
+    One bad row must never cost the user the rest of a session.
     """
     # Damage can change a value's type too.
     if not isinstance(body, bytes) or zlib.crc32(body) != crc:
@@ -47,7 +47,7 @@ def decode_all(rows: Iterable[tuple[object, object]]) -> tuple[Happening, ...]:
 
 
 def searchable(event: Happening) -> str:
-    """Return what a search finds the event by: a person's or a model's words, else nothing."""
+    """Return what a search finds the event by: a user's or a model's words, else nothing."""
     if not isinstance(event, MessageAdded) or event.message.role == "tool":
         return ""
     return words_of(event.message)

@@ -123,7 +123,7 @@ def _open(path: Path, *, check: bool) -> sqlite3.Connection:
         if path.stat().st_size == 0:  # only now: it would be written to a file in use too
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute("PRAGMA journal_mode = WAL")
-        # What a person deletes is overwritten, not just unlinked.
+        # What a user deletes is overwritten, not just unlinked.
         connection.execute("PRAGMA secure_delete = ON")
         _refuse_truncated(connection, path)
         if check:

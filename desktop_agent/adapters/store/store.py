@@ -17,8 +17,8 @@ from desktop_agent.adapters.files.file_lock import FileLock
 from desktop_agent.adapters.files.lenient_decode import convert_leniently
 from desktop_agent.adapters.store import search as sqlite_search
 from desktop_agent.adapters.store import tasks
-from desktop_agent.adapters.store.errors import failing_in_words
-from desktop_agent.adapters.store.replay import FOLDED_KINDS, TREE_KINDS, fold
+from desktop_agent.adapters.store.errors import readable_errors
+from desktop_agent.adapters.store.replay import REDUCED_KINDS, TREE_KINDS, reduce
 from desktop_agent.adapters.store.rows import decode, decode_all, encode, searchable
 from desktop_agent.adapters.store.schema import open_database, shrink_old
 from desktop_agent.adapters.store.streaming import Fragment, Pending, item_of, joined, remains
@@ -72,7 +72,7 @@ class SqliteStore:
     """The port `Store` over one file. Opened, used and closed on one thread.
 
     Raises StoreLocked when another running copy of the app has the file, else StoreError.
-    `set_aside` is where a damaged file was moved, for the person to be told; a new one, with
+    `set_aside` is where a damaged file was moved, to be shown to the user; a new one, with
     what could be read of the old, is in use then. `was_interrupted` tells that the app did
     not close the file the last time.
     """
@@ -81,7 +81,7 @@ class SqliteStore:
         self._lock = FileLock(path.with_name(f"{path.name}.lock"))
         self.was_interrupted = self._lock.was_abandoned
         try:
-            with failing_in_words():
+            with readable_errors():
                 opened = open_database(path, check=self.was_interrupted)
         except BaseException:
             self._lock.release(is_clean=False)
@@ -107,7 +107,7 @@ class SqliteStore:
             self._try_to_keep_remains()
 
     def _try_to_keep_remains(self) -> None:
-        """A disk that is full keeps nobody from opening their sessions: it is tried again."""
+        """A full disk does not prevent opening sessions: it is tried again."""
         try:
             with self._writing(is_forced=True):
                 pass
@@ -178,14 +178,14 @@ class SqliteStore:
         count: int,
         agent_id: AgentId | None = None,
     ) -> EventPage:
-        """Return the `count` happenings before `before_seq` (None: the newest).
+        """Return the `count` events before `before_seq` (None: the newest).
 
         With `agent_id` only that agent's. The newest page ends with the text that is streaming
         right now.
         """
         before = before_seq if before_seq is not None else 1 << 62
         whose, args = ("AND agent = ?", (agent_id,)) if agent_id is not None else ("", ())
-        with failing_in_words():
+        with readable_errors():
             key = self._key(session_id)
             rows = self._connection.execute(
                 f"SELECT seq, body, crc FROM event WHERE session = ? {whose} AND seq < ?"
@@ -203,21 +203,21 @@ class SqliteStore:
         self, session_id: SessionId, more: Sequence[Happening] = ()
     ) -> tuple[AgentRecord, ...]:
         """Return every agent of the session, with its whole history; as if `more` were on disk."""
-        return self._folded(session_id, FOLDED_KINDS, more)
+        return self._reduced(session_id, REDUCED_KINDS, more)
 
     def load_agent(
         self, session_id: SessionId, agent_id: AgentId, more: Sequence[Happening] = ()
     ) -> AgentRecord:
         """Return one agent of the session, with its whole history; as if `more` were on disk."""
-        found = self._folded(session_id, FOLDED_KINDS, more, agent_id)
+        found = self._reduced(session_id, REDUCED_KINDS, more, agent_id)
         return next((one for one in found if one.agent_id == agent_id), AgentRecord(agent_id))
 
     def load_tree(self, session_id: SessionId) -> tuple[AgentRecord, ...]:
         """Return the session's subagents without their histories, parents first."""
-        found = self._folded(session_id, TREE_KINDS)
+        found = self._reduced(session_id, TREE_KINDS)
         return tuple(record for record in found if record.spec is not None)
 
-    def _folded(
+    def _reduced(
         self,
         session_id: SessionId,
         kinds: Sequence[str],
@@ -228,7 +228,7 @@ class SqliteStore:
         marks = ",".join("?" * len(kinds))
         # Few kinds are found by theirs; SQLite would go through the session in its order.
         order = f"kind IN ({marks}) ORDER BY {'+seq' if kinds is TREE_KINDS else 'seq'}"
-        with failing_in_words():
+        with readable_errors():
             key = self._key(session_id)
             rows = self._connection.execute(
                 f"SELECT body, crc FROM event WHERE session = ? {whose} AND {order}",
@@ -237,11 +237,11 @@ class SqliteStore:
             events = decode_all(rows)
             info = self._info(session_id)
         cut_off = [event for of_session, event in self._remains if of_session == key]
-        return fold((*events, *cut_off, *more), info.main_agent)
+        return reduce((*events, *cut_off, *more), info.main_agent)
 
     def task_states(self, session_id: SessionId) -> dict[AgentId, TaskState]:
         """Return the task lists of the session's agents: what the last ListChanged said."""
-        with failing_in_words():
+        with readable_errors():
             return tasks.load(self._connection, self._key(session_id))
 
     # Sessions and rules
@@ -267,7 +267,7 @@ class SqliteStore:
 
     def sessions(self) -> tuple[SessionInfo, ...]:
         """Return all sessions, newest activity first."""
-        with failing_in_words():
+        with readable_errors():
             rows = self._connection.execute(
                 "SELECT info FROM session ORDER BY updated_at DESC, key DESC"
             ).fetchall()
@@ -276,12 +276,12 @@ class SqliteStore:
 
     def search(self, text: str, limit: int) -> tuple[SessionId, ...]:
         """Return sessions whose title or messages hold the words, best first."""
-        with failing_in_words():
+        with readable_errors():
             return sqlite_search.search(self._connection, text, limit, has_fts=self._has_fts)
 
     def rules(self) -> tuple[Rule, ...]:
         """Return the stored approval rules."""
-        with failing_in_words():
+        with readable_errors():
             rows = self._connection.execute("SELECT body FROM rule ORDER BY position").fetchall()
         return tuple(msgspec.json.decode(row[0], type=Rule) for row in rows)
 
@@ -381,7 +381,7 @@ class SqliteStore:
 
     def _find_remains(self) -> list[tuple[int, Happening]]:
         """Return what was streaming when the app ended, with its session's key."""
-        with failing_in_words():
+        with readable_errors():
             rows = self._connection.execute(
                 "SELECT session, item, at, body, crc FROM streaming ORDER BY session, item, number"
             ).fetchall()
@@ -431,7 +431,7 @@ class SqliteStore:
     @contextmanager
     def _writing(self, *, is_forced: bool) -> Generator[None]:
         """One transaction; with `is_forced` it is on the disk itself at the end."""
-        with failing_in_words():
+        with readable_errors():
             if self._is_forced is not is_forced:
                 self._connection.execute(
                     f"PRAGMA synchronous = {'FULL' if is_forced else 'NORMAL'}"

@@ -58,7 +58,7 @@ ON CONFLICT (session, agent, id) DO UPDATE SET rank = excluded.rank, body = excl
 """
 _DELETE_TASK = "DELETE FROM task WHERE session = ? AND agent = ? AND id = ?"
 _DELETE_ALL = "DELETE FROM task WHERE session = ? AND agent = ?"
-# Between two ranks there is room for twenty halvings before a list has to be ranked anew.
+# Between two ranks there is room for twenty halvings before a list has to be ranked again.
 _GAP = 1 << 20
 _ID = attrgetter("id")
 
@@ -106,8 +106,8 @@ class _Written:
 
     def _loose(self, numbers: Sequence[int]) -> set[int]:
         """Return those that have no rank, or one that is out of order."""
-        settled = longest_increasing([self.ranks[n] for n in numbers if n in self.ranks])
-        return {number for number in numbers if self.ranks.get(number) not in settled}
+        unmoved = longest_increasing([self.ranks[n] for n in numbers if n in self.ranks])
+        return {number for number in numbers if self.ranks.get(number) not in unmoved}
 
     def _rank(self, numbers: Sequence[int], loose: set[int], low: int, high: int) -> bool:
         """Give ranks between those of the neighbours; tell whether there was room."""

@@ -18,7 +18,7 @@ HIDDEN = "[hidden]"
 _RUN = 8
 # For what is shorter in content: hexadecimal, and small letters, which may be words.
 _LONG_RUN = 16
-# Fewer characters can't be told from a word.
+# Shorter keys can't be distinguished from ordinary words.
 _SHORTEST = 6
 _LONGEST = 4096
 # What servers that need no key are given for one.
@@ -251,5 +251,5 @@ def _encoded(key: str) -> Iterator[str]:
             yield form.replace("+", "-").replace("/", "_")
 
 
-# One for the process: whoever gives a key out adds it, and whatever is kept or shown is asked.
+# One for the process: a key is added when it is given out, every text stored or shown is checked.
 KEYS = KnownKeys()

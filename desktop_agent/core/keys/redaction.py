@@ -35,7 +35,7 @@ _SHAPES = tuple(
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether an environment variable of this name holds a secret, as far as a name can tell."""
+    """Whether an environment variable of this name holds a secret, judging by the name."""
     return _SECRET_NAME.search(name) is not None
 
 

@@ -1,7 +1,7 @@
 """What a text in a message is and whom it comes from. The words stand beside it, unchanged.
 
-Everybody who asks who said something asks these values; nobody looks into the words. How they
-are told to a model is `core/prose/framing.py`.
+Who said something is read from these values, never from the text. How they
+are framed for a model is `core/prose/framing.py`.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from typing import Literal
 from desktop_agent.core.ids import AgentId, QuestionId
 from desktop_agent.core.parts.values import Value
 
-# What the person does to a task list by hand.
+# What the user does to a task list by hand.
 EditKind = Literal[
     "add", "rename", "status", "delete", "restore", "move", "blockers", "next", "skip"
 ]
 
 
 class Spoken(Value, frozen=True):
-    """Words of the person, or of the agent that started this one.
+    """Words of the user, or of the agent that started this one.
 
-    `is_named`: the model is told who speaks even if nobody else does, since it hears both.
+    `is_named`: the speaker is named even if nobody else speaks, since the model receives both.
     """
 
     sender: Literal["user", "parent"] = "user"
@@ -51,7 +51,7 @@ class ChildQuestion(Value, frozen=True):
 
 
 class ToldChild(Value, frozen=True):
-    """What the person told a subagent of the reader's."""
+    """What the user said to a subagent of the reader's."""
 
     agent_id: AgentId
     name: str = ""
@@ -75,7 +75,7 @@ class EditLine(Value, frozen=True):
 
 
 class TaskEdits(Value, frozen=True):
-    """The person's edits of the task list; `left_out` is how many earlier ones are not listed."""
+    """The user's edits of the task list; `left_out` is how many earlier ones are not listed."""
 
     edits: tuple[EditLine, ...] = ()
     left_out: int = 0
@@ -88,7 +88,7 @@ class TaskListShown(Value, frozen=True):
 
 
 class PickedSkill(Value, frozen=True):
-    """A skill that the person picked: its text, or the reason why it is not there.
+    """A skill that the user picked: its text, or the reason why it is not there.
 
     `known`: the text stands in the history already.
     """

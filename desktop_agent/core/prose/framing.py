@@ -1,8 +1,8 @@
-"""How the parts of a user message are told to a model: the one place that makes prose of them.
+"""How the parts of a user message are framed for a model: the one place that makes text of them.
 
 Each part stands in a frame of its own, `<app:report from="…" …>`, and no text in it can hold
-anything that reads as the beginning or the end of a frame. What the person writes to the main
-agent, and what a subagent is started with, is sent as it was typed while nobody else speaks in
+anything that reads as the beginning or the end of a frame. What the user writes to the main
+agent, and what a subagent is started with, is sent as it was typed with no other speaker in
 the same message and nothing in it looks like a frame.
 
 The text depends on the message alone: the same message always gives the same bytes, which

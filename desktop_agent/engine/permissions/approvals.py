@@ -64,10 +64,10 @@ class Approvals:
         session: Session,
         settle: Callable[[], Decision | None],
     ) -> Decision:
-        """Put the request before the person and wait; cancelling withdraws it.
+        """Put the request before the user and wait; cancelling withdraws it.
 
         `settle` returns what the rules as they are now decide of it, if they do. Raises
-        StoreError when the request can't be put on disk: the person did not see it then.
+        StoreError when the request can't be put on disk: the user did not see it then.
         """
         answer: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
         waiting = _Open(request, answer, session, settle)
@@ -80,12 +80,12 @@ class Approvals:
         try:
             return await answer
         finally:
-            if self._waiting.pop(request.id, None) is not None:  # nobody decided
+            if self._waiting.pop(request.id, None) is not None:  # cancelled before a decision
                 no = Deny("The request was withdrawn.", by="withdrawn")
                 session.conclude(waiting.resolved(no))
 
     def decide(self, request_id: RequestId, decision: Decision) -> None:
-        """Settle a request; an id that is settled already (a second click) is ignored.
+        """Resolve a request; an id that is resolved already (a second click) is ignored.
 
         Raises StoreError when the decision can't be put on disk: the request still waits.
         """
@@ -95,19 +95,19 @@ class Approvals:
         rule = decision.rule if isinstance(decision, AllowAlways | Deny) else None
         if rule is not None:
             self._remember(rule, origin=waiting.request.title, uses=1)
-        self._settle(waiting, decision)
+        self._resolve(waiting, decision)
         if rule is not None:
-            self._settle_others()
+            self._resolve_others()
 
-    def _settle(self, waiting: _Open, decision: Decision) -> None:
+    def _resolve(self, waiting: _Open, decision: Decision) -> None:
         waiting.session.emit(waiting.resolved(decision))
         del self._waiting[waiting.request.id]
         waiting.answer.set_result(decision)
 
     def add(self, rule: Rule) -> None:
-        """Keep a rule that no request led to, and settle what waits by it. Raises StoreError."""
+        """Keep a rule that no request led to, and resolve what waits by it. Raises StoreError."""
         self._remember(rule, origin="", uses=0)
-        self._settle_others()
+        self._resolve_others()
 
     def note_use(self, *rules: Rule) -> None:
         """Count that rules allowed a call; a count that can't be saved is saved with the next."""
@@ -141,11 +141,11 @@ class Approvals:
         self._store.save_rules(rules)
         self._rules = rules
 
-    def _settle_others(self) -> None:
+    def _resolve_others(self) -> None:
         for waiting in list(self._waiting.values()):
             if not waiting.answer.done() and (decision := waiting.settle()):
-                with suppress(StoreError):  # it still waits for the person
-                    self._settle(waiting, decision)
+                with suppress(StoreError):  # it still waits for the user
+                    self._resolve(waiting, decision)
 
 
 def _same(first: Rule, second: Rule) -> bool:

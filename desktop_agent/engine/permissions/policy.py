@@ -33,7 +33,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The person decides; `reason` stands on the card."""
+    """The user decides; `reason` stands on the card."""
 
     reason: str
 

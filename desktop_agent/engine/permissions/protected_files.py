@@ -1,7 +1,7 @@
 """Files that are asked about in every mode: they run by themselves, they tell agents what to do,
 or they hold secrets.
 
-A file is judged by its absolute path, so that it does not matter from which folder it is named.
+A file is evaluated by its absolute path, so that it does not matter from which folder it is named.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ _NOWHERE = OwnPlaces()
 
 
 def names_of(base: str, given: str, resolved: PurePath) -> tuple[PurePath, ...]:
-    """Return both names that a file is judged by: as it was called, and where it really is.
+    """Return both paths that a file is evaluated by: as it was named, and resolved.
 
     `.bashrc` may be a link to a file of another name, and `notes` one to `.bashrc`.
     """

@@ -1,4 +1,4 @@
-"""One agent's part in the skills: what it is told of, may read, and has loaded."""
+"""One agent's view of the skills: what is offered to it, may be read by it, and is loaded."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Reader(Protocol):
 
 
 class SkillUse:
-    """Shares the session's catalog, whoever the agent is; without the tool it has no skills.
+    """Shares the session's catalog among all its agents; without the tool it has no skills.
 
     `skills` is None where there are none at all.
     """

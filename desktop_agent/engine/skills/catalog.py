@@ -1,4 +1,4 @@
-"""All skills, instructions and roles that hold in a folder: found on disk, then judged."""
+"""All skills, instructions and roles that hold in a folder: found on disk, then evaluated."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from desktop_agent.engine.skills.role_files import RoleFile, RoleReader
 from desktop_agent.engine.skills.roles import Role
 from desktop_agent.engine.skills.rules import DESCRIPTION_LENGTH, escaped
 from desktop_agent.engine.skills.scan import Found, Place, Scanner
-from desktop_agent.engine.skills.trust import Brought, TrustRecord
+from desktop_agent.engine.skills.trust import ProvidedContent, TrustRecord
 
 _SKILL_FOLDERS = (".agents/skills", ".claude/skills")
 _ROLE_FOLDER = ".agents/agents"
@@ -31,7 +31,7 @@ class SkillMemory(Protocol):
     """
 
     def is_on(self, name: str, root: str) -> bool:
-        """Return the person's switch: the folder's own, else the general one, else on."""
+        """Return the user's switch: the folder's own, else the general one, else on."""
         ...
 
     def switch(self, name: str, root: str, *, is_on: bool, only_here: bool) -> None:
@@ -51,11 +51,11 @@ class SkillMemory(Protocol):
         ...
 
     def installed_digest(self, directory: str) -> str:
-        """Return the digest of what the person installed there; empty for anything else."""
+        """Return the digest of what the user installed there; empty for anything else."""
         ...
 
     def trust_of(self, root: str) -> TrustRecord | None:
-        """Return what the person said of a folder."""
+        """Return what the user said of a folder."""
         ...
 
     def set_trust(self, root: str, record: TrustRecord | None) -> None:
@@ -75,7 +75,7 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What lies on disk, judged by nobody yet; the winner of a name comes first."""
+    """What lies on disk, not yet evaluated; the winner of a name comes first."""
 
     root: str = ""
     skills: tuple[Found, ...] = ()
@@ -84,9 +84,9 @@ class Findings:
     own_roles: tuple[RoleFile, ...] = ()
 
     @property
-    def brought(self) -> Brought:
+    def provided(self) -> ProvidedContent:
         """What the folder itself brings."""
-        return Brought(
+        return ProvidedContent(
             {self.relative(f.skill.directory): f.digest for f in self.skills if f.digest},
             {entry.path: entry.digest for entry in self.instructions},
             {self.relative(entry.path): entry.digest for entry in self.folder_roles},
@@ -140,7 +140,7 @@ def find(scanner: Scanner, reader: RoleReader, places: Places, root: str) -> Fin
     )
 
 
-def judge(
+def evaluate(
     findings: Findings,
     memory: SkillMemory,
     root: str,
@@ -151,9 +151,9 @@ def judge(
 
     `needs` is what skills lack, by their directory.
     """
-    skills = _judged_skills(findings, memory, root, record, needs)
+    skills = _evaluated_skills(findings, memory, root, record, needs)
     usable = sorted((s for s in skills if s.is_usable), key=lambda skill: skill.name)
-    held = trust.judged(root, _unasked(findings, memory), record)
+    held = trust.evaluate(root, _unasked(findings, memory), record)
 
     def may_use(path: str, digest: str) -> bool:
         return trust.is_trusted(record, path, digest)
@@ -174,19 +174,19 @@ def judge(
     )
 
 
-def _unasked(findings: Findings, memory: SkillMemory) -> Brought:
-    """Return what a folder brings, without the skills that the person put there by this app."""
-    brought = findings.brought
+def _unasked(findings: Findings, memory: SkillMemory) -> ProvidedContent:
+    """Return what a folder brings, without the skills that the user put there by this app."""
+    provided = findings.provided
     skills = {
         findings.relative(found.skill.directory): found.digest
         for found in findings.skills
         if found.digest and not is_as_installed(found.skill, found.digest, memory)
     }
-    return Brought(skills, brought.instructions, brought.roles)
+    return ProvidedContent(skills, provided.instructions, provided.roles)
 
 
 def is_as_installed(skill: Skill, digest: str, memory: SkillMemory) -> bool:
-    """Whether a folder's skill is exactly what the person installed into that folder."""
+    """Whether a folder's skill is exactly what the user installed into that folder."""
     return bool(digest) and memory.installed_digest(skill.directory) == digest
 
 
@@ -206,7 +206,7 @@ def section_of(usable: Sequence[Skill]) -> str:
     return "\n".join([*lines, "</available_skills>"])
 
 
-def _judged_skills(
+def _evaluated_skills(
     findings: Findings,
     memory: SkillMemory,
     root: str,
@@ -227,7 +227,7 @@ def _judged_skills(
             is_changed = known and not is_trusted
         source, commit = memory.source_of(skill.directory)
         winner = ""
-        # What can't be used takes nobody's place.
+        # What can't be used does not shadow a skill of the same name.
         if is_trusted and not skill.problem:
             winner = winners.setdefault(skill.name, skill.directory)
         skills.append(

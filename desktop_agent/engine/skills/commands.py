@@ -53,7 +53,7 @@ class SkillCommands(ABC):
     ) -> None:
         """Use what a folder brings along, or not. `is_kept` unset: for this run only.
 
-        `digest` is what the person saw (FolderTrust.digest): other content is not trusted, and
+        `digest` is what the user saw (FolderTrust.digest): other content is not trusted, and
         the folder's state is sent out again. Without one, what was found last is trusted.
         """
         self._check_thread()

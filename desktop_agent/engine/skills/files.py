@@ -80,7 +80,7 @@ class Entry:
 
     @property
     def is_left_behind(self) -> bool:
-        """Whether a tool wrote it, and nobody reads it."""
+        """Whether a tool generated it and no agent reads it."""
         return not _LEFT_BEHIND.isdisjoint(self.path.split("/"))
 
 
@@ -91,7 +91,7 @@ class TooLarge(Exception):
 def entries(folder: str, *, is_whole: bool = False) -> tuple[Entry, ...]:
     """Return all files below a folder, by path. Raises TooLarge and OSError.
 
-    `is_whole`: also what tools left behind, as far as some program obeys it without being told.
+    `is_whole`: also what tools left behind, as far as some program uses it without being asked to.
     """
     return tuple(sorted(_walk(folder, is_whole), key=lambda entry: entry.path))
 
@@ -181,7 +181,7 @@ class Held:
         return self.digest_and_content(listed, "")[0]
 
     def digest_and_content(self, listed: tuple[Entry, ...], wanted: str) -> tuple[str, bytes]:
-        """Return the digest, and what exactly was digested of one file: nobody gets in between.
+        """Return the digest and the digested content of one file, both from one read.
 
         The content is empty when no ordinary file is called so.
         """

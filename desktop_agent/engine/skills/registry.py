@@ -105,11 +105,11 @@ class Skills:
         """Look at all folders again."""
         self._asked = ()
         # Files that were seen already may mean something else now: their origin is known.
-        self._judge_all()
+        self._evaluate_all()
         for root in list(self._findings):
             self._start(root)
 
-    # -- what the person decides -----------------------------------------------------------
+    # -- what the user decides -----------------------------------------------------------
 
     def switch(self, root: str, name: str, is_on: bool, *, only_here: bool) -> None:
         """Turn a skill on or off, from the next step on."""
@@ -117,7 +117,7 @@ class Skills:
             self._memory.switch(name, root, is_on=is_on, only_here=only_here)
         except OSError as error:
             self._emit(CommandRefused("switch_skill", f"The switch was not saved: {error}"))
-        self._judge_all()
+        self._evaluate_all()
 
     def trust(
         self,
@@ -137,19 +137,19 @@ class Skills:
             self._start(root)
             return
         if decision == "trust" and digest is not None:
-            self._judge(root)
+            self._evaluate(root)
             if digest != self._catalogs[root].trust.digest:
                 self._tell(root, is_refused=True)
                 return
         record: TrustRecord | None = None
         if decision != "forget":
-            digests = self._findings[root].brought.digests if decision == "trust" else {}
+            digests = self._findings[root].provided.digests if decision == "trust" else {}
             record = TrustRecord(digests, is_ignored=decision == "ignore")
         if is_kept:
             self._keep(root, record)
         else:
             self._for_this_run[root] = record
-        self._judge(root)
+        self._evaluate(root)
 
     def _keep(self, root: str, record: TrustRecord | None) -> None:
         self._for_this_run.pop(root, None)
@@ -162,12 +162,12 @@ class Skills:
     # -- loading ---------------------------------------------------------------------------
 
     async def text(self, root: str, name: str) -> str:
-        """Return a skill's text as agents get it, read anew. Raises ToolError in its words."""
+        """Return a skill's text as agents get it, read again. Raises ToolError."""
         await self.ready(root)
         skill = self._usable(root, name)
         text = await asyncio.to_thread(self._load, root, skill)
         await asyncio.to_thread(self._count_use, skill.name)
-        self._judge(root)
+        self._evaluate(root)
         return text
 
     async def detail(self, root: str, directory: str) -> SkillDetail | None:
@@ -250,14 +250,14 @@ class Skills:
         await self._look_for_needs()
 
     async def _look_for_needs(self) -> None:
-        """Look what skills lack, once they changed; nobody waits for it."""
+        """Check the requirements of changed skills in the background."""
         asked = tuple(self._findings.values())
         if asked == self._asked:
             return
         self._asked = asked
         skills = [found.skill for findings in asked for found in findings.skills]
         self._needs = await asyncio.to_thread(requirements.missing, skills)
-        self._judge_all()
+        self._evaluate_all()
 
     async def _scan(self, root: str) -> None:
         """Look at the disk, and send out what changed."""
@@ -270,19 +270,19 @@ class Skills:
         if root in self._undecided:
             decision, is_kept, digest = self._undecided.pop(root)
             self.trust(root, decision, is_kept=is_kept, digest=digest)
-        self._judge(root)
+        self._evaluate(root)
 
     def _find(self, root: str) -> tuple[Findings, float]:
         """Return what lies on disk, and the seconds of a processor that it took."""
         began = time.thread_time()
         return catalogs.find(*self._readers, self._places, root), time.thread_time() - began
 
-    def _judge_all(self) -> None:
+    def _evaluate_all(self) -> None:
         for root in list(self._findings):
-            self._judge(root)
+            self._evaluate(root)
 
-    def _judge(self, root: str) -> None:
-        found = catalogs.judge(
+    def _evaluate(self, root: str) -> None:
+        found = catalogs.evaluate(
             self._findings[root], self._memory, root, self._record(root), self._needs
         )
         if found != self._catalogs.get(root):

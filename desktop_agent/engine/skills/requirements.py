@@ -65,7 +65,7 @@ def missing(skills: Iterable[Skill]) -> dict[str, tuple[str, ...]]:
         python, lacking = "", set[str]()
     found = {
         directory: (
-            *_package_words(needs, lacking, has_python=bool(python)),
+            *_package_text(needs, lacking, has_python=bool(python)),
             *(
                 f"The program {name}: install it"
                 for name in needs.commands
@@ -77,7 +77,7 @@ def missing(skills: Iterable[Skill]) -> dict[str, tuple[str, ...]]:
     return {directory: words for directory, words in found.items() if words}
 
 
-def _package_words(needs: Needs, lacking: set[str], *, has_python: bool) -> Iterable[str]:
+def _package_text(needs: Needs, lacking: set[str], *, has_python: bool) -> Iterable[str]:
     if needs.packages and not has_python:
         return ("Python 3: install it",)
     return [

@@ -1,4 +1,4 @@
-"""The Agent Skills standard's rules for a SKILL.md, as words for the person."""
+"""The Agent Skills standard's rules for a SKILL.md, as words for the user."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ def has_unseen(text: str) -> bool:
     return _UNSEEN.search(text) is not None
 
 
-def tokens_of(*told: str) -> int:
+def tokens_of(*texts: str) -> int:
     """Return how much of each request the list's entry takes, about: writings differ in bytes."""
-    return sum(len(text.encode("utf-8", "replace")) for text in told) // 4 + 20
+    return sum(len(text.encode("utf-8", "replace")) for text in texts) // 4 + 20
 
 
 def declared(front: FrontMatter, directory_name: str) -> Declared:

@@ -79,7 +79,7 @@ class Scanner:
             try:
                 found.append(self._read(place, directory, real))
             except (OSError, ToolError) as error:
-                problem = f"It can't be read: {_words(error)}"
+                problem = f"It can't be read: {_error_text(error)}"
                 found.append(_broken(place, directory, problem))
         return found
 
@@ -266,7 +266,7 @@ def _broken(place: Place, directory: str, problem: str) -> Found:
     return Found(Skill(name, "", directory, location, place.origin, problem=problem))
 
 
-def _words(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     if isinstance(error, OSError):
         return f"{error.strerror or error}."
     text = str(error).removeprefix("Error: ")

@@ -1,4 +1,4 @@
-"""What a folder brings along, held against what the person trusted: by content, not by name."""
+"""What a folder brings along, held against what the user trusted: by content, not by name."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from desktop_agent.engine.skills.rules import visible
 
 @dataclass(frozen=True, slots=True)
 class TrustRecord:
-    """What the person said of a folder: the digests that were trusted, by path below it."""
+    """What the user said of a folder: the digests that were trusted, by path below it."""
 
     digests: Mapping[str, str] = field(default_factory=dict[str, str])
     is_ignored: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class ProvidedContent:
     """All that a folder brings, by kind: paths below it with their digests."""
 
     skills: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -42,28 +42,28 @@ class Brought:
             found.update(b"%d:%s:%s:" % (len(name), name, digest.encode()))
         return found.hexdigest()
 
-    def in_words(self) -> tuple[str, ...]:
-        """Say what it is, for the person."""
+    def as_text(self) -> tuple[str, ...]:
+        """Say what it is, for the user."""
         words = [_count(len(self.skills), "skill")] if self.skills else []
         words += self.instructions
         words += [_count(len(self.roles), "role")] if self.roles else []
         return tuple(words)
 
 
-def judged(root: str, brought: Brought, record: TrustRecord | None) -> FolderTrust:
+def evaluate(root: str, provided: ProvidedContent, record: TrustRecord | None) -> FolderTrust:
     """Return how a folder stands."""
     is_trusted = record is not None and not record.is_ignored
     changed: Sequence[str] = ()
     if record is not None and is_trusted:
-        now = brought.digests
+        now = provided.digests
         changed = [path for path in now if record.digests.get(path) != now[path]]
     return FolderTrust(
         root=root,
         is_trusted=is_trusted,
         is_ignored=record is not None and record.is_ignored,
-        brings=brought.in_words(),
+        brings=provided.as_text(),
         changed=tuple(sorted(" ".join(visible(path).split()) for path in changed)),
-        digest=brought.digest,
+        digest=provided.digest,
     )
 
 

@@ -40,7 +40,7 @@ def read(head: str) -> YamlFields:
     except _TooMuch as error:
         return YamlFields(problem=str(error))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        first = _in_words(error)
+        first = _error_text(error)
     try:
         mended = _Reading(_quoted(head)).whole()
         if not mended.problem:
@@ -212,7 +212,7 @@ def _unquoted(value: str) -> str:
     return value
 
 
-def _in_words(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     """Say what the parser did not like, with the line in the file."""
     problem = getattr(error, "problem", None) or str(error).split("\n", 1)[0]
     mark = getattr(error, "problem_mark", None)

@@ -1,4 +1,4 @@
-"""An agent's task list: every change is whole or not at all, and told exactly once."""
+"""An agent's task list: every change is atomic and announced exactly once."""
 
 from __future__ import annotations
 

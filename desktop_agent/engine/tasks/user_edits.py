@@ -1,4 +1,4 @@
-"""Edits of the task list by the person's hand, and the one note that tells the agent.
+"""Edits of the task list by the user's hand, and the one note that tells the agent.
 
 The note is short, however many the edits were, and holds them as values: after a restart, edits
 go on where it ends.
@@ -20,7 +20,7 @@ _MOST_LINES = 30
 _MOST_TASKS = 60
 _MOST_CHARS = 300
 
-# What an edit says anew, or makes void, for the same task.
+# Edits that a later one of the same task replaces or cancels.
 _REPLACED: dict[EditKind, set[EditKind]] = {
     "rename": {"rename"},
     "status": {"status", "skip"},

@@ -36,7 +36,7 @@ def make_workspace(
 def resolve_for_read(workspace: Workspace, path: str, *, base: str | None = None) -> Path:
     """Return where `path` really leads; raises OutsideWorkspace when that may not be read.
 
-    Relative paths are against `base`, which is the root unless told otherwise. Nothing has to
+    Relative paths are against `base`, which is the root by default. Nothing has to
     exist, and nothing is created.
     """
     return _resolve(path, base or workspace.root, workspace.read_roots, "readable")
@@ -72,7 +72,7 @@ def with_home(path: str) -> Path:
         return Path(path)
     try:
         return Path(path).expanduser()
-    except RuntimeError:  # nobody's
+    except RuntimeError:  # no such user
         return Path(path)
 
 

@@ -1,4 +1,4 @@
-"""Paths of the workspace that fit what the person typed after `@`."""
+"""Paths of the workspace that fit what the user typed after `@`."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def write_atomic(
 
 
 def digest(content: bytes) -> str:
-    """Return the hex SHA-256 by which contents are told apart."""
+    """Return the hex SHA-256 by which contents are compared."""
     return sha256(content).hexdigest()
 
 

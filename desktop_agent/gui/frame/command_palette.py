@@ -26,7 +26,11 @@ _AROUND = 150  # what stands around the list: search, edges, the room above
 
 
 class CommandPalette(Popover):
-    """Runs the action that was picked; `session_chosen(session_id)` for a session."""
+    """Runs the action that was picked.
+
+    Signals:
+        session_chosen(session_id): a session was picked
+    """
 
     session_chosen = Signal(str)
 
@@ -116,7 +120,6 @@ class _Search(PickField):
     """Esc leaves at once: what was typed is of no use afterwards."""
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Close on the first Esc."""
         if event.key() == Qt.Key.Key_Escape:
             event.accept()
             self.left.emit()

@@ -131,7 +131,6 @@ class _TitleField(QLineEdit):
         self.setFocus()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Give up on Esc."""
         if event.key() == Qt.Key.Key_Escape:
             self.setText("")
             self._end()

@@ -28,7 +28,7 @@ _COMPOSER_EXTRA = 48  # the composer stands this much outside the column of text
 class WindowFrame(QWidget):
     """Below 820 pixels the sidebar is a drawer over the rest, closed by a click beside it.
 
-    So is the panel at the far side below 1,100 pixels; it is there only when it has something
+    So is the side panel below 1,100 pixels; it is there only when it has something
     to show. Larger text needs more.
     """
 
@@ -93,7 +93,7 @@ class WindowFrame(QWidget):
 
     @property
     def has_side_drawer(self) -> bool:
-        """Whether the panel at the far side is a drawer now."""
+        """Whether the side panel is a drawer now."""
         # Where both panels would leave the conversation too little for its text.
         beside = self.sidebar.width() + self._theme.size("right")
         return self.width() < beside + self._theme.size("center_min")
@@ -103,19 +103,19 @@ class WindowFrame(QWidget):
         self._column.insertWidget(1, bar)
 
     def add_side(self, panel: QWidget) -> None:
-        """Take the panel at the far side; once."""
+        """Take the side panel; once."""
         self._side = panel
         panel.setParent(self)
 
     def set_side(self, *, has_content: bool, is_wanted: bool | None = None) -> None:
-        """Show or hide the panel at the far side."""
+        """Show or hide the side panel."""
         self._has_side = has_content and self._side is not None
         self._wants_side = self._wants_side if is_wanted is None else is_wanted
         self.header.side_button.setVisible(self._has_side)
         self._place()
 
     def toggle_side(self) -> None:
-        """Show or hide the panel at the far side, or its drawer."""
+        """Show or hide the side panel, or its drawer."""
         if self.has_side_drawer:
             self._is_side_open = not self._is_side_open
         else:
@@ -138,7 +138,7 @@ class WindowFrame(QWidget):
         self._bottom.setVisible(is_conversing and not self._is_full)
 
     def set_full(self, is_full: bool) -> None:
-        """Give a page that is no conversation the room of header, composer and far panel."""
+        """Give a page that is no conversation the room of header, composer and side panel."""
         if is_full == self._is_full:
             return
         self._is_full = is_full
@@ -156,7 +156,6 @@ class WindowFrame(QWidget):
         return tuple(part for part in parts if part.isVisible())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Give the parts their places."""
         super().resizeEvent(event)
         self._place()
 
@@ -189,7 +188,7 @@ class WindowFrame(QWidget):
         self.sidebar.raise_()
 
     def _place_side(self, whole: QRect) -> int:
-        """Give the far panel its place; return the room it takes from the middle."""
+        """Give the side panel its place; return the room it takes from the middle."""
         if self._side is None:
             return 0
         is_wanted = self._is_side_open if self.has_side_drawer else self._wants_side

@@ -1,4 +1,4 @@
-"""Bars in place of dialogs: what went wrong, what is tried again, what waits for the person."""
+"""Bars in place of dialogs: what went wrong, what is tried again, what waits for the user."""
 
 from __future__ import annotations
 
@@ -41,7 +41,11 @@ class Notice:
 
 
 class NoticeBar(QFrame):
-    """Shows the newest notice; the others wait behind it. `acted` names the button's action."""
+    """Shows the newest notice; the others wait behind it.
+
+    Signals:
+        acted(name): the button's action
+    """
 
     acted = Signal(str)
 

@@ -65,7 +65,6 @@ class _WholeRows(QScrollArea):
         self._high = high
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leave out what is too low for a row."""
         super().resizeEvent(event)
         self.setViewportMargins(0, 0, 0, self.contentsRect().height() % self._high)
         self.verticalScrollBar().setSingleStep(self._high)

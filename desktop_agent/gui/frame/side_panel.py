@@ -22,7 +22,10 @@ class RightPanel(QFrame):
     """Each part is there only while it has something to show, or was asked for.
 
     Parts that were made before are taken over.
-    `filled` tells whether there is anything to show, `left` that what had the focus is gone.
+
+    Signals:
+        filled(bool): whether there is anything to show
+        left: what had the focus is gone
     """
 
     filled = Signal(bool)
@@ -78,7 +81,6 @@ class RightPanel(QFrame):
         return bool(self.agents.tree.rows)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Share the height anew."""
         super().resizeEvent(event)
         self._share()
 
@@ -95,14 +97,14 @@ class RightPanel(QFrame):
             self._soon.start()
 
     def _follow(self) -> None:
-        """Share anew, unless the mouse is where everything would move."""
+        """Share the height again, unless the mouse is where everything would move."""
         if not self.agents.underMouse():
             self._share()
 
     def _share(self) -> None:
         """Give the tasks what they need: up to half, or what the subagents leave over.
 
-        Where the person is waited for, their part is smaller; the selected one's card, which
+        Where the user is waited for, their part is smaller; the selected one's card, which
         has its buttons at its foot, comes before them.
         """
         if not self._has_agents:

@@ -55,24 +55,23 @@ class WindowState(QObject):
 
     @property
     def has_sidebar(self) -> bool:
-        """Whether the person wants the sidebar."""
+        """Whether the user wants the sidebar."""
         return self._file.value("sidebar", "true") == "true"
 
     def remember_sidebar(self, is_wanted: bool) -> None:
-        """Keep whether the person wants the sidebar."""
+        """Keep whether the user wants the sidebar."""
         self._file.setValue("sidebar", "true" if is_wanted else "false")
 
     @property
     def has_side(self) -> bool:
-        """Whether the person wants the panel at the far side."""
+        """Whether the user wants the side panel."""
         return self._file.value("side", "true") == "true"
 
     def remember_side(self, is_wanted: bool) -> None:
-        """Keep whether the person wants the panel at the far side."""
+        """Keep whether the user wants the side panel."""
         self._file.setValue("side", "true" if is_wanted else "false")
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Notice moves and new sizes."""
         if event.type() in (QEvent.Type.Move, QEvent.Type.Resize):
             self._delay.start()
         return False

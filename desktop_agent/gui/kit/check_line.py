@@ -12,7 +12,11 @@ from desktop_agent.gui.kit.widgets import GhostButton, IconLabel, Spinner, TextL
 
 
 class CheckLine(QWidget):
-    """`forced` when the person saves what could not be tested."""
+    """The result of testing a key or a server.
+
+    Signals:
+        forced: the user saves what could not be tested
+    """
 
     forced = Signal()
 

@@ -11,48 +11,40 @@ from desktop_agent.gui.kit.rtl import placed
 class FlowLayout(QLayout):
     """Left to right (or right to left), then down.
 
-    With `is_last_far`, the last widget stands at the far end of its line.
+    With `is_last_trailing`, the last widget stands at the trailing end of its line.
     """
 
     def __init__(
-        self, parent: QWidget | None = None, spacing: int = 6, *, is_last_far: bool = False
+        self, parent: QWidget | None = None, spacing: int = 6, *, is_last_trailing: bool = False
     ) -> None:
         super().__init__(parent)
-        self._is_last_far = is_last_far
+        self._is_last_trailing = is_last_trailing
         self._places: list[QLayoutItem] = []
         self.setContentsMargins(0, 0, 0, 0)
         self.setSpacing(spacing)
 
     def addItem(self, item: QLayoutItem) -> None:
-        """Append an item."""
         self._places.append(item)
 
     def count(self) -> int:
-        """Return how many items there are."""
         return len(self._places)
 
     def itemAt(self, index: int) -> QLayoutItem | None:
-        """Return an item, or None past the end."""
         return self._places[index] if 0 <= index < len(self._places) else None
 
     def takeAt(self, index: int) -> QLayoutItem | None:
-        """Remove and return an item."""
         return self._places.pop(index) if 0 <= index < len(self._places) else None
 
     def expandingDirections(self) -> Qt.Orientation:
-        """Take no more room than needed."""
         return Qt.Orientation(0)
 
     def hasHeightForWidth(self) -> bool:
-        """The height follows the width."""
         return True
 
     def heightForWidth(self, width: int) -> int:
-        """Return the height of all lines at this width."""
         return self._place(QRect(0, 0, width, 0), dry=True)
 
     def setGeometry(self, rect: QRect) -> None:
-        """Place the widgets."""
         super().setGeometry(rect)
         self._place(rect, dry=False)
 
@@ -78,7 +70,7 @@ class FlowLayout(QLayout):
             size = item.sizeHint().boundedTo(QSize(max(rect.width(), 1), 10_000))
             if x > rect.x() and x + size.width() > rect.right() + 1:
                 x, y, line = rect.x(), y + line + self.spacing(), 0
-            if self._is_last_far and item is self._places[-1]:
+            if self._is_last_trailing and item is self._places[-1]:
                 x = max(x, rect.right() + 1 - size.width())
             if not dry:
                 place = QRect(QPoint(x, y), size)

@@ -1,4 +1,4 @@
-"""Opening what the person asked to open, and reading what they dropped."""
+"""Opening what the user asked to open, and reading what they dropped."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _SCHEMES = ("http", "https", "mailto")
 
 
 def open_link(address: str) -> None:
-    """Open a web or mail address in the person's browser; other kinds are ignored."""
+    """Open a web or mail address in the user's browser; other kinds are ignored."""
     url = QUrl(address)
     if url.scheme() in _SCHEMES:
         QDesktopServices.openUrl(url)
 
 
 def open_path(path: str, workspace: Workspace | None) -> bool:
-    """Open a file or folder with the person's program; return whether it may be and is there.
+    """Open a file or folder with the user's program; return whether it may be and is there.
 
     It may be below the session's folders, and be the whole output of a command.
     """

@@ -6,7 +6,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.gui.kit.rtl import at_far_end
+from desktop_agent.gui.kit.rtl import at_trailing_edge
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import TextButton
 
@@ -30,13 +30,12 @@ class MenuButton(TextButton):
         self.setText(self.text() + _ROOM)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the button, then the chevron at its far end."""
         super().paintEvent(event)
         painter = QPainter(self)
         ratio = self.devicePixelRatioF()
         size = self._theme.icon_px(_CHEVRON)
         pixmap = self._theme.pixmap("chevron-down", "subtle", size, ratio)
         box = self.rect().adjusted(0, 0, -6, 0)
-        place = at_far_end(self.layoutDirection(), QSize(size, size), box)
+        place = at_trailing_edge(self.layoutDirection(), QSize(size, size), box)
         painter.drawPixmap(place.topLeft(), pixmap)
         painter.end()

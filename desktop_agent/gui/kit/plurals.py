@@ -4,5 +4,5 @@ from __future__ import annotations
 
 
 def with_plural(shown: str, number: int) -> str:
-    """Return words in which every `(s)` is settled by the number."""
+    """Return the text with every `(s)` replaced according to the number."""
     return shown.replace("(s)", "" if number == 1 else "s")

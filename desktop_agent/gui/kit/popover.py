@@ -19,8 +19,11 @@ from desktop_agent.gui.kit.theme import Theme
 class Popover(QFrame):
     """A panel that floats within the window and closes on Esc or on a click beside it.
 
-    Put the content into `body`. `closed` is emitted however it was closed; the focus goes back
-    to where it was. It is no window of its own, so that it looks the same on every desktop.
+    Put the content into `body`. It is no window of its own, so that it looks the same on every
+    desktop.
+
+    Signals:
+        closed: however it was closed; the focus is back where it was
     """
 
     closed = Signal()
@@ -50,7 +53,7 @@ class Popover(QFrame):
         self.hide()
 
     def open_below(self, anchor: QWidget, *, above: bool = False) -> None:
-        """Show under the anchor's near edge (or above it), kept inside its window."""
+        """Show under the anchor's leading edge (or above it), kept inside its window."""
         self._anchor = (anchor, above)
         focused = QApplication.focusWidget()
         # Asked for once more while it is open, it gives the focus back to where it was at first.
@@ -68,7 +71,7 @@ class Popover(QFrame):
 
     def place(self) -> None:
         """Take the size of the content, and the place at the anchor."""
-        # A layout within a layout is told only later that it asks for another size now.
+        # A layout within a layout learns only later that its size hint changed.
         self.body.activate()
         self.adjustSize()
         if self._outer.hasHeightForWidth():
@@ -107,14 +110,12 @@ class Popover(QFrame):
         return False
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Close on Esc."""
         if event.key() == Qt.Key.Key_Escape:
             self.close()
         else:
             super().keyPressEvent(event)
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Give the focus back and tell that it closed."""
         super().hideEvent(event)
         app = QApplication.instance()
         if app is not None:

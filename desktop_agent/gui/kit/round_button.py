@@ -35,17 +35,14 @@ class RoundButton(QAbstractButton):
         self.update()
 
     def enterEvent(self, event: QEnterEvent) -> None:
-        """Show the hover colour."""
         super().enterEvent(event)
         self.update()
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Show the plain colour."""
         super().leaveEvent(event)
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the circle, the icon and the ring."""
         theme = self._theme
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)

@@ -13,8 +13,8 @@ def placed(direction: Qt.LayoutDirection, whole: QRect, rect: QRect) -> QRect:
     return QRect(left, rect.top(), rect.width(), rect.height())
 
 
-def at_far_end(direction: Qt.LayoutDirection, size: QSize, whole: QRect) -> QRect:
-    """Return where something of this size stands at the far end of the whole, half way down."""
+def at_trailing_edge(direction: Qt.LayoutDirection, size: QSize, whole: QRect) -> QRect:
+    """Return where something of this size stands at the trailing end of the whole, centred."""
     top = whole.top() + whole.height() // 2 - size.height() // 2
-    far = QRect(whole.right() - size.width() + 1, top, size.width(), size.height())
-    return placed(direction, whole, far)
+    trailing = QRect(whole.right() - size.width() + 1, top, size.width(), size.height())
+    return placed(direction, whole, trailing)

@@ -72,7 +72,7 @@ def with_marks(text: str) -> str:
 
 
 def terminal_text(text: str) -> str:
-    """Return a program's output as a person should see it: colours off, overwritten lines gone."""
+    """Return a program's output as a user should see it: colours off, overwritten lines gone."""
     plain = _TERMINAL.sub("", text).replace("\r\n", "\n")
     if "\r" in plain:
         plain = "\n".join(_last_state(line) for line in plain.split("\n"))

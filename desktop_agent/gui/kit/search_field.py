@@ -17,7 +17,8 @@ _EDGE, _GAP = 9, 10
 class SearchField(QLineEdit):
     """Both icons grow with the text, which those of Qt's own actions do not.
 
-    `left` is emitted on Esc when the field is empty.
+    Signals:
+        left: Esc was pressed while the field was empty
     """
 
     left = Signal()
@@ -49,18 +50,15 @@ class SearchField(QLineEdit):
         super().keyPressEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the button at the end."""
         super().resizeEvent(event)
         self._place()
 
     def changeEvent(self, event: QEvent) -> None:
-        """Change sides with the reading direction."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.LayoutDirectionChange:
             self._make_room()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the magnifier."""
         super().paintEvent(event)
         size = self._theme.icon_px(_ICON)
         box = QRect(_EDGE, (self.height() - size) // 2, size, size)
@@ -71,10 +69,10 @@ class SearchField(QLineEdit):
 
     def _make_room(self) -> None:
         room = self._theme.icon_px(_ICON) + _GAP
-        near, far = (room, room + _GAP)
+        leading, trailing = (room, room + _GAP)
         if self.layoutDirection() == Qt.LayoutDirection.RightToLeft:
-            near, far = far, near
-        self.setTextMargins(near, 0, far, 0)
+            leading, trailing = trailing, leading
+        self.setTextMargins(leading, 0, trailing, 0)
         self._place()
 
     def _place(self) -> None:

@@ -1,4 +1,4 @@
-"""Colours, type, icons and motion of the window; follows the system or the person's choice."""
+"""Colours, type, icons and motion of the window; follows the system or the user's choice."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from desktop_agent.gui.kit.stylesheet import build_stylesheet
 _WEIGHTS = {"regular": 400, "medium": 500, "semibold": 600, "bold": 700}
 _FIRST_FONTS = ("Inter-Regular.otf", "Inter-Medium.otf", "Inter-SemiBold.otf")
 _LATER_FONTS = ("Inter-Italic.otf", "JetBrainsMono-Regular.ttf", "JetBrainsMono-Bold.ttf")
-# Set on an application that was made with this style: to be told takes Qt a moment.
+# Set on an application that was made with this style: setting it takes Qt a moment.
 HAS_STYLE = "hasFusionStyle"
-# Heights that hold a line of text grow with the person's text size.
+# Heights that hold a line of text grow with the user's text size.
 _GROWING = {"row", "row2", "session_row", "section_row", "control", "diff_line", "header", "send"}
 # These take a part of what the words in them take.
 _WIDENING = {"sidebar", "right", "center_min", "page_min"}
@@ -69,7 +69,7 @@ class Theme(QObject):
     def configure(
         self, scheme: str = "system", text_scale: int = 100, reduce_motion: bool = False
     ) -> None:
-        """Follow the person's settings: `system`, `light` or `dark`, and a percentage."""
+        """Follow the user's settings: `system`, `light` or `dark`, and a percentage."""
         wanted = (scheme, text_scale, reduce_motion)
         if wanted == (self._scheme, self._text_scale, self._reduced_motion):
             return
@@ -116,7 +116,7 @@ class Theme(QObject):
         return font
 
     def text_px(self, size: str) -> int:
-        """Return a size of the type scale in pixels, at the person's text size."""
+        """Return a size of the type scale in pixels, at the user's text size."""
         return max(8, round(self._tokens["type"]["px"][size] * self._text_scale / 100))
 
     def line_height(self, name: str) -> float:
@@ -146,7 +146,7 @@ class Theme(QObject):
         return int(width), int(height)
 
     def icon_px(self, size: int) -> int:
-        """Return an icon's size beside text of the person's size."""
+        """Return an icon's size beside text of the user's size."""
         return round(size * max(100, self._text_scale) / 100)
 
     def duration(self, name: str) -> int:

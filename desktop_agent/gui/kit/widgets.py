@@ -221,12 +221,10 @@ class ElidedLabel(QLabel):
         return hint
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Shorten to the new width."""
         super().resizeEvent(event)
         self._shorten()
 
     def changeEvent(self, event: QEvent) -> None:
-        """Shorten again in a new font."""
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
             self._shorten()
@@ -271,17 +269,14 @@ class Spinner(QWidget):
         theme.pulse.ticked.connect(self.update)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Need the clock."""
         super().showEvent(event)
         self._theme.pulse.hold(self)
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Need it no longer."""
         super().hideEvent(event)
         self._theme.pulse.release(self)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the present frame."""
         painter = QPainter(self)
         theme = self._theme
         paint_spinner(

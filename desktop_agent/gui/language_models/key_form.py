@@ -18,9 +18,12 @@ Place = Literal["keyring", "session", "file"]
 
 
 class KeyForm(QWidget):
-    """Signals: `check_requested(provider, key)`, answered by `set_result`; then
-    `accepted(provider, key, where)`. The key is held by the field alone. Without `asks_place`
-    the choice of a file is made elsewhere, and `set_places` tells of it.
+    """The key is held by the field alone. Without `asks_place` the choice of a file is made
+    elsewhere, and `set_places` passes it on.
+
+    Signals:
+        check_requested(provider, key): answered by `set_result`
+        accepted(provider, key, where): it was tested, or is saved untested
     """
 
     check_requested = Signal(str, str)
@@ -80,7 +83,7 @@ class KeyForm(QWidget):
         self._provider.currentIndexChanged.connect(self._show_provider)
 
     def set_places(self, *, has_keyring: bool, keeps_in_file: bool) -> None:
-        """Know where keys can be kept on this computer, and what the person chose before."""
+        """Know where keys can be kept on this computer, and what the user chose before."""
         self._has_keyring = has_keyring
         self._in_file.setVisible(self._asks_place and not has_keyring)
         self._in_file.setChecked(keeps_in_file and not has_keyring)

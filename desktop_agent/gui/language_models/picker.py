@@ -24,8 +24,13 @@ _MAX_FOUND = 100
 
 
 class ModelPicker(Popover):
-    """Signals: `chosen(name, api_base)`, `key_requested(provider)` for a model without a key,
-    `favourites_changed(tuple[str, ...])`, `settings_requested` to add a key or a server.
+    """The models by provider, with a filter.
+
+    Signals:
+        chosen(name, api_base): the model to use
+        key_requested(provider): for a model without a key
+        favourites_changed(tuple[str, ...]): the names of all favourites
+        settings_requested: to add a key or a server
     """
 
     chosen = Signal(str, str)
@@ -107,14 +112,14 @@ class ModelPicker(Popover):
         self.list.setFixedHeight(min(self.list.height_for(_SHOWN), room))
         wide = _WIDTH * self._theme.text_px("ui")
         self._frame.setFixedWidth(max(200, min(wide, self.window().width() - 2 * self._MARGIN)))
-        self._empty.setText(self._empty_words(query))
+        self._empty.setText(self._empty_text(query))
         self._empty.setVisible(not rows or self._is_loading)
         self._star.setEnabled(bool(rows))
         # The frame has to know its new height before the popover takes its size.
         self.body.activate()
         self.place()
 
-    def _empty_words(self, query: str) -> str:
+    def _empty_text(self, query: str) -> str:
         if self._is_loading:
             return self.tr("Looking for models…")
         if query:

@@ -15,8 +15,11 @@ from desktop_agent.gui.kit.widgets import TextButton
 
 
 class ServerForm(QWidget):
-    """Signals: `check_requested(api_base, key)`, answered by `set_result`; then
-    `accepted(CustomServer, key)`; the key may be empty.
+    """The key may be empty.
+
+    Signals:
+        check_requested(api_base, key): answered by `set_result`
+        accepted(CustomServer, key): it was tested, or is saved untested
     """
 
     check_requested = Signal(str, str)

@@ -38,7 +38,7 @@ def model_group(model: ModelInfo) -> str:
     return provider_title(model.provider or model.name.partition("/")[0])
 
 
-def count_words(count: int) -> str:
+def count_text(count: int) -> str:
     """Return a number of models in words."""
     if count == 1:
         return translate("Models", "1 model")
@@ -77,7 +77,7 @@ def _dollars(price: float | None) -> str:
 
 
 def can_work(model: ModelInfo) -> bool:
-    """Whether the model may be offered unasked: it calls tools as far as is known."""
+    """Whether the model may be offered unasked: it is not known to lack tool calls."""
     return model.has_tools is not False and not _OTHER_WORK.search(model.name)
 
 

@@ -36,7 +36,11 @@ _ICON_PX = 14
 
 
 class SessionDelegate(RenamingDelegate):
-    """Tells of a new title by `renamed`; it never writes into the model."""
+    """Never writes into the model.
+
+    Signals:
+        renamed(session_id, title): a new title was entered
+    """
 
     renamed = Signal(str, str)
     field_name = "renameSession"
@@ -48,12 +52,10 @@ class SessionDelegate(RenamingDelegate):
         self.titled.connect(self._tell)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        """Return the row's height by its kind."""
         row: SessionRow = index.data(ROW_ROLE)
         return QSize(80, self._theme.size("section_row" if row.is_heading else "session_row"))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Draw icon, title and age; a heading is only its words."""
         from desktop_agent.gui.kit.lists.row_painter import (
             RowPainter,  # brings QStyle: not before there is a row
         )
@@ -85,11 +87,11 @@ class SessionDelegate(RenamingDelegate):
         pen.text(age, row.age, pen.faint, small, side=Qt.AlignmentFlag.AlignRight)
 
     def _paint_folder(self, pen: Any, room: QRect, folder: str) -> QRect:
-        """Draw the folder at the far end; return what is left for the title."""
+        """Draw the folder at the trailing end; return what is left for the title."""
         small = self._theme.font("caption")
         wide = min(QFontMetrics(small).horizontalAdvance(folder) + 2, room.width() // 2)
-        far = QRect(room.right() - wide, room.top(), wide + 1, room.height())
-        pen.text(far, folder, pen.faint, small, side=Qt.AlignmentFlag.AlignRight)
+        trailing = QRect(room.right() - wide, room.top(), wide + 1, room.height())
+        pen.text(trailing, folder, pen.faint, small, side=Qt.AlignmentFlag.AlignRight)
         return room.adjusted(0, 0, -wide - 8, 0)
 
     def _paint_state(self, pen: Any, icon: QRect, row: SessionRow) -> None:
@@ -111,7 +113,6 @@ class SessionDelegate(RenamingDelegate):
         self.renamed.emit(row.session_id, title)
 
     def displayText(self, value: object, locale: QLocale | QLocale.Language) -> str:
-        """Return the title as it is."""
         return str(value)
 
 

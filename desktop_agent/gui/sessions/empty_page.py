@@ -42,11 +42,9 @@ class PromptButton(QPushButton):
         return self._inner.sizeHint()
 
     def hasHeightForWidth(self) -> bool:
-        """The words wrap."""
         return True
 
     def heightForWidth(self, width: int) -> int:
-        """Return the height of the wrapped words."""
         return self._inner.heightForWidth(width)
 
     def set_prompt(self, prompt: str) -> None:
@@ -56,7 +54,11 @@ class PromptButton(QPushButton):
 
 
 class EmptySession(QWidget):
-    """`prompt_chosen(text)`: put it into the composer; it is not sent by itself."""
+    """Shown while a session has no message.
+
+    Signals:
+        prompt_chosen(text): put it into the composer; it is not sent by itself
+    """
 
     prompt_chosen = Signal(str)
     _listed = Signal(str, object)

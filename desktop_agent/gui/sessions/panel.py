@@ -224,7 +224,7 @@ class SessionPanel(QWidget):
         index = self._model.index_of(self._current) if self._current else QModelIndex()
         flag = QItemSelectionModel.SelectionFlag
         self.list.selectionModel().select(index, flag.ClearAndSelect)
-        # Else the person is walking through the list.
+        # Else the user is walking through the list.
         if not self.list.hasFocus() or not self.list.currentIndex().isValid():
             self.list.selectionModel().setCurrentIndex(index, flag.NoUpdate)
 
@@ -292,13 +292,11 @@ class SessionPanel(QWidget):
         (self._theme.pulse.hold if is_turning else self._theme.pulse.release)(self)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Keep ages and spinners going while they can be seen."""
         super().showEvent(event)
         self._ages.start()
         self._show_rows()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Rest while hidden."""
         super().hideEvent(event)
         self._ages.stop()
         self._theme.pulse.release(self)

@@ -32,7 +32,7 @@ class SessionRow:
 
     @property
     def key(self) -> str:
-        """What tells rows apart; headings are told apart by their words."""
+        """Identifies the row; a heading is identified by its text."""
         return self.session_id or f"heading:{self.title}"
 
     @property

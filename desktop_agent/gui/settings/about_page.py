@@ -46,8 +46,12 @@ _BUNDLED = ("fonts/Inter-LICENSE.txt", "fonts/JetBrainsMono-LICENSE.txt", "icons
 
 
 class AboutPage(SettingsPage):
-    """Opens folders with the system's own file browser. `update_check_requested` is answered by
-    `set_update_answer`, once `set_can_update` has told that this copy knows where to ask.
+    """Opens folders with the system's own file browser.
+
+    `set_can_update` says whether this build has an update server.
+
+    Signals:
+        update_check_requested: answered by `set_update_answer`
     """
 
     update_check_requested = Signal()

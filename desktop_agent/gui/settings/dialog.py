@@ -37,12 +37,15 @@ _ICONS = ("sun", "key", "settings", "shield-check", "info")
 
 
 class SettingsDialog(QDialog):
-    """Signals: `settings_changed(Settings)` with one new value; `rule_deleted(Rule)`;
-    `rule_added(Rule)`;
-    `check_requested(provider, api_base, key)`, answered by `set_check_result`;
-    `key_entered(provider, key, where)` and `key_deleted(provider)`, answered by `set_keys`;
-    `models_requested`, answered by `set_models`; `update_check_requested`, answered by
-    `set_update_answer`.
+    """Shows the pages; passes their signals on.
+
+    Signals:
+        settings_changed(Settings): one new value
+        rule_deleted(Rule), rule_added(Rule): answered by a new list of rules
+        check_requested(provider, api_base, key): answered by `set_check_result`
+        key_entered(provider, key, where), key_deleted(provider): answered by `set_keys`
+        models_requested: answered by `set_models`
+        update_check_requested: answered by `set_update_answer`
     """
 
     settings_changed = Signal(object)
@@ -124,7 +127,7 @@ class SettingsDialog(QDialog):
         return names
 
     def _fit(self) -> None:
-        """Take the room that the person's text size needs."""
+        """Take the room that the user's text size needs."""
         letter = self._theme.text_px("ui")
         self._names.setFixedHeight(self._names.height_for(len(_NAMES)))
         room = self.screen().availableGeometry()

@@ -22,8 +22,13 @@ from desktop_agent.gui.settings.rows import SettingGroup, Switch
 
 
 class ModelsPage(SettingsPage):
-    """Signals: `changed(Settings)`, `check_requested(provider, api_base, key)`,
-    `key_entered(provider, key, where)`, `key_deleted(provider)`, `models_requested`.
+    """Default models, keys and servers.
+
+    Signals:
+        changed(Settings): one new value
+        check_requested(provider, api_base, key): answered by `set_check_result`
+        key_entered(provider, key, where), key_deleted(provider): answered by `set_keys`
+        models_requested: answered by `set_models`
     """
 
     check_requested = Signal(str, str, str)
@@ -195,7 +200,7 @@ class ModelsPage(SettingsPage):
         keeps = self._settings.keep_keys_in_file
         self.key_form.set_places(has_keyring=self._has_keyring, keeps_in_file=keeps)
 
-    # -- wishes ---------------------------------------------------------------------------
+    # -- requests -------------------------------------------------------------------------
 
     def _open_picker(self, anchor: QWidget) -> None:
         self._picks_for_subagents = anchor is self._add

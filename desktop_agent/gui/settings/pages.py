@@ -34,7 +34,11 @@ class _Control(Protocol):
 
 
 class SettingsPage(QWidget):
-    """A page whose controls are bound to fields. `changed(Settings)` holds one new value."""
+    """A page whose controls are bound to fields.
+
+    Signals:
+        changed(Settings): one new value
+    """
 
     changed = Signal(object)
 
@@ -167,11 +171,11 @@ class BehaviourPage(SettingsPage):
                 self.tr("In one session, all together"),
                 100,
             ),
-            ("max_children", "maxChildren", self.tr("Of one agent"), "", 100),
+            ("max_children", "maxChildren", self.tr("Per agent"), "", 100),
             (
                 "max_depth",
                 "maxDepth",
-                self.tr("Levels"),
+                self.tr("Nesting depth"),
                 self.tr("At 1, subagents start none of their own"),
                 10,
             ),
@@ -205,7 +209,7 @@ class BehaviourPage(SettingsPage):
             (
                 "idle_s",
                 "idleTime",
-                self.tr("In silence"),
+                self.tr("Idle timeout"),
                 self.tr("Between two pieces of an answer"),
                 5,
                 3600,
@@ -213,7 +217,7 @@ class BehaviourPage(SettingsPage):
             (
                 "retry_total_s",
                 "retryTime",
-                self.tr("Trying again, in all"),
+                self.tr("Total retry time"),
                 self.tr("When a provider is busy or can't be reached"),
                 0,
                 3600,
@@ -222,6 +226,6 @@ class BehaviourPage(SettingsPage):
             control = NumberBox(name, low, high, self.tr(" s"))
             group.add_row(title, detail, self.bind(f"limits.{field}", control))
         group.add_row(
-            self.tr("Tries"), "", self.bind("limits.max_retries", NumberBox("maxRetries", 0, 20))
+            self.tr("Retries"), "", self.bind("limits.max_retries", NumberBox("maxRetries", 0, 20))
         )
         return group

@@ -1,4 +1,4 @@
-"""Rows of the settings: a name, a sentence, and the control at the far end."""
+"""Rows of the settings: a name, a sentence, and the control at the trailing end."""
 
 from __future__ import annotations
 
@@ -28,7 +28,11 @@ _NUMBER_LETTERS = 13
 
 
 class ChoiceBox(QComboBox):
-    """A list of choices; `chosen` with the value when the person picks another."""
+    """A list of choices.
+
+    Signals:
+        chosen(value): the user picked another
+    """
 
     chosen = Signal(object)
 
@@ -60,9 +64,10 @@ class ChoiceBox(QComboBox):
 
 
 class NumberBox(QDoubleSpinBox):
-    """A number; `chosen` when the person has finished it.
+    """A number. With a text for `no_limit`, 0 shows that text and is chosen as None.
 
-    With words for `no_limit`, 0 shows them, and is chosen as None.
+    Signals:
+        chosen(number): the user finished the entry
     """
 
     chosen = Signal(object)
@@ -117,7 +122,11 @@ class NumberBox(QDoubleSpinBox):
 
 
 class Switch(QCheckBox):
-    """A yes or no; `chosen` when the person changes it."""
+    """A yes or no.
+
+    Signals:
+        chosen(bool): the user changed it
+    """
 
     chosen = Signal(object)
 

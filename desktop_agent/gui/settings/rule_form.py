@@ -22,9 +22,12 @@ _LONGEST = 500
 
 
 class RefuseRuleForm(QWidget):
-    """`made(Rule)` for each rule the person adds: one for each tool that it is about.
+    """Adds rules that refuse, one for each tool they are about.
 
     Allowing rules are made on the cards only, where the whole effect is shown.
+
+    Signals:
+        made(Rule): the user added a rule
     """
 
     made = Signal(object)
@@ -110,15 +113,15 @@ class RefuseRuleForm(QWidget):
         self._show_state()
 
     def _show_state(self) -> None:
-        self._add_button.setEnabled(bool(self._words()))
+        self._add_button.setEnabled(bool(self._pattern_text()))
 
-    def _words(self) -> str:
+    def _pattern_text(self) -> str:
         """The pattern as a rule holds it; empty when it would refuse everything."""
         words = " ".join(self._pattern.text().split())
         return "" if self._kind == "hosts" and " " in words else words
 
     def _add(self) -> None:
-        if not (pattern := self._words()):
+        if not (pattern := self._pattern_text()):
             return
         is_here = bool(self._folder) and self._scope.currentIndex() == 1
         scope, where = ("folder", self._folder) if is_here else ("everywhere", "")

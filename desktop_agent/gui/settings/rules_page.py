@@ -16,8 +16,10 @@ from desktop_agent.gui.settings.rule_form import RefuseRuleForm
 
 
 class RulesPage(QWidget):
-    """`rule_deleted(Rule)`, `rule_added(Rule)`; the list changes when `set_rules` brings the
-    new one.
+    """The list changes when `set_rules` is called with the new one.
+
+    Signals:
+        rule_deleted(Rule), rule_added(Rule): what the user asked for
     """
 
     rule_deleted = Signal(object)

@@ -1,4 +1,4 @@
-"""Settings: a check for a newer version, when the person asks or has allowed it."""
+"""Settings: a check for a newer version, when the user asks or has allowed it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ from desktop_agent.gui.settings.rows import SettingGroup, Switch
 
 
 class UpdateGroup(SettingGroup):
-    """`check_requested` is answered by `set_answer`. Nothing is downloaded or installed here."""
+    """Nothing is downloaded or installed here.
+
+    Signals:
+        check_requested: answered by `set_answer`
+    """
 
     check_requested = Signal()
 

@@ -37,10 +37,13 @@ _COMMIT_LETTERS = 7
 
 
 class AddSkillSheet(QDialog):
-    """Signals: `fetch_requested(address)` and `cancelled`, answered by `show_fetched` or
-    `show_error`; `preview_requested(folder, path)`, answered by `checklist.show_preview`;
-    `target_chosen(target)`, answered by `show_clashes`;
-    `install_requested(folders, target, replaces)`, answered by `show_error` or by closing it.
+    """Fetches skills, shows what was found, and asks which to install.
+
+    Signals:
+        fetch_requested(address), cancelled: answered by `show_fetched` or `show_error`
+        preview_requested(folder, path): answered by `checklist.show_preview`
+        target_chosen(target): answered by `show_clashes`
+        install_requested(folders, target, replaces): answered by `show_error` or by closing it
     """
 
     fetch_requested = Signal(str)
@@ -222,10 +225,12 @@ class AddSkillSheet(QDialog):
 
     def _make_buttons(self) -> QVBoxLayout:
         theme = self._theme
-        self._look = PrimaryButton(theme, self.tr("Look"), "", self)
-        self._look.setObjectName("fetchSkill")
-        self._look.setToolTip(self.tr("Fetch it and show what is in it; nothing is installed"))
-        self._look.clicked.connect(self._fetch)
+        self._fetch_button = PrimaryButton(theme, self.tr("Fetch"), "", self)
+        self._fetch_button.setObjectName("fetchSkill")
+        self._fetch_button.setToolTip(
+            self.tr("Fetch it and show what is in it; nothing is installed")
+        )
+        self._fetch_button.clicked.connect(self._fetch)
         self._install = PrimaryButton(theme, "", "", self)
         self._install.setObjectName("installSkills")
         self._install.clicked.connect(self._on_install)
@@ -235,10 +240,10 @@ class AddSkillSheet(QDialog):
         self._leave = GhostButton(theme, self.tr("Cancel"), "", self)
         self._leave.setObjectName("addSkillCancel")
         self._leave.clicked.connect(self._on_cancel)
-        for button in (self._look, self._install, self._back, self._leave):
+        for button in (self._fetch_button, self._install, self._back, self._leave):
             button.setAutoDefault(False)
         holder = QVBoxLayout()
-        holder.addLayout(row(self._back, None, self._leave, self._look, self._install))
+        holder.addLayout(row(self._back, None, self._leave, self._fetch_button, self._install))
         return holder
 
     # -- steps -------------------------------------------------------------------------------
@@ -250,13 +255,13 @@ class AddSkillSheet(QDialog):
 
     @property
     def is_installing(self) -> bool:
-        """Whether the person waits for an installation."""
+        """Whether the user waits for an installation."""
         return self._pages.currentIndex() == 1 and bool(self._doing.property("installs"))
 
     def _go(self, page: int) -> None:
         self._pages.setCurrentIndex(page)
         self._error.hide()
-        self._look.setVisible(page == 0)
+        self._fetch_button.setVisible(page == 0)
         self._back.setVisible(page == 2)
         self._install.setVisible(page == 2)
         self._leave.setEnabled(True)
@@ -265,7 +270,7 @@ class AddSkillSheet(QDialog):
             self._address.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _on_address(self) -> None:
-        self._look.setEnabled(bool(self._address.text().strip()))
+        self._fetch_button.setEnabled(bool(self._address.text().strip()))
 
     def _fetch(self) -> None:
         address = self._address.text().strip()
@@ -280,7 +285,7 @@ class AddSkillSheet(QDialog):
         self._clock.start()
         self._ticks.start()
         self._go(1)
-        # Half an installation would be nobody's wish; it is a matter of a moment.
+        # An installation is never left incomplete; it takes a moment only.
         self._leave.setEnabled(not installs)
         self._leave.setFocus(Qt.FocusReason.OtherFocusReason)
 
@@ -331,17 +336,15 @@ class AddSkillSheet(QDialog):
     # -- events ------------------------------------------------------------------------------
 
     def reject(self) -> None:
-        """Closing it in mid-fetch gives up what is fetched; an installation is let finish."""
+        """Closing cancels a fetch; an installation is completed."""
         if not self.is_installing:
             self.cancelled.emit()
             super().reject()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Take what may hold skills, anywhere on the sheet."""
         if self._pages.currentIndex() == 0 and dropped_source(event.mimeData()):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Look at it."""
         event.acceptProposedAction()
         self.begin(dropped_source(event.mimeData()))

@@ -31,7 +31,7 @@ _SOFT = {"warn": "warnSoft", "err": "errSoft"}
 
 
 class SkillDelegate(QStyledItemDelegate):
-    """A click on the switch, or Space, sets the model's check state; it wishes, no more."""
+    """A click on the switch, or Space, sets the model's check state, which requests the change."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -43,7 +43,6 @@ class SkillDelegate(QStyledItemDelegate):
         self._measure()
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        """Return the height of two lines, or of a heading."""
         return self._heading if index.row() in self.headings else self._two_lines
 
     def _measure(self) -> None:
@@ -57,11 +56,10 @@ class SkillDelegate(QStyledItemDelegate):
         option: QStyleOptionViewItem,
         index: _Index,
     ) -> bool:
-        """Switch on a click on the box or on Space."""
         row: SkillRow = index.data(ROW_ROLE)
         if row.skill is None or not can_switch(row.skill):
             return False
-        is_wished = isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Space
+        is_toggled = isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Space
         if isinstance(event, QMouseEvent) and event.button() == Qt.MouseButton.LeftButton:
             rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
             direction: Qt.LayoutDirection = option.direction  # pyright: ignore[reportAttributeAccessIssue]
@@ -69,14 +67,13 @@ class SkillDelegate(QStyledItemDelegate):
             hit = box.contains(event.position().toPoint())
             if event.type() != QEvent.Type.MouseButtonRelease:
                 return hit
-            is_wished = hit
-        if not is_wished:
+            is_toggled = hit
+        if not is_toggled:
             return False
         state = Qt.CheckState.Unchecked if row.skill.is_enabled else Qt.CheckState.Checked
         return model.setData(index, state, Qt.ItemDataRole.CheckStateRole)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Draw the row, mirrored where the window is."""
         row: SkillRow = index.data(ROW_ROLE)
         pen = _SkillPainter(self._theme, painter, option)
         with pen:
@@ -100,13 +97,13 @@ class SkillDelegate(QStyledItemDelegate):
         right = self._box_left(inner) - _GAP
         if can_switch(skill):
             pen.switch(self._box(pen.rect), is_on=skill.is_enabled)
-        # Words at the far end may take half of the row, no more.
-        far = (right - left) // 2
+        # Words at the trailing end may take half of the row, no more.
+        trailing = (right - left) // 2
         badge, tone = state_badge(skill)
         if badge:
-            right -= pen.badge(right, badge, tone, far) + _GAP
+            right -= pen.badge(right, badge, tone, trailing) + _GAP
         else:
-            right -= pen.far(right, origin_word(skill.origin), far) + _GAP
+            right -= pen.trailing(right, origin_word(skill.origin), trailing) + _GAP
         middle = inner.center().y()
         upper = QRect(left, inner.top() + 7, max(0, right - left), middle - inner.top() - 5)
         lower = QRect(left, middle + 2, upper.width(), inner.bottom() - middle - 8)
@@ -141,7 +138,7 @@ class _SkillPainter(RowPainter):
         box = self.mirrored(box)
         paint_box(self._look, self.painter, box, is_on=is_on)
 
-    def far(self, right: int, text: str, most: int) -> int:
+    def trailing(self, right: int, text: str, most: int) -> int:
         """Draw a word that ends at `right`; return the room it took."""
         font = self._look.font("caption")
         width = min(most, QFontMetrics(font).horizontalAdvance(text) + 1)

@@ -23,14 +23,19 @@ from desktop_agent.gui.skills.file_list import SkillFileList
 from desktop_agent.gui.skills.list import can_remove, can_update
 from desktop_agent.gui.skills.list_model import can_switch
 from desktop_agent.gui.skills.markdown_view import MarkdownText
-from desktop_agent.gui.skills.text import content_words, origin_title, source_words, used_words
+from desktop_agent.gui.skills.text import content_text, origin_title, source_text, used_text
 
 
 class SkillDetailPane(QFrame):
-    """Follows the skill that is chosen. `left` goes back to the list where there is no room
-    for both; `file_chosen(Skill, path)`; `link_agreed(str)`. The rest are wishes as the
-    list's: `switched(Skill, is_on, only_here)`, `used`, `folder_opened`, `update_requested`,
-    `remove_requested`, `trust_requested`.
+    """Follows the skill that is chosen.
+
+    Signals:
+        left: back to the list, where there is no room for both
+        file_chosen(Skill, path): show this file
+        link_agreed(str): the user agreed to open the link
+        switched(Skill, is_on, only_here): as in the list
+        used(Skill), folder_opened(Skill), update_requested(Skill), remove_requested(Skill)
+        trust_requested: open the trust dialog
     """
 
     left = Signal()
@@ -123,11 +128,11 @@ class SkillDetailPane(QFrame):
         self._back.setObjectName("leaveSkill")
         self._back.clicked.connect(self.left)
         self._back.hide()
-        self._name = _words("h2", "skillName")
-        self._about = _words("body", "skillAbout")
+        self._name = _make_label("h2", "skillName")
+        self._about = _make_label("body", "skillAbout")
         self._verdict_icon = IconLabel(theme, "circle-check", "ok", 16)
-        self._verdict = _words("", "skillVerdict")
-        self._trust = TextButton(theme, self.tr("Look and trust…"), "shield")
+        self._verdict = _make_label("", "skillVerdict")
+        self._trust = TextButton(theme, self.tr("Review and trust…"), "shield")
         self._trust.setObjectName("trustSkill")
         self._trust.clicked.connect(self.trust_requested)
         self._body = MarkdownText(theme, self.tr("What this skill says"))
@@ -177,14 +182,14 @@ class SkillDetailPane(QFrame):
             (self._update, self.update_requested),
             (self._remove, self.remove_requested),
         ):
-            button.clicked.connect(lambda _=False, wish=signal: wish.emit(self._skill))
+            button.clicked.connect(lambda _=False, request=signal: request.emit(self._skill))
         self._switch = QCheckBox(self.tr("On"), foot)
         self._switch.setObjectName("skillSwitch")
         self._switch.setToolTip(self.tr("Whether agents are told of it, in every folder (Space)"))
-        self._switch.clicked.connect(lambda is_on: self._wish(is_on, only_here=False))
+        self._switch.clicked.connect(lambda is_on: self._emit_switched(is_on, only_here=False))
         self._here = GhostButton(theme, "", "", foot)
         self._here.setObjectName("skillSwitchHere")
-        self._here.clicked.connect(self._wish_here)
+        self._here.clicked.connect(self._switch_here)
         buttons = FlowLayout(spacing=theme.space("s"))
         for button in (self._use, self._open, self._update, self._remove):
             buttons.addWidget(button)
@@ -232,14 +237,14 @@ class SkillDetailPane(QFrame):
         tokens = self.tr("{words} · about {n} tokens in each request")
         facts = (
             ("shield-check", tools.format(tools=skill.allowed_tools), skill.allowed_tools),
-            ("terminal" if skill.scripts else "file-text", content_words(skill.scripts, ""), "1"),
+            ("terminal" if skill.scripts else "file-text", content_text(skill.scripts, ""), "1"),
             ("info", needed.format(words=skill.compatibility), skill.compatibility),
             ("flag", licensed.format(words=skill.license), skill.license),
-            ("git-commit-horizontal", source_words(skill), skill.source),
+            ("git-commit-horizontal", source_text(skill), skill.source),
             ("folder", f"{origin_title(skill.origin)} · {short_path(skill.directory)}", "1"),
             (
                 "history",
-                tokens.format(words=used_words(skill.times_used), n=skill.tokens),
+                tokens.format(words=used_text(skill.times_used), n=skill.tokens),
                 "1",
             ),
         )
@@ -254,7 +259,7 @@ class SkillDetailPane(QFrame):
 
     def _fact(self, icon: str, words: str) -> QWidget:
         holder = QWidget()
-        label = _words("muted", "skillFact")
+        label = _make_label("muted", "skillFact")
         label.setText(with_marks(words))
         mark = IconLabel(self._theme, icon, "subtle", 14)
         line = row(mark, label)
@@ -275,22 +280,22 @@ class SkillDetailPane(QFrame):
             words = self.tr("Switch on only in this folder")
         self._here.set_text(words)
 
-    # -- wishes ------------------------------------------------------------------------------
+    # -- requests ----------------------------------------------------------------------------
 
-    def _wish(self, is_on: bool, *, only_here: bool) -> None:
+    def _emit_switched(self, is_on: bool, *, only_here: bool) -> None:
         if self._skill is not None:
             self.switched.emit(self._skill, is_on, only_here)
 
-    def _wish_here(self) -> None:
+    def _switch_here(self) -> None:
         if self._skill is not None:
-            self._wish(not self._skill.is_enabled, only_here=True)
+            self._emit_switched(not self._skill.is_enabled, only_here=True)
 
     def _on_file(self, path: str) -> None:
         if self._skill is not None:
             self.file_chosen.emit(self._skill, path)
 
 
-def _words(role: str, name: str) -> QLabel:
+def _make_label(role: str, name: str) -> QLabel:
     """Return words that wrap, break anywhere if they must, and can be copied."""
     label = TextLabel("", role)
     label.setObjectName(name)

@@ -15,7 +15,12 @@ _FILES = (".zip", ".skill", ".md")
 
 
 class DropZone(QFrame):
-    """`dropped(path)`; the two buttons do the same without a mouse."""
+    """A place to drop skills on.
+
+    Signals:
+        dropped(path): a folder or archive was dropped
+        file_wanted, folder_wanted: the same without a mouse
+    """
 
     dropped = Signal(str)
     file_wanted = Signal()
@@ -47,17 +52,14 @@ class DropZone(QFrame):
         layout.addStretch(1)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Take what may hold skills."""
         if dropped_source(event.mimeData()):
             event.acceptProposedAction()
             self._light(True)
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
-        """It went elsewhere."""
         self._light(False)
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Tell what was dropped."""
         self._light(False)
         path = dropped_source(event.mimeData())
         if path:

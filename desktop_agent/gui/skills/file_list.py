@@ -43,7 +43,11 @@ _ROWS = 8
 
 
 class SkillFileList(QListView):
-    """As high as its files, up to eight; then it scrolls. `chosen(path)` on a click or Enter."""
+    """As high as its files, up to eight; then it scrolls.
+
+    Signals:
+        chosen(path): a click or Enter
+    """
 
     chosen = Signal(str)
 
@@ -83,13 +87,11 @@ class SkillFileList(QListView):
             self.setCurrentIndex(index)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Begin at the first file."""
         super().focusInEvent(event)
         if not self.currentIndex().isValid():
             self.setCurrentIndex(self._rows.index(0))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter and Space show the file."""
         keys = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
         if event.key() in keys and self.currentIndex().isValid():
             self._choose(self.currentIndex())
@@ -105,18 +107,16 @@ class SkillFileList(QListView):
 
 
 class _FileDelegate(QStyledItemDelegate):
-    """A path, which reads from left to right, and a size at the far end."""
+    """A path, which reads from left to right, and a size at the trailing end."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self._theme = theme
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        """Return the height of a line."""
         return QSize(80, self._theme.size("row"))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Draw the row."""
         theme, one = self._theme, index.data(ROW_ROLE)
         with RowPainter(theme, painter, option) as pen:
             pen.ground(1)
@@ -126,8 +126,8 @@ class _FileDelegate(QStyledItemDelegate):
             pen.icon(QRect(inner.left(), top, size, size), "file-text", "subtle")
             words, small = size_text(one.size), theme.font("small")
             wide = QFontMetrics(small).horizontalAdvance(words) + 4
-            far = QRect(inner.right() - wide, inner.top(), wide + 1, inner.height())
-            pen.text(far, words, pen.faint, small, side=Qt.AlignmentFlag.AlignRight)
+            trailing = QRect(inner.right() - wide, inner.top(), wide + 1, inner.height())
+            pen.text(trailing, words, pen.faint, small, side=Qt.AlignmentFlag.AlignRight)
             pen.text(
                 inner.adjusted(size + 8, 0, -wide - 10, 0),
                 with_marks(one.path),

@@ -37,7 +37,7 @@ from desktop_agent.gui.kit.tooltips import plain_tip
 from desktop_agent.gui.kit.widgets import ElidedLabel, TextButton, TextLabel, row
 from desktop_agent.gui.skills.delegate import paint_box
 from desktop_agent.gui.skills.file_list import SkillFileList, framed
-from desktop_agent.gui.skills.text import content_words
+from desktop_agent.gui.skills.text import content_text
 from desktop_agent.gui.transcript.cards.output_view import OutputView
 
 _Index = QModelIndex | QPersistentModelIndex
@@ -50,8 +50,11 @@ translate = QCoreApplication.translate
 
 
 class SkillChecklist(QWidget):
-    """`ticked` when the choice changed; `preview_requested(folder, path)`, answered by
-    `show_preview`. What can't be installed can't be ticked, and says why.
+    """What can't be installed can't be ticked, and says why.
+
+    Signals:
+        ticked: the choice changed
+        preview_requested(folder, path): answered by `show_preview`
     """
 
     ticked = Signal()
@@ -82,12 +85,12 @@ class SkillChecklist(QWidget):
         both = QHBoxLayout()
         both.setSpacing(theme.space("m"))
         both.addWidget(self.list, 4)
-        far = QVBoxLayout()
-        far.setSpacing(theme.space("s"))
+        trailing = QVBoxLayout()
+        trailing.setSpacing(theme.space("s"))
         for widget in (self._about_area, self._files, self._path):
-            far.addWidget(widget)
-        far.addWidget(framed(self._text), 1)
-        both.addLayout(far, 5)
+            trailing.addWidget(widget)
+        trailing.addWidget(framed(self._text), 1)
+        both.addLayout(trailing, 5)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(theme.space("s"))
@@ -258,7 +261,7 @@ def _is_ticked(index: _Index) -> bool:
 
 
 def _rank(skill: FoundSkill) -> tuple[bool, bool, str, bool]:
-    """What can be installed comes first, and of a name the one that is meant."""
+    """What can be installed comes first, and of several with one name the preferred one."""
     return bool(skill.problem), bool(skill.clash), skill.name, bool(skill.twin)
 
 
@@ -277,7 +280,7 @@ def _lines(skill: FoundSkill, *, is_free: bool) -> tuple[str, str, str]:
     elif skill.twin and not skill.clash:
         words = translate("Skills", "Same name as another; from {place}")
         in_the_way = words.format(place="/".join(skill.folder.split("/")[-3:-1]) or skill.folder)
-    return about, content_words(skill.scripts, skill.allowed_tools), in_the_way
+    return about, content_text(skill.scripts, skill.allowed_tools), in_the_way
 
 
 class _FoundDelegate(QStyledItemDelegate):
@@ -288,14 +291,12 @@ class _FoundDelegate(QStyledItemDelegate):
         self._theme = theme
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        """Return the height of three lines, or of four."""
         small = self._theme.text_px("small")
         skill: FoundSkill = index.data(_SKILL)
         lines = 3 if skill.clash or skill.twin else 2
         return QSize(120, self._theme.text_px("ui") + round(lines * small * 1.5) + 26)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Draw box and words, mirrored where the window is."""
         theme = self._theme
         skill: FoundSkill = index.data(_SKILL)
         is_free = bool(index.flags() & Qt.ItemFlag.ItemIsUserCheckable)
@@ -332,16 +333,15 @@ class _FoundDelegate(QStyledItemDelegate):
         option: QStyleOptionViewItem,
         index: _Index,
     ) -> bool:
-        """Tick on a click on the box, and on Space."""
         if not index.flags() & Qt.ItemFlag.ItemIsUserCheckable:
             return False
-        is_wished = isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Space
+        is_toggled = isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Space
         if isinstance(event, QMouseEvent) and event.type() == QEvent.Type.MouseButtonRelease:
             rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
             direction: Qt.LayoutDirection = option.direction  # pyright: ignore[reportAttributeAccessIssue]
-            near = placed(direction, rect, self._box(rect)).adjusted(-8, -8, 8, 8)
-            is_wished = near.contains(event.position().toPoint())
-        if not is_wished:
+            target = placed(direction, rect, self._box(rect)).adjusted(-8, -8, 8, 8)
+            is_toggled = target.contains(event.position().toPoint())
+        if not is_toggled:
             return False
         is_on = _is_ticked(index)
         state = Qt.CheckState.Unchecked if is_on else Qt.CheckState.Checked

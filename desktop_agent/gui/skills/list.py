@@ -16,10 +16,14 @@ _REMOVABLE = frozenset({"mine", "folder"})
 
 
 class SkillList(QListView):
-    """`pointed(Skill | None)` is the one shown in detail; `opened` comes on a click or Enter.
+    """The skills of a tab; a row changes when the next snapshot says so.
 
-    The wishes: `switched(Skill, is_on, only_here)`, `used(Skill)`, `folder_opened(Skill)`,
-    `update_requested(Skill)`, `remove_requested(Skill)`. `typed(str)` is for the filter.
+    Signals:
+        pointed(Skill | None): the one shown in detail
+        opened(Skill): a click or Enter
+        switched(Skill, is_on, only_here), used(Skill), folder_opened(Skill): requests
+        update_requested(Skill), remove_requested(Skill): requests
+        typed(str): text for the filter
     """
 
     pointed = Signal(object)
@@ -141,7 +145,7 @@ class SkillList(QListView):
 
 
 class _Switch:
-    """A menu's wish; a lambda in a loop would mean the last one."""
+    """Return a menu action's slot; a lambda in a loop would bind the last item."""
 
     def __init__(self, view: SkillList, skill: Skill, only_here: bool) -> None:
         self._view, self._skill, self._only_here = view, skill, only_here
@@ -159,7 +163,7 @@ def _letters(event: QKeyEvent) -> str:
 
 
 def can_remove(skill: Skill) -> bool:
-    """Whether it is the person's own: what other apps and this one bring stays."""
+    """Whether it is the user's own: what other apps and this one bring stays."""
     return skill.origin in _REMOVABLE
 
 

@@ -84,7 +84,11 @@ def heading_text(row: SkillRow) -> str:
 
 
 class SkillListModel(SnapshotListModel[SkillRow]):
-    """`switched(Skill, bool)` is a wish: the row changes when the next snapshot says so."""
+    """The row changes when the next snapshot says so.
+
+    Signals:
+        switched(Skill, bool): a request
+    """
 
     switched = Signal(object, bool)
 
@@ -103,7 +107,7 @@ class SkillListModel(SnapshotListModel[SkillRow]):
         )
 
     def setData(self, index: _Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
-        """Wish for a skill to be switched."""
+        """Request that a skill be switched."""
         row = index.data(ROW_ROLE)
         if role != Qt.ItemDataRole.CheckStateRole or row is None or not can_switch(row.skill):
             return False

@@ -17,7 +17,11 @@ from desktop_agent.gui.transcript.view.text_dialogs import ask_to_open, show_tex
 
 
 class MarkdownText(TranscriptBrowser):
-    """Shows one text; what is around it scrolls. `link_agreed(str)` after the person was asked."""
+    """Shows one text; what is around it scrolls.
+
+    Signals:
+        link_agreed(str): the user agreed to open the link
+    """
 
     link_agreed = Signal(str)
 
@@ -55,11 +59,11 @@ class MarkdownText(TranscriptBrowser):
         return QSize(200, self._high)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Leave scrolling to what is around."""
+        """Leave scrolling to the parent."""
         event.ignore()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Leave scrolling by keys to what is around; copying works as ever."""
+        """Leave scrolling by keys to the parent; copying works as usual."""
         if event.matches(QKeySequence.StandardKey.Copy):
             super().keyPressEvent(event)
         else:

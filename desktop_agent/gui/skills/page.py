@@ -29,10 +29,14 @@ _EMPTY_WIDTH = 520
 
 
 class SkillsPage(QWidget):
-    """The list at the near side, the chosen skill at the far one; one of them where it is narrow.
+    """The list on the leading side, the chosen skill on the trailing one; one of them if narrow.
 
-    `pointed(Skill)` asks for a skill's text. `dropped(path)` is something to add. `left` goes
-    back to the conversation.
+    Signals:
+        pointed(Skill): asks for a skill's text
+        add_requested: open the dialog to add skills
+        dropped(path): something to add
+        folder_requested: open the folder of the skills
+        left: back to the conversation
     """
 
     pointed = Signal(object)
@@ -56,8 +60,8 @@ class SkillsPage(QWidget):
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        self._near = self._make_near()
-        layout.addWidget(self._near, 1)
+        self._list_pane = self._make_list_pane()
+        layout.addWidget(self._list_pane, 1)
         layout.addWidget(self.detail, 1)
         self._connect()
 
@@ -90,7 +94,7 @@ class SkillsPage(QWidget):
                 self.detail.focus_first()
 
     def enter(self) -> None:
-        """Take the focus; what is shown in detail is read anew."""
+        """Take the focus; what is shown in detail is read again."""
         self._shows_detail = False
         self._asked = None
         self._place()
@@ -104,31 +108,31 @@ class SkillsPage(QWidget):
 
     # -- construction ------------------------------------------------------------------------
 
-    def _make_near(self) -> QWidget:
+    def _make_list_pane(self) -> QWidget:
         theme = self._theme
-        near = QWidget(self)
-        title = TextLabel(self.tr("Skills"), "h1", near)
-        self._folder = GhostButton(theme, self.tr("Open folder"), "folder-open", near)
+        pane = QWidget(self)
+        title = TextLabel(self.tr("Skills"), "h1", pane)
+        self._folder = GhostButton(theme, self.tr("Open folder"), "folder-open", pane)
         self._folder.setObjectName("openSkillsFolder")
         self._folder.setToolTip(self.tr("Open the folder of your own skills"))
-        self._add = TextButton(theme, self.tr("Add skill…"), "plus", near)
+        self._add = TextButton(theme, self.tr("Add skill…"), "plus", pane)
         self._add.setObjectName("addSkill")
-        self._close = IconButton(theme, "x", self.tr("Back to the conversation"), near, keys="Esc")
+        self._close = IconButton(theme, "x", self.tr("Back to the conversation"), pane, keys="Esc")
         self._close.setObjectName("leaveSkills")
         about = TextLabel(
             self.tr("Instructions and scripts that the agent loads when they fit the task."),
             "muted",
-            near,
+            pane,
         )
         about.setWordWrap(True)
-        self.search = _Search(theme, self.tr("Filter skills"), near)
+        self.search = _Search(theme, self.tr("Filter skills"), pane)
         self.search.setObjectName("filterSkills")
-        self._tabs = SkillTabs(theme, near)
-        self._pages = QStackedWidget(near)
+        self._tabs = SkillTabs(theme, pane)
+        self._pages = QStackedWidget(pane)
         self._pages.addWidget(self.list)
         self._pages.addWidget(self._make_empty())
         self._pages.addWidget(self._make_no_match())
-        layout = QVBoxLayout(near)
+        layout = QVBoxLayout(pane)
         edge = theme.space("xl")
         layout.setContentsMargins(edge, theme.space("l"), theme.space("l"), theme.space("s"))
         layout.setSpacing(theme.space("s"))
@@ -138,7 +142,7 @@ class SkillsPage(QWidget):
         layout.addWidget(self.search)
         layout.addWidget(self._tabs)
         layout.addWidget(self._pages, 1)
-        return near
+        return pane
 
     def _make_empty(self) -> QWidget:
         theme = self._theme
@@ -251,7 +255,7 @@ class SkillsPage(QWidget):
         is_narrow = self.is_narrow
         has_skill = self.detail.skill is not None
         self.detail.set_narrow(is_narrow)
-        self._near.setVisible(not (is_narrow and self._shows_detail))
+        self._list_pane.setVisible(not (is_narrow and self._shows_detail))
         is_shown = has_skill and (not is_narrow or self._shows_detail)
         self.detail.setVisible(is_shown)
         if is_shown and self.isVisible() and self.detail.skill is not self._asked:
@@ -261,7 +265,6 @@ class SkillsPage(QWidget):
     # -- events ------------------------------------------------------------------------------
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Show both where there is room."""
         super().resizeEvent(event)
         self._place()
 
@@ -275,14 +278,12 @@ class SkillsPage(QWidget):
             self.left.emit()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Take a folder, or a file that may hold skills."""
         if dropped_source(event.mimeData()):
             event.acceptProposedAction()
         else:
             event.ignore()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Look at what was dropped."""
         path = dropped_source(event.mimeData())
         if path:
             event.acceptProposedAction()

@@ -40,9 +40,12 @@ _ROOM = 400
 
 
 class SkillsSection(QWidget):
-    """`opened(directory)`: the page, with this skill if one is named; `add_requested`.
+    """A short list in the sidebar.
 
-    `approached` comes when the pointer does: what opens may be made ready.
+    Signals:
+        opened(directory): open the page, with this skill if one is named
+        add_requested: open the dialog to add skills
+        approached: the pointer entered, so that the page can be prepared
     """
 
     approached = Signal()
@@ -104,18 +107,17 @@ class SkillsSection(QWidget):
         self._fit()
 
     def set_room(self, height: int) -> None:
-        """Fold to the heading where the sidebar is low."""
+        """Collapse to the heading where the sidebar is low."""
         needed = _ROOM * self._theme.text_px("ui") // 13 + self.list.height()
         self.list.setVisible(height >= needed and self._model.rowCount() > 0)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Follow the height of what it stands in."""
         if watched is self.parent() and isinstance(event, QResizeEvent):
             self.set_room(event.size().height())
         return super().eventFilter(watched, event)
 
     def enterEvent(self, event: QEnterEvent) -> None:
-        """Tell that the person may be about to open something."""
+        """Tell that the user may be about to open something."""
         super().enterEvent(event)
         self.approached.emit()
 
@@ -148,7 +150,6 @@ class _ShortList(QListView):
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Begin at the first row."""
         super().focusInEvent(event)
         if not self.currentIndex().isValid():
             self.setCurrentIndex(self.model().index(0, 0))
@@ -160,7 +161,6 @@ class _ShortList(QListView):
         self.setCurrentIndex(QModelIndex())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Choose on Enter and on Space."""
         keys = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
         if event.key() in keys and self.currentIndex().isValid():
             self.chosen.emit(self.currentIndex())
@@ -176,11 +176,9 @@ class _ShortDelegate(QStyledItemDelegate):
         self._theme = theme
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        """Return the height of a line."""
         return QSize(80, self._theme.size("row") - 2)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Draw the row, mirrored where the window is."""
         theme = self._theme
         one: Skill = index.data(ROW_ROLE)
         with RowPainter(theme, painter, option) as pen:
@@ -194,8 +192,8 @@ class _ShortDelegate(QStyledItemDelegate):
             word = origin_word(one.origin) if one.is_usable else _word(one)
             small = theme.font("caption")
             wide = min(inner.width() // 2, QFontMetrics(small).horizontalAdvance(word) + 2)
-            far = QRect(inner.right() - wide, inner.top(), wide + 1, inner.height())
-            pen.text(far, word, "subtle", small)
+            trailing = QRect(inner.right() - wide, inner.top(), wide + 1, inner.height())
+            pen.text(trailing, word, "subtle", small)
             words = inner.adjusted(size + 8, 0, -wide - 8, 0)
             pen.text(words, one.name, "fg" if one.is_usable else "subtle", theme.font("ui"))
 

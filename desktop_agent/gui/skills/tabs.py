@@ -15,7 +15,11 @@ _STEPS = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
 
 
 class SkillTabs(QWidget):
-    """`chosen(Tab)`. The arrow keys go from one to the next; empty ones are not offered."""
+    """The arrow keys go from one to the next; empty ones are not offered.
+
+    Signals:
+        chosen(Tab): another tab is shown
+    """
 
     chosen = Signal(str)
 
@@ -57,7 +61,6 @@ class SkillTabs(QWidget):
             button.setVisible(tab == "all" or counts[tab] > 0 or button.isChecked())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Go left and right."""
         step = _STEPS.get(Qt.Key(event.key()))
         if step is None:
             super().keyPressEvent(event)

@@ -28,7 +28,7 @@ def origin_title(origin: SkillOrigin) -> str:
 
 
 def origin_word(origin: SkillOrigin) -> str:
-    """Return the word at the far end of a row."""
+    """Return the word at the trailing end of a row."""
     words = {
         "folder": translate("Skills", "this folder"),
         "mine": translate("Skills", "mine"),
@@ -64,7 +64,7 @@ def state_icon(skill: Skill) -> tuple[str, str]:
     return ("terminal" if skill.scripts else "file-text"), "muted"
 
 
-def content_words(scripts: tuple[str, ...], allowed_tools: str) -> str:
+def content_text(scripts: tuple[str, ...], allowed_tools: str) -> str:
     """Say what is in a skill, as it is asked before it is installed."""
     words = [translate("Skills", "text only")]
     if scripts:
@@ -105,7 +105,7 @@ def few_names(names: Sequence[str]) -> str:
     return words.format(names=", ".join(map(in_words, names[:_FEW])), n=len(names) - _FEW)
 
 
-def used_words(count: int) -> str:
+def used_text(count: int) -> str:
     """Say how often a skill was used."""
     if not count:
         return translate("Skills", "Not used yet")
@@ -114,7 +114,7 @@ def used_words(count: int) -> str:
     return translate("Skills", "Used {n} times").format(n=count)
 
 
-def source_words(skill: Skill) -> str:
+def source_text(skill: Skill) -> str:
     """Say where an installed skill is from; empty for those that were not fetched."""
     if not skill.source:
         return ""

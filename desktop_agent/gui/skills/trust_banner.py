@@ -9,14 +9,15 @@ from desktop_agent.core.skills import FolderTrust
 from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import GhostButton, IconLabel, TextButton, TextLabel
-from desktop_agent.gui.skills.trust_text import banner_words
+from desktop_agent.gui.skills.trust_text import banner_text
 
 
 class TrustBanner(QFrame):
-    """`look_requested` opens the sheet; `decided("trust" | "ignore", digest)`.
+    """`digest` is what was shown when the banner appeared: content that came later is not trusted.
 
-    `digest` is what was shown when the banner came up: what came since, without a word, is not
-    what the person means.
+    Signals:
+        look_requested: open the trust dialog
+        decided("trust" | "ignore", digest): the decision
     """
 
     look_requested = Signal()
@@ -31,10 +32,10 @@ class TrustBanner(QFrame):
         self._words = TextLabel("", "", self)
         self._words.setObjectName("trustWords")
         self._words.setWordWrap(True)
-        look = TextButton(theme, self.tr("Look"), "", self)
-        look.setObjectName("trustLook")
-        look.setToolTip(self.tr("See what would be read, before you decide"))
-        look.clicked.connect(self.look_requested)
+        review = TextButton(theme, self.tr("Review…"), "", self)
+        review.setObjectName("trustReview")
+        review.setToolTip(self.tr("See what would be read, before you decide"))
+        review.clicked.connect(self.look_requested)
         trust = GhostButton(theme, self.tr("Trust"), "", self)
         trust.setObjectName("trustFolder")
         trust.setToolTip(self.tr("Let agents use it; what changes later is asked about again"))
@@ -48,7 +49,7 @@ class TrustBanner(QFrame):
         layout.setSpacing(theme.space("s"))
         layout.addWidget(IconLabel(theme, "shield", "accent", 16, self))
         layout.addWidget(self._words, 1)
-        for button in (look, trust, ignore):
+        for button in (review, trust, ignore):
             layout.addWidget(button)
         self.hide()
 
@@ -56,6 +57,6 @@ class TrustBanner(QFrame):
         """Say what the folder brings."""
         if self.isHidden() or trust.root != self._root or trust.is_refused:
             self._root, self.digest = trust.root, trust.digest
-        words = with_marks(banner_words(trust))
+        words = with_marks(banner_text(trust))
         self._words.setText(words)
         self.setAccessibleName(words)

@@ -1,4 +1,4 @@
-"""What a folder would have agents read, each text as it is, before the person trusts it."""
+"""What a folder would have agents read, each text as it is, before the user trusts it."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from desktop_agent.gui.kit.widgets import (
     row,
 )
 from desktop_agent.gui.skills.file_list import SkillFileList, framed
-from desktop_agent.gui.skills.text import content_words
-from desktop_agent.gui.skills.trust_text import banner_words, folder_name, meanwhile_words
+from desktop_agent.gui.skills.text import content_text
+from desktop_agent.gui.skills.trust_text import banner_text, folder_name, meanwhile_text
 from desktop_agent.gui.transcript.cards.output_view import OutputView
 
 _WIDE, _HIGH = 70, 46  # in widths of the text size
@@ -43,12 +43,13 @@ class BroughtItem:
 
 
 class TrustSheet(QDialog):
-    """`decided("trust" | "ignore", digest)`; `file_wanted(directory, path)` and
-    `files_wanted(Skill)` are answered by `show_text` and `show_files`. The directory is empty
-    for the folder itself.
+    """`digest` is what the user looks at. When the folder changes meanwhile, it can be trusted only
+    after *Review again*.
 
-    `digest` is what the person looks at. When the folder changes meanwhile, it can be trusted
-    only after the person began to look anew.
+    Signals:
+        decided("trust" | "ignore", digest): the decision
+        file_wanted(directory, path): answered by `show_text`; an empty directory is the folder
+        files_wanted(Skill): answered by `show_files`
     """
 
     decided = Signal(str, str)
@@ -92,7 +93,7 @@ class TrustSheet(QDialog):
 
     def show_trust(self, trust: FolderTrust) -> None:
         """Follow what the folder brings."""
-        self._summary.setText(with_marks(banner_words(trust)))
+        self._summary.setText(with_marks(banner_text(trust)))
         self._newest = trust.digest
         is_outdated = self.is_outdated
         self._warning.setVisible(is_outdated)
@@ -101,7 +102,7 @@ class TrustSheet(QDialog):
 
     @property
     def is_outdated(self) -> bool:
-        """Whether the folder is not any more what the person began to look at."""
+        """Whether the folder is not any more what the user began to look at."""
         return self.digest != self._newest
 
     def show_items(self, items: Sequence[BroughtItem]) -> None:
@@ -131,7 +132,7 @@ class TrustSheet(QDialog):
 
     def _tag(self, item: BroughtItem, is_read_before: bool) -> str:
         if is_read_before:
-            return self.tr("look again")
+            return self.tr("review again")
         return self.tr("changed") if item.is_changed else ""
 
     def show_files(self, skill: Skill, files: Sequence[SkillFile]) -> None:
@@ -147,7 +148,7 @@ class TrustSheet(QDialog):
             self._text.set_whole(terminal_text(text))
 
     def _make_warning(self) -> QWidget:
-        words = TextLabel(meanwhile_words(), "", self)
+        words = TextLabel(meanwhile_text(), "", self)
         words.setObjectName("trustMeanwhile")
         words.setWordWrap(True)
         self._warning = QWidget(self)
@@ -170,15 +171,15 @@ class TrustSheet(QDialog):
         self._files.hide()
         self._path = ElidedLabel("", Qt.TextElideMode.ElideMiddle, "section", self)
         self._text = OutputView(theme, self.tr("The file's text"), self)
-        far = QVBoxLayout()
-        far.setSpacing(theme.space("s"))
+        trailing = QVBoxLayout()
+        trailing.setSpacing(theme.space("s"))
         for widget in (self._about, self._files, self._path):
-            far.addWidget(widget)
-        far.addWidget(framed(self._text), 1)
+            trailing.addWidget(widget)
+        trailing.addWidget(framed(self._text), 1)
         middle = QHBoxLayout()
         middle.setSpacing(theme.space("m"))
         middle.addWidget(self._list, 4)
-        middle.addLayout(far, 6)
+        middle.addLayout(trailing, 6)
         return middle
 
     def _make_buttons(self) -> QHBoxLayout:
@@ -186,7 +187,7 @@ class TrustSheet(QDialog):
         self._trust = trust = PrimaryButton(theme, self.tr("Trust"), "shield-check", self)
         trust.setObjectName("trustSheetTrust")
         trust.clicked.connect(lambda: self._decide("trust"))
-        self._again = again = PrimaryButton(theme, self.tr("Look again"), "eye", self)
+        self._again = again = PrimaryButton(theme, self.tr("Review again"), "eye", self)
         again.setObjectName("trustSheetAgain")
         again.clicked.connect(self._look_again)
         ignore = TextButton(theme, self.tr("Ignore"), "", self)
@@ -201,7 +202,7 @@ class TrustSheet(QDialog):
         return row(None, later, ignore, again, trust)
 
     def _look_again(self) -> None:
-        """Begin anew, with the first text: what was read before counts no more."""
+        """Restart at the first text: what was read before does not count any more."""
         self.digest = self._newest
         self._seen.clear()
         self._warning.hide()
@@ -225,7 +226,7 @@ class TrustSheet(QDialog):
             self._about.setText("")
             self._ask("", item.key)
             return
-        words = "\n".join((skill.description, content_words(skill.scripts, skill.allowed_tools)))
+        words = "\n".join((skill.description, content_text(skill.scripts, skill.allowed_tools)))
         self._about.setText(with_marks(words))
         self.files_wanted.emit(skill)
         self._ask(skill.directory, "SKILL.md")

@@ -8,11 +8,16 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from desktop_agent.core.skills import FolderTrust
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import GhostButton, IconLabel, TextLabel, row
-from desktop_agent.gui.skills.trust_text import is_asking, joined, state_words
+from desktop_agent.gui.skills.trust_text import is_asking, joined, state_text
 
 
 class TrustLine(QWidget):
-    """Hidden for a folder that brings nothing. `decided("forget")`; `look_requested`."""
+    """Hidden for a folder that provides nothing.
+
+    Signals:
+        decided("forget"): withdraw the decision
+        look_requested: open the trust dialog
+    """
 
     decided = Signal(str)
     look_requested = Signal()
@@ -24,9 +29,9 @@ class TrustLine(QWidget):
         self._words = TextLabel("", "muted", self)
         self._words.setObjectName("trustState")
         self._words.setWordWrap(True)
-        self._look = GhostButton(theme, self.tr("Look…"), "eye", self)
-        self._look.setObjectName("trustLookHere")
-        self._look.clicked.connect(self.look_requested)
+        self._review = GhostButton(theme, self.tr("Review…"), "eye", self)
+        self._review.setObjectName("trustReviewHere")
+        self._review.clicked.connect(self.look_requested)
         self._forget = GhostButton(theme, self.tr("Forget this"), "undo-2", self)
         self._forget.setObjectName("forgetTrust")
         self._forget.clicked.connect(lambda: self.decided.emit("forget"))
@@ -37,12 +42,12 @@ class TrustLine(QWidget):
         line.setAlignment(self._icon, Qt.AlignmentFlag.AlignTop)
         line.setStretch(1, 1)
         layout.addLayout(line)
-        layout.addLayout(row(20, self._look, self._forget, None, spacing=4))
+        layout.addLayout(row(20, self._review, self._forget, None, spacing=4))
         self.hide()
 
     def show_trust(self, trust: FolderTrust) -> None:
         """Say how the folder stands."""
-        words = state_words(trust)
+        words = state_text(trust)
         self.setVisible(bool(words))
         if not words:
             return
@@ -51,4 +56,4 @@ class TrustLine(QWidget):
         token = "ok" if icon == "shield-check" else "warn" if is_asking(trust) else "muted"
         self._icon.set_icon(icon, token)
         self._forget.setVisible(trust.is_trusted or trust.is_ignored)
-        self._look.setVisible(not trust.is_trusted or bool(trust.changed))
+        self._review.setVisible(not trust.is_trusted or bool(trust.changed))

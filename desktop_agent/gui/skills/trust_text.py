@@ -13,16 +13,16 @@ translate = QCoreApplication.translate
 
 
 def is_asking(trust: FolderTrust) -> bool:
-    """Whether the person has something to decide: what is ignored stays so."""
+    """Whether the user has something to decide: what is ignored stays so."""
     if not trust.brings or trust.is_ignored:
         return False
     return not trust.is_trusted or bool(trust.changed)
 
 
-def banner_words(trust: FolderTrust) -> str:
-    """Say what waits for the person's word."""
+def banner_text(trust: FolderTrust) -> str:
+    """Say what waits for the user's word."""
     if trust.is_refused:
-        return meanwhile_words()
+        return meanwhile_text()
     if trust.is_trusted and trust.changed:
         if len(trust.changed) == 1:
             words = translate("Trust", "{what} changed since you trusted this folder.")
@@ -33,12 +33,12 @@ def banner_words(trust: FolderTrust) -> str:
     return words.format(what=joined(trust.brings))
 
 
-def meanwhile_words() -> str:
+def meanwhile_text() -> str:
     """Say that what was looked at is not what is there now."""
-    return translate("Trust", "This folder changed meanwhile; look at it again.")
+    return translate("Trust", "This folder changed meanwhile; review it again.")
 
 
-def state_words(trust: FolderTrust) -> str:
+def state_text(trust: FolderTrust) -> str:
     """Say how a folder stands; empty when it brings nothing."""
     if not trust.brings:
         return ""

@@ -1,4 +1,4 @@
-"""The demo's job done in the real window without a person: sent, allowed, and pictured."""
+"""The demo's job done in the real window without a user: sent, allowed, and pictured."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SETTLE_MS = 600
 
 
 class DemoRun(QObject):
-    """Plays the person. `exit_code` is 0 once the turn has finished well."""
+    """Plays the user. `exit_code` is 0 once the turn has finished well."""
 
     def __init__(
         self, window: MainWindow, picture: Path | None, say: Callable[[str], None]

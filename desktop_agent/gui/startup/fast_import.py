@@ -13,7 +13,7 @@ import builtins
 
 
 def restore() -> None:
-    """Import as ever from here on; harmless when repeated, or when nothing was replaced."""
+    """Restore the built-in import; harmless when repeated, or when nothing was replaced."""
     try:
         import PySide6.QtCore  # noqa: F401 - what replaces it
     except ImportError:

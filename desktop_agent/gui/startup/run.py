@@ -148,7 +148,7 @@ def _import_asyncio() -> None:
     """Import asyncio without OpenSSL, 5 MB that it takes along wherever it finds it.
 
     The loops of this process speak plain pipes. HTTPS clients bring their own TLS with ssl,
-    which they import as ever.
+    which they import as usual.
     """
     if "ssl" in sys.modules or "asyncio" in sys.modules:
         return

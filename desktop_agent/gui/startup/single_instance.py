@@ -10,7 +10,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QSocketNotifier, Signal
 
 # Windows has no sockets that are files: there it is a port of this computer, and a word that
-# only who may read the person's files knows.
+# only who may read the user's files knows.
 _HAS_FILES = hasattr(socket, "AF_UNIX")
 _ANSWER = b"here\n"
 # A window that is busy answers late; a second window could do nothing but say so.
@@ -50,7 +50,7 @@ def _call(place: Path, has_files: bool) -> tuple[socket.socket, bytes]:
 
 
 class SecondStarts(QObject):
-    """Hears of second starts; `asked` gives their folder, or nothing.
+    """Listens for second starts; `asked` gives their folder, or nothing.
 
     Where it can't listen, second starts open a window of their own, which then says that the
     sessions are in use.
@@ -69,7 +69,7 @@ class SecondStarts(QObject):
             self._listen(has_files)
 
     def close(self) -> None:
-        """Hear no more."""
+        """Stop listening."""
         line, self._line = self._line, None
         if line is not None:
             self._notifier.setEnabled(False)

@@ -1,4 +1,4 @@
-"""Looks for a newer version once a week, if the person has allowed it, and says so once."""
+"""Looks for a newer version once a week, if the user has allowed it, and says so once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from desktop_agent.gui.window.main_window import MainWindow
 
 
 class UpdateNotice(QObject):
-    """Asks behind the start. A failed check is not worth a word: it was not the person's."""
+    """Asks behind the start. A failed check is not worth a word: it was not the user's."""
 
     def __init__(self, window: MainWindow, bridge: Bridge) -> None:
         super().__init__(window)

@@ -1,1 +1,1 @@
-"""The transcript: a fold of events, the view that shows it, and its cards."""
+"""The transcript: a reducer of events, the view that shows it, and its cards."""

@@ -15,7 +15,7 @@ _ICON, _GAP = 20, 12
 
 
 class Card(QFrame):
-    """Icon, title and a sentence; widgets beside the title with `add_far`, below with `body`."""
+    """Icon, title and a sentence; `add_trailing` puts widgets beside it, `body` below."""
 
     def __init__(
         self, theme: Theme, name: str, icon: str, title: str, parent: QWidget | None = None
@@ -52,8 +52,8 @@ class Card(QFrame):
         """Begin the body where the words begin."""
         self.body.setContentsMargins(self._theme.icon_px(_ICON) + _GAP, 0, 0, 0)
 
-    def add_far(self, widget: QWidget) -> None:
-        """Put a button at the far end of the title's line."""
+    def add_trailing(self, widget: QWidget) -> None:
+        """Put a button at the trailing end of the title's line."""
         self._head.addWidget(widget, 0, Qt.AlignmentFlag.AlignVCenter)
 
     def set_title(self, title: str) -> None:

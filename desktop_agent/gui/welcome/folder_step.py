@@ -22,8 +22,12 @@ from desktop_agent.gui.welcome.card import Card, step_column
 
 
 class FolderStep(QWidget):
-    """Signals: `folder_requested` (open a folder dialog, then `set_folder`), `folder_chosen(path)`
-    which may have to be made first, `back_requested`.
+    """Chooses the first folder.
+
+    Signals:
+        folder_requested: open a folder dialog, answered by `set_folder`
+        folder_chosen(path): final; the folder may have to be made first
+        back_requested: back to the model
     """
 
     folder_requested = Signal()
@@ -40,7 +44,7 @@ class FolderStep(QWidget):
         back = GhostButton(theme, self.tr("Change"))
         back.setObjectName("changeModel")
         back.clicked.connect(self.back_requested)
-        self._model.add_far(back)
+        self._model.add_trailing(back)
         layout = step_column(
             self,
             self.tr("Choose a folder to work in"),
@@ -77,14 +81,14 @@ class FolderStep(QWidget):
         choose.setObjectName("chooseFolder")
         choose.clicked.connect(self.folder_requested)
         self.choose = choose
-        card.add_far(choose)
+        card.add_trailing(choose)
         fresh = first_folder(Path.home())
         new = Card(self._theme, "cardNewFolder", "folder-plus", self.tr("A new empty folder"))
         new.set_detail(short_path(str(fresh)))
         use = TextButton(self._theme, self.tr("Use it"))
         use.setObjectName("useNewFolder")
         use.clicked.connect(lambda: self.folder_chosen.emit(str(fresh)))
-        new.add_far(use)
+        new.add_trailing(use)
         both = QWidget()
         layout = QVBoxLayout(both)
         layout.setContentsMargins(0, 0, 0, 0)

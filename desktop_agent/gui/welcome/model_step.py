@@ -13,13 +13,16 @@ from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import GhostButton, Spinner, TextButton, TextLabel, restyle
 from desktop_agent.gui.language_models.key_form import KeyForm
 from desktop_agent.gui.language_models.server_form import ServerForm
-from desktop_agent.gui.language_models.text import can_work, count_words, model_hints
+from desktop_agent.gui.language_models.text import can_work, count_text, model_hints
 from desktop_agent.gui.welcome.card import Card, ModelCombo, step_column
 
 
 class ModelCard(Card):
-    """Models of one server, or of one provider whose key is there. `used(ModelInfo)`;
-    `opened` when the person wants the provider's models to be asked for.
+    """Models of one server, or of one provider whose key is there.
+
+    Signals:
+        used(ModelInfo): the model to work with
+        opened: asks for the provider's models
     """
 
     used = Signal(object)
@@ -41,8 +44,8 @@ class ModelCard(Card):
         line.addWidget(self._combo, 1)
         self.body.addWidget(self._line)
         self.body.addWidget(self._hints)
-        self.add_far(self._spinner)
-        self.add_far(self._use)
+        self.add_trailing(self._spinner)
+        self.add_trailing(self._use)
         self._line.hide()
         self._hints.hide()
         self._spinner.hide()
@@ -84,8 +87,14 @@ class ModelCard(Card):
 
 
 class ModelStep(QWidget):
-    """Signals: `model_chosen(name, api_base)`, `check_requested(provider, api_base, key)`,
-    `key_entered(provider, key, where)`, `server_added(CustomServer)`, `models_requested`.
+    """Chooses the first model.
+
+    Signals:
+        model_chosen(name, api_base): final
+        check_requested(provider, api_base, key): answered by `set_check_result`
+        key_entered(provider, key, where): a key that works
+        server_added(CustomServer): a server that answers
+        models_requested: answered by `set_models`
     """
 
     model_chosen = Signal(str, str)
@@ -137,7 +146,7 @@ class ModelStep(QWidget):
                 self._servers[server.api_base] = card
             card.set_detail(
                 self.tr("{count}, nothing leaves this computer").format(
-                    count=count_words(len(server.models))
+                    count=count_text(len(server.models))
                 )
             )
             card.set_models(server.models)
@@ -150,7 +159,7 @@ class ModelStep(QWidget):
             title = provider_title(key.provider)
             found = self.tr("Found a key: {provider}").format(provider=title)
             card = self._card("cardKey", "key", found, self._found.count())
-            card.set_detail(self._origin_words(key))
+            card.set_detail(self._origin_text(key))
             card.opened.connect(self.models_requested)
             self._providers[key.provider] = card
         self._feed_providers()
@@ -221,7 +230,7 @@ class ModelStep(QWidget):
         show.setObjectName("showServer")
         show.clicked.connect(self._server.show)
         show.clicked.connect(show.hide)
-        card.add_far(show)
+        card.add_trailing(show)
         card.body.addWidget(self._server)
         layout.addWidget(card)
 
@@ -233,7 +242,7 @@ class ModelStep(QWidget):
         use = TextButton(self._theme, self.tr("Use the demo"))
         use.setObjectName("useDemo")
         use.clicked.connect(lambda: self.model_chosen.emit(DEMO_MODEL, ""))
-        card.add_far(use)
+        card.add_trailing(use)
         layout.addWidget(card)
 
     # -- what was typed -------------------------------------------------------------------
@@ -269,7 +278,7 @@ class ModelStep(QWidget):
         for owner, card in self._providers.items():
             models = tuple(one for one in self._models if owner in (one.provider, one.api_base))
             none = self.tr("It offered no model just now.")
-            card.set_detail(count_words(len(models)) if models else none)
+            card.set_detail(count_text(len(models)) if models else none)
             card.set_models(models)
 
     def _feed_typed(self) -> None:
@@ -282,7 +291,7 @@ class ModelStep(QWidget):
                 card.set_models(models)
                 self._servers[base] = card
 
-    def _origin_words(self, key: KeyInfo) -> str:
+    def _origin_text(self, key: KeyInfo) -> str:
         if key.origin == "environment":
             words = self.tr("{variable} is set. The key stays there; it is not copied.")
             return words.format(variable=key.variable)

@@ -17,15 +17,19 @@ _COLUMN = 640
 
 
 class Welcome(QWidget):
-    """Shows the first thing that is missing. Signals up, results down.
+    """Shows the first thing that is missing.
 
-    `probe_requested` each time step one is shown: look for servers, keys and models, and answer
-    with `set_servers`, `set_keys`, `set_models`. `check_requested(provider, api_base, key)` is
-    answered by `set_check_result`; a key that works comes as `key_entered(provider, key, where)`
-    (the provider is an address for a typed server), a server as `server_added(CustomServer)`.
-    `models_requested`: ask again and answer with `set_models`. `model_chosen(name, api_base)`.
-    `folder_requested`: open a folder dialog and answer with `set_folder`; `folder_chosen(path)`
-    is final, and may have to be made first.
+    Signals:
+        probe_requested: look for servers, keys and models each time step one is shown;
+            answered by `set_servers`, `set_keys`, `set_models`
+        check_requested(provider, api_base, key): answered by `set_check_result`
+        key_entered(provider, key, where): a key that works; for a typed server the provider
+            is its address
+        server_added(CustomServer): a server that answers
+        models_requested: answered by `set_models`
+        model_chosen(name, api_base): final
+        folder_requested: open a folder dialog, answered by `set_folder`
+        folder_chosen(path): final; the folder may have to be made first
     """
 
     probe_requested = Signal()
@@ -98,7 +102,6 @@ class Welcome(QWidget):
         self.folder.set_folder(path)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Look around as soon as the page can be seen."""
         super().showEvent(event)
         if not self.is_choosing_folder:
             self._probe()

@@ -1,4 +1,4 @@
-"""The window: puts the panels together and joins their wishes to the engine's commands."""
+"""The window: puts the panels together and connects their signals to the engine's commands."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class MainWindow(QMainWindow):
         if place is not None:
             self._empty.set_folder(place.root)
 
-    # -- the app's behaviour: one line for each wish -----------------------------------------
+    # -- the app's behaviour: one line for each signal ---------------------------------------
 
     def _connect(self) -> None:
         self._bridge.received.connect(self._on_received)
@@ -293,7 +293,7 @@ class MainWindow(QMainWindow):
         title = self.tr("{title} – {folder} – Desktop Agent")
         self.setWindowTitle(title.format(title=info.title, folder=info.workspace.name))
 
-    # -- wishes that need more than a command ------------------------------------------------
+    # -- requests that need more than a command ----------------------------------------------
 
     def begin_session(self) -> None:
         """Begin a session in the present folder."""
@@ -378,19 +378,17 @@ class MainWindow(QMainWindow):
         return agent is not None and agent.is_in_turn and agent.status != "stopping"
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Take folders."""
         if dropped_folder(event.mimeData()):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Work in a folder that is dropped on the window."""
         folder = dropped_folder(event.mimeData())
         if folder:
             event.acceptProposedAction()
             self._offer_folder(folder)
 
     def changeEvent(self, event: QEvent) -> None:
-        """See what changed on disk, and what ended, when the person comes back."""
+        """See what changed on disk, and what ended, when the user comes back."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
             self._look_at_folder()

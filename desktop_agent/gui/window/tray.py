@@ -1,4 +1,4 @@
-"""Calls the person when the window is not in front, and keeps the app in the tray on request."""
+"""Calls the user when the window is not in front, and keeps the app in the tray on request."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class Attention(QObject):
         return QSystemTrayIcon.isSystemTrayAvailable()
 
     def apply(self, event: Event) -> None:
-        """Call the person, if they are elsewhere and the event is worth it."""
-        text = self._words(event)
+        """Call the user, if they are elsewhere and the event is worth it."""
+        text = self._event_text(event)
         if text and not self._window.isActiveWindow():
             QApplication.alert(self._window)
             if self._tray is not None:
@@ -74,7 +74,7 @@ class Attention(QObject):
         if self._tray is not None:
             self._tray.hide()
 
-    def _words(self, event: Event) -> str:
+    def _event_text(self, event: Event) -> str:
         match event:
             case TurnStarted():
                 self._since[event.agent_id] = event.at

@@ -45,7 +45,7 @@ _WIDTH = 25  # in widths of the text size
 
 @dataclass(frozen=True, slots=True)
 class FolderRow:
-    """One recent folder. `tag` is a word at the far end, such as `missing`."""
+    """One recent folder. `tag` is a word at the trailing end, such as `missing`."""
 
     path: str
     title: str
@@ -63,7 +63,12 @@ class FolderRow:
 class WorkspacePicker(Popover):
     """Recent folders, *Open folder…*, and the extra folders of the present workspace.
 
-    `folder_chosen` gives a real path, after any warning was answered.
+    Signals:
+        folder_chosen(path): a real path, after any warning was answered
+        browse_requested: open a folder dialog
+        recent_removed(path): take a folder off the list
+        workspace_changed(Workspace): other extra folders
+        add_folder_requested: open a dialog for an extra folder
     """
 
     folder_chosen = Signal(str)

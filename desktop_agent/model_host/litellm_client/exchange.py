@@ -18,7 +18,7 @@ class Exchange:
     """The true status, headers, error body and end of an answer; the transport fills it in.
 
     litellm swaps statuses, wraps errors in other errors and takes a stream that broke off
-    for a finished one, so faults are told from here first.
+    for a finished one, so faults are classified here first.
     """
 
     limits: Limits

@@ -1,4 +1,4 @@
-"""Turns whatever went wrong with a request into one sentence and one action for a person."""
+"""Turns whatever went wrong with a request into one sentence and one action for a user."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def _from_wire(exchange: Exchange | None) -> tuple[int | None, str, FaultKind | 
         words = f"it redirects to {place}. Set that address if you trust it."
         return exchange.status, words, "refused"
     if exchange.status is not None and exchange.status >= 400:
-        words = provider_words(exchange.error_body)
+        words = provider_text(exchange.error_body)
         return (
             exchange.status,
             words,
@@ -184,17 +184,17 @@ def _from_exception(
             return status, "the answer broke off", "reset"
         if "json" in text.lower():
             return status, "it is not valid JSON", "protocol"
-        return status, text, _by_words(text) or "protocol"
+        return status, text, _kind_by_text(text) or "protocol"
     if found is not None and found >= 400 and status is None:
         # litellm gives made-up errors of its own a status too; 500 means no more than that.
         kind = _kind_of(found, text)
         return found, text, "internal" if kind == "server" else kind
-    return status, text, _by_words(text) or "internal"
+    return status, text, _kind_by_text(text) or "internal"
 
 
 def _kind_of(status: int | None, text: str) -> FaultKind:
     if status in _WORDS_DECIDE:
-        kind = _by_words(text)
+        kind = _kind_by_text(text)
         if kind is not None:
             return kind
     if status is None:
@@ -204,7 +204,7 @@ def _kind_of(status: int | None, text: str) -> FaultKind:
     return "server" if status >= 500 else "bad_request"
 
 
-def _by_words(text: str) -> FaultKind | None:
+def _kind_by_text(text: str) -> FaultKind | None:
     return next((kind for pattern, kind in _BY_WORDS if pattern.search(text)), None)
 
 
@@ -250,7 +250,7 @@ def _number(value: Any) -> int | None:
     return number if 100 <= number < 600 else None
 
 
-def provider_words(body: bytes) -> str:
+def provider_text(body: bytes) -> str:
     """Return what the provider said itself, out of an error body of any shape."""
     text = body.decode("utf-8", "replace").strip()
     try:

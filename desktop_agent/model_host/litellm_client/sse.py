@@ -1,6 +1,6 @@
 """Reads a provider's event stream before litellm does: joins text, notes its end and errors.
 
-litellm spends 0.2 to 0.3 ms on every chunk; thirty chunks a second look the same to a person
+litellm spends 0.2 to 0.3 ms on every chunk; thirty chunks a second look the same to a user
 as a hundred. What is not plain text of the answer passes unchanged, and at once.
 """
 

@@ -86,7 +86,7 @@ async def _with_body(
             if len(body) > _ERROR_BODY_LIMIT:
                 break
     except httpx.HTTPError:
-        pass  # what arrived of the body is told; the status says the rest
+        pass  # what arrived of the body is reported; the status says the rest
     finally:
         await response.aclose()
     exchange.error_body = bytes(body)

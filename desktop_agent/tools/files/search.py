@@ -148,7 +148,7 @@ def _grep(path: Path, args: GrepArguments, ctx: ToolContext, *, is_folder: bool)
     def everything() -> Iterator[str]:
         for relative in walk.files():
             shown = relative_name(ctx.workspace, path / relative)
-            # The folder itself was judged already: the rest goes by what is below it.
+            # The folder itself was evaluated already; only what is below it is checked here.
             if is_secret(relative) or relative.startswith(private):
                 continue
             if names is None or names.fullmatch(relative):

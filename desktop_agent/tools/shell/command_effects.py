@@ -79,7 +79,7 @@ def _paths_in(word: str) -> Iterator[str]:
 
 
 def _is_protected(path: str, directory: str, own: OwnPlaces) -> bool:
-    """Judge a word as the path it may be: as it stands there, and where its links lead."""
+    """Evaluate a word as the path it may be: as it is written, and resolved through links."""
     plain = os.path.expanduser(os.path.expandvars(path))  # noqa: PTH111 - "~" of nobody stays
     called = os.path.join(directory, plain)  # noqa: PTH118
     # `.env*` means `.env` too.

@@ -2,7 +2,7 @@
 
 A folder's `.git` is as hostile as the folder: its configuration, hooks and links can make even
 `git status` start programs. So every part that git would use has to be of a known, plain kind.
-What the person configured for all repositories is the person's own.
+What the user configured for all repositories is the user's own.
 """
 
 from __future__ import annotations

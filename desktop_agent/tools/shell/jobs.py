@@ -25,7 +25,7 @@ class Job:
     running: RunningCommand
     began: float = field(default_factory=time.monotonic)
     reported: int = 0
-    settled: asyncio.Task[int] | None = None
+    completion: asyncio.Task[int] | None = None
 
     @property
     def state(self) -> str:
@@ -70,7 +70,7 @@ class Jobs:
         self._started += 1
         job = Job(f"job_{self._started}", command, make())
         self._forget_oldest()
-        job.settled = asyncio.create_task(job.running.wait())
+        job.completion = asyncio.create_task(job.running.wait())
         self._jobs[job.id] = job
         return job
 
@@ -98,18 +98,18 @@ class Jobs:
         """
         count = self._count
         survivors = await process_tree.end(f"{self._token}.", None)
-        ends = [self._settle(job) for job in self._jobs.values() if job.settled is not None]
+        ends = [self._complete(job) for job in self._jobs.values() if job.completion is not None]
         await asyncio.gather(*ends)
         if not survivors:
             self._closed_at = count
         return survivors
 
-    async def _settle(self, job: Job) -> None:
+    async def _complete(self, job: Job) -> None:
         if job.running.exit_code is None:
             await job.running.end()
-        if job.settled is not None:
-            job.settled.cancel()
-            await asyncio.gather(job.settled, return_exceptions=True)
+        if job.completion is not None:
+            job.completion.cancel()
+            await asyncio.gather(job.completion, return_exceptions=True)
 
 
 def new_jobs() -> Jobs:

@@ -23,7 +23,7 @@ class Moment:
 
 
 def moment() -> Moment | None:
-    """Return the present moment; None where it can't be told."""
+    """Return the present moment; None where it is not available."""
     try:
         last_id = int(Path("/proc/loadavg").read_bytes().split()[-1])
         counted = Path("/proc/stat").read_bytes().partition(b"\nprocesses ")[2]

@@ -101,7 +101,7 @@ class Output:
 
 
 class LiveText:
-    """Hands output on to the person, at most 30 times a second and 16 kB at a time."""
+    """Hands output on to the user, at most 30 times a second and 16 kB at a time."""
 
     def __init__(self, report: Callable[[str], None]) -> None:
         self._report = report

@@ -24,7 +24,7 @@ MARK = "DESKTOP_AGENT_COMMAND"
 _GRACE_S = 2.0
 _KILL_S = 1.5
 _POLL_S = 0.03
-# How long only those that were told are watched; then all processes are looked through again.
+# How long only those that were signalled are watched; then all processes are looked through again.
 _WATCH_S = 0.4
 _QUIET_S = 0.005
 _QUIET_LOOKS = 2
@@ -181,7 +181,7 @@ def names_of(pids: tuple[int, ...]) -> str:
 async def _signalled(alive: _Alive, number: int, seconds: float) -> bool:
     """Signal all of them, new ones too, until none is left; whether that happened in time."""
     deadline = time.monotonic() + seconds
-    told: set[int] = set()
+    signalled: set[int] = set()
     quiet = 0
     # One empty look is not enough: a process can hand over to its child in between.
     while quiet < _QUIET_LOOKS:
@@ -189,9 +189,9 @@ async def _signalled(alive: _Alive, number: int, seconds: float) -> bool:
         quiet = 0 if living else quiet + 1
         for pid in living:
             # SIGKILL is repeated: a tree that forks quickly is always one step ahead.
-            if pid not in told or number != signal.SIGTERM:
+            if pid not in signalled or number != signal.SIGTERM:
                 _send(pid, number)
-        told |= set(living)
+        signalled |= set(living)
         if time.monotonic() > deadline:
             return False
         if living:

@@ -1,6 +1,6 @@
 """Proving that parts of a command only look, inside the workspace, at nothing secret.
 
-`engine/permissions/shell/looking.py` judges the words; what they name is looked up here.
+`engine/permissions/shell/looking.py` evaluates the words; what they name is looked up here.
 """
 
 from __future__ import annotations

@@ -164,7 +164,7 @@ class RunningCommand:
 
     def _await_exit(self) -> None:
         self._process.wait()
-        # The loop is closed when the app is on its way out: nobody listens then.
+        # The loop is closed when the app is ending; the result is not needed then.
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._exited.set)
 

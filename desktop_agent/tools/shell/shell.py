@@ -174,7 +174,7 @@ async def _in_foreground(
         notes.append(f"[Ended after {args.seconds(ctx)} s: it was still running.]")
         notes += _survivors(await asyncio.shield(running.end()))
     except BaseException:
-        # Stopped by the person: nothing of it may go on, so this isn't cut short.
+        # Stopped by the user: nothing of it may go on, so this isn't cut short.
         await asyncio.shield(running.end())
         raise
     finally:

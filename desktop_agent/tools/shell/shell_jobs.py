@@ -60,10 +60,10 @@ async def shell_job(args: JobArguments, ctx: ToolContext) -> ToolOutput:
     job = jobs.find(args.job_id)
     if args.action == "kill":
         return await _kill(job)
-    if args.wait_s and job.settled is not None:
+    if args.wait_s and job.completion is not None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(min(args.wait_s, _LONGEST_WAIT_S)):
-                await asyncio.shield(job.settled)
+                await asyncio.shield(job.completion)
     return _news(job)
 
 

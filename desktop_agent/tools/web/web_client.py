@@ -103,7 +103,7 @@ async def _one_request(url: httpx.URL, network: Network) -> tuple[Page, httpx.UR
 async def _from_address(
     url: httpx.URL, address: str, context: ssl.SSLContext
 ) -> tuple[Page, httpx.URL | None]:
-    """Connect to the address that was checked; the name is only told to the server."""
+    """Connect to the address that was checked; the name is only sent to the server."""
     request = httpx.Request(
         "GET",
         url.copy_with(host=address),
@@ -154,7 +154,7 @@ async def _page(url: httpx.URL, response: httpx.Response) -> Page:
 
 
 def _unpacker(encoding: str) -> Callable[[bytes, int], bytes]:
-    """Return a function that unpacks a chunk to at most so many bytes: bombs stay folded."""
+    """Return a function that unpacks a chunk to at most so many bytes, against bombs."""
     name = encoding.strip().lower()
     if name in {"", "identity"}:
         return lambda chunk, room: chunk[:room]

@@ -67,9 +67,9 @@ def fetch(qtbot, sheet, *skills, **changes):
 
 
 def chosen(qtbot, sheet):
-    with qtbot.waitSignal(sheet.install_requested) as wished:
+    with qtbot.waitSignal(sheet.install_requested) as requested:
         press(qtbot, sheet, "installSkills")
-    return wished.args
+    return requested.args
 
 
 def test_an_address_is_looked_at_on_enter_and_never_installed_by_itself(sheet, qtbot):

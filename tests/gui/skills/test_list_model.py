@@ -15,12 +15,12 @@ from desktop_agent.gui.skills.list_model import (
     shown_rows,
 )
 from desktop_agent.gui.skills.text import (
-    content_words,
+    content_text,
     few_names,
     in_words,
-    source_words,
+    source_text,
     state_badge,
-    used_words,
+    used_text,
 )
 from tests.gui.skills.samples import SKILLS, many, skill
 
@@ -88,9 +88,9 @@ def test_the_box_of_a_row_says_whether_the_skill_is_on_and_only_wishes(qapp, qtb
     assert Qt.CheckState(on.data(CHECK)) == Qt.CheckState.Checked
     assert Qt.CheckState(off.data(CHECK)) == Qt.CheckState.Unchecked
     assert broken.data(CHECK) is None
-    with qtbot.waitSignal(model.switched) as wished:
+    with qtbot.waitSignal(model.switched) as requested:
         assert model.setData(off, Qt.CheckState.Checked, CHECK)
-    assert wished.args == [SKILLS[2], True]
+    assert requested.args == [SKILLS[2], True]
     assert Qt.CheckState(off.data(CHECK)) == Qt.CheckState.Unchecked
     assert not model.setData(broken, Qt.CheckState.Checked, CHECK)
     assert not model.setData(QModelIndex(), Qt.CheckState.Checked, CHECK)
@@ -119,13 +119,13 @@ def test_a_row_is_spoken_with_its_state_and_that_it_holds_scripts(qapp):
 
 
 def test_words_on_contents_source_and_use_are_plain(qapp):
-    assert content_words((), "") == "text only"
-    assert content_words(("2 Python", "1 shell"), "Read") == (
+    assert content_text((), "") == "text only"
+    assert content_text(("2 Python", "1 shell"), "Read") == (
         "has scripts: 2 Python, 1 shell · asks for tools: Read"
     )
-    assert source_words(SKILLS[1]) == "https://example.com/skills @ 4f1c2a9"
-    assert source_words(SKILLS[0]) == ""
-    assert [used_words(n) for n in (0, 1, 4)] == ["Not used yet", "Used once", "Used 4 times"]
+    assert source_text(SKILLS[1]) == "https://example.com/skills @ 4f1c2a9"
+    assert source_text(SKILLS[0]) == ""
+    assert [used_text(n) for n in (0, 1, 4)] == ["Not used yet", "Used once", "Used 4 times"]
 
 
 def test_names_are_told_in_short_and_none_turns_the_sentence_around(qapp):

@@ -103,18 +103,18 @@ def test_without_skills_the_page_says_what_one_is_and_offers_to_add_one(page, qt
 def test_the_box_of_a_row_switches_that_skill_and_nothing_else(page, qtbot):
     _, box = place_of(page, MINUTES)
     right = QPoint(box.right() - 20, box.center().y())
-    with qtbot.waitSignal(page.list.switched) as wished:
+    with qtbot.waitSignal(page.list.switched) as requested:
         qtbot.mouseClick(page.list.viewport(), Qt.MouseButton.LeftButton, pos=right)
-    assert wished.args == [MINUTES, True, False]
+    assert requested.args == [MINUTES, True, False]
     assert not page.list.rows.rows()[4].skill.is_enabled
 
 
 def test_space_switches_delete_removes_and_enter_uses_by_keys_alone(page, qtbot):
     page.list.choose(INVOICE.directory)
     page.list.setFocus()
-    with qtbot.waitSignal(page.list.switched) as wished:
+    with qtbot.waitSignal(page.list.switched) as requested:
         qtbot.keyClick(page.list, Qt.Key.Key_Space)
-    assert wished.args == [INVOICE, False, False]
+    assert requested.args == [INVOICE, False, False]
     with qtbot.waitSignal(page.list.remove_requested):
         qtbot.keyClick(page.list, Qt.Key.Key_Delete)
     with qtbot.waitSignal(page.list.used):
@@ -145,9 +145,9 @@ def test_what_other_apps_bring_can_neither_be_removed_nor_updated(page, qtbot):
 def test_the_menu_offers_the_switch_for_this_folder_alone(page, qtbot):
     menu = page.list.menu_for(INVOICE)
     texts = {action.text(): action for action in menu.actions()}
-    with qtbot.waitSignal(page.list.switched) as wished:
+    with qtbot.waitSignal(page.list.switched) as requested:
         texts["Switch off only in this folder"].trigger()
-    assert wished.args == [INVOICE, False, True]
+    assert requested.args == [INVOICE, False, True]
     assert texts["Update…"].isEnabled()
     assert not page.list.menu_for(BROKEN).actions()[0].isEnabled()
     menu.deleteLater()
@@ -187,20 +187,20 @@ def test_buttons_of_the_detail_are_about_the_skill_that_is_shown(page, qtbot):
         ("updateSkill", page.detail.update_requested),
         ("removeSkill", page.detail.remove_requested),
     ):
-        with qtbot.waitSignal(signal) as wished:
+        with qtbot.waitSignal(signal) as requested:
             qtbot.mouseClick(named(page, name), Qt.MouseButton.LeftButton)
-        assert wished.args == [INVOICE]
-    with qtbot.waitSignal(page.detail.switched) as wished:
+        assert requested.args == [INVOICE]
+    with qtbot.waitSignal(page.detail.switched) as requested:
         qtbot.mouseClick(named(page, "skillSwitchHere"), Qt.MouseButton.LeftButton)
-    assert wished.args == [INVOICE, False, True]
+    assert requested.args == [INVOICE, False, True]
 
 
 def test_a_file_is_shown_by_click_and_by_enter(page, qtbot):
     files = page.detail.findChild(QListView, "skillFiles")
     files.setFocus()
-    with qtbot.waitSignal(page.detail.file_chosen) as wished:
+    with qtbot.waitSignal(page.detail.file_chosen) as requested:
         qtbot.keyClick(files, Qt.Key.Key_Return)
-    assert wished.args == [REVIEW, "SKILL.md"]
+    assert requested.args == [REVIEW, "SKILL.md"]
 
 
 def test_the_choice_and_the_place_stay_when_the_catalog_changes(page):

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QAbstractButton, QLabel, QListView, QPlainTextEdit
 from desktop_agent.gui.skills.trust_banner import TrustBanner
 from desktop_agent.gui.skills.trust_dialog import BroughtItem, TrustSheet
 from desktop_agent.gui.skills.trust_line import TrustLine
-from desktop_agent.gui.skills.trust_text import banner_words, is_asking, joined, state_words
+from desktop_agent.gui.skills.trust_text import banner_text, is_asking, joined, state_text
 from tests.gui.skills.samples import detail, trust, untrusted
 
 BROUGHT = "This folder brings 2 skills and AGENTS.md. The agent follows them if you trust it."
@@ -44,10 +44,10 @@ def test_the_banner_asks_only_while_there_is_something_to_decide(qapp):
 
 
 def test_the_banner_says_what_the_folder_brings_and_what_changed(qapp):
-    assert banner_words(trust()) == BROUGHT
-    one = banner_words(trust(is_trusted=True, changed=("AGENTS.md",)))
+    assert banner_text(trust()) == BROUGHT
+    one = banner_text(trust(is_trusted=True, changed=("AGENTS.md",)))
     assert one == "AGENTS.md changed since you trusted this folder."
-    two = banner_words(trust(is_trusted=True, changed=("AGENTS.md", ".agents/skills/a")))
+    two = banner_text(trust(is_trusted=True, changed=("AGENTS.md", ".agents/skills/a")))
     assert two == "2 things changed since you trusted this folder."
     assert joined(("a", "b", "c")) == "a, b and c"
 
@@ -59,7 +59,7 @@ def test_each_button_of_the_banner_does_what_it_says(qtbot, theme):
     banner.show()
     assert banner.accessibleName() == BROUGHT
     with qtbot.waitSignal(banner.look_requested):
-        qtbot.mouseClick(named(banner, "trustLook"), Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(named(banner, "trustReview"), Qt.MouseButton.LeftButton)
     for name, decision in (("trustFolder", "trust"), ("ignoreFolder", "ignore")):
         with qtbot.waitSignal(banner.decided) as told:
             qtbot.mouseClick(named(banner, name), Qt.MouseButton.LeftButton)
@@ -80,7 +80,7 @@ def test_the_banner_trusts_what_it_came_up_with_until_it_says_that_this_changed(
     banner.show_trust(trust(digest="d2"))
     assert pressed() == "d1"
     banner.show_trust(trust(digest="d2", is_refused=True))
-    assert banner.accessibleName() == "This folder changed meanwhile; look at it again."
+    assert banner.accessibleName() == "This folder changed meanwhile; review it again."
     assert pressed() == "d2"
     banner.show_trust(trust(digest="d3", root="/home/ada/other"))
     assert pressed() == "d3"
@@ -129,7 +129,7 @@ def test_a_folder_that_changes_under_the_sheet_is_not_trusted_before_it_is_looke
     assert named(sheet, "trustMeanwhile").isVisible()
     assert (again.isVisible(), trusts.isVisible()) == (True, False)
     listed = named(sheet, "broughtList")
-    assert [row.tag for row in listed.rows()] == ["look again", "look again"]
+    assert [row.tag for row in listed.rows()] == ["review again", "review again"]
     assert listed.current.key == "AGENTS.md"
     del asked[:]
     with qtbot.assertNotEmitted(sheet.decided):
@@ -174,7 +174,7 @@ def test_the_folder_picker_says_how_the_folder_stands_and_can_forget_it(qtbot, t
     line.show_trust(trust(is_trusted=True))
     shown = line.findChild(QLabel, "trustState").text()
     assert shown == "2 skills and AGENTS.md\nTrusted: its skills and instructions are used."
-    assert not named(line, "trustLookHere").isVisible()
+    assert not named(line, "trustReviewHere").isVisible()
     with qtbot.waitSignal(line.decided) as told:
         qtbot.mouseClick(named(line, "forgetTrust"), Qt.MouseButton.LeftButton)
     assert told.args == ["forget"]
@@ -188,7 +188,7 @@ def test_every_state_of_a_folder_has_its_words(qapp):
         trust(is_trusted=True),
         trust(is_trusted=True, changed=("AGENTS.md",)),
     ]
-    words = [state_words(one) for one in states]
+    words = [state_text(one) for one in states]
     assert words[0] == ""
     assert len(set(words)) == 5
 

@@ -202,7 +202,7 @@ def test_nothing_of_an_untrusted_folder_reaches_a_request_before_the_person_trus
     first = say(qtbot, window, provider, "Hello")
     for part in ("own-ways", "Knows the ways", "marmalade"):
         assert part not in first
-    press(qtbot, window, "trustLook")
+    press(qtbot, window, "trustReview")
     sheet = window.skills.trust._sheet
     listed = sheet.findChild(QListView, "broughtList").model()
     qtbot.waitUntil(lambda: listed.rowCount() == 2, timeout=WAIT)
@@ -231,10 +231,10 @@ def test_what_changed_after_it_was_shown_is_not_trusted_by_the_same_click(start,
     window._bridge.engine.rescan_skills()
     qtbot.waitUntil(lambda: trust.trust.digest != seen, timeout=WAIT)
     press(qtbot, window, "trustFolder")
-    meanwhile = "This folder changed meanwhile; look at it again."
+    meanwhile = "This folder changed meanwhile; review it again."
     qtbot.waitUntil(lambda: banner.accessibleName() == meanwhile, timeout=WAIT)
     assert not trust.trust.is_trusted
-    press(qtbot, window, "trustLook")
+    press(qtbot, window, "trustReview")
     press(qtbot, trust._sheet, "trustSheetTrust")
     qtbot.waitUntil(lambda: trust.trust.is_trusted, timeout=WAIT)
     qtbot.waitUntil(lambda: not banner.isVisible(), timeout=WAIT)
@@ -244,7 +244,7 @@ def test_what_changes_under_the_open_sheet_is_looked_at_again(start, project, qt
     (project / "AGENTS.md").write_text("Speak of marmalade.")
     window = start()
     qtbot.waitUntil(named(window, "trustBanner").isVisible, timeout=WAIT)
-    press(qtbot, window, "trustLook")
+    press(qtbot, window, "trustReview")
     sheet = window.skills.trust._sheet
     text = sheet.findChild(QWidget, "outputView")
     qtbot.waitUntil(lambda: "marmalade" in text.toPlainText(), timeout=WAIT)

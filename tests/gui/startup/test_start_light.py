@@ -8,7 +8,7 @@ import sys
 from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtWidgets import QStyle, QWidget
 
-from desktop_agent.gui.kit.rtl import at_far_end, placed
+from desktop_agent.gui.kit.rtl import at_trailing_edge, placed
 from desktop_agent.gui.kit.widgets import IconButton, IconLabel, TextButton
 from desktop_agent.gui.startup import fast_import
 from tests.helpers.patience import HANG_S
@@ -110,4 +110,4 @@ def test_places_are_mirrored_as_qt_mirrors_them():
         far = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         for size in (QSize(12, 12), QSize(7, 39)):
             wanted = QStyle.alignedRect(direction, far, size, whole)
-            assert at_far_end(direction, size, whole) == wanted
+            assert at_trailing_edge(direction, size, whole) == wanted

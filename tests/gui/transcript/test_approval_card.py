@@ -10,7 +10,7 @@ from desktop_agent.core.events import ApprovalResolved, CommandRefused
 from desktop_agent.core.messages import DiffDisplay, UrlDisplay
 from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
 from desktop_agent.gui.transcript.cards.approval_forms import RefuseForm
-from desktop_agent.gui.transcript.cards.approval_text import rule_words
+from desktop_agent.gui.transcript.cards.approval_text import rule_text
 from desktop_agent.gui.transcript.cards.diff_view import DiffView
 from desktop_agent.gui.transcript.cards.line_card import LineCard
 from tests.gui.transcript.story import AGENT, PATCH, begins, call, needs, opened, runs, says
@@ -265,7 +265,7 @@ def test_the_menu_says_exactly_what_each_rule_covers(view, ask, qtbot, clock):
     ],
 )
 def test_a_rule_is_told_in_plain_words(rule, said):
-    assert rule_words(rule) == said
+    assert rule_text(rule) == said
 
 
 def test_several_edits_at_once_offer_no_field_for_one_of_them(ask):

@@ -1,4 +1,4 @@
-"""What a person pastes to get skills, read as the place that it names."""
+"""What a user pastes to get skills, read as the place that it names."""
 
 from __future__ import annotations
 

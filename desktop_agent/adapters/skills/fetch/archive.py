@@ -1,4 +1,4 @@
-"""Skills out of a zip: its list is judged first, then only the skills' files are unpacked."""
+"""Skills out of a zip: its list is checked first, then only the skills' files are unpacked."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class Fetcher:
     ) -> Kept:
         """Get all skills at an address, or the `only` folder. Raises SkillLibraryError.
 
-        `installed` gives the person's own skills by casefolded names, for the clashes.
+        `installed` gives the user's own skills by casefolded names, for the clashes.
         """
         place = read_address(address, allows_loopback_http=self.allows_loopback_http)
         folder = await asyncio.to_thread(_private_folder, self._own)
@@ -82,11 +82,11 @@ class Fetcher:
             skipped = intake.skipped_of({skill.folder for skill in skills})
             if not skills:
                 is_git = isinstance(place, Repository)
-                told = (_NOTHING_FOUND, _ONLY_COMMITTED if is_git else "", *intake.skipped[:3])
-                raise SkillLibraryError(" ".join(filter(None, told)))
+                problems = (_NOTHING_FOUND, _ONLY_COMMITTED if is_git else "", *intake.skipped[:3])
+                raise SkillLibraryError(" ".join(filter(None, problems)))
         except OSError as error:
             await asyncio.to_thread(remove_tree, folder)
-            raise SkillLibraryError(disk_words(error)) from error
+            raise SkillLibraryError(disk_error_text(error)) from error
         except BaseException:
             await asyncio.to_thread(remove_tree, folder)
             raise
@@ -151,7 +151,7 @@ class Fetcher:
 
 
 async def in_thread(work: Callable[[], _Result], stop: Callable[[], None]) -> _Result:
-    """Run some work on a thread; when it is cancelled, stop it and wait until it has let go."""
+    """Run some work on a thread; when it is cancelled, stop it and wait for its end."""
     running = asyncio.ensure_future(asyncio.to_thread(work))
     try:
         return await asyncio.shield(running)
@@ -162,18 +162,18 @@ async def in_thread(work: Callable[[], _Result], stop: Callable[[], None]) -> _R
 
 
 async def to_the_end(work: Coroutine[Any, Any, _Result]) -> _Result:
-    """Do all of some work; whoever gives it up waits until it has let go of its files."""
+    """Run the work to its end; a caller that is cancelled waits until its files are closed."""
     running = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
         await asyncio.wait((running,))
         if not running.cancelled():
-            running.exception()  # nobody else would ask
+            running.exception()  # retrieved, so that asyncio logs nothing
         raise
 
 
-def disk_words(error: OSError) -> str:
+def disk_error_text(error: OSError) -> str:
     """Say what a disk refused."""
     where = f" ({error.filename})" if error.filename else ""
     return f"The disk did not take it: {error.strerror or error}{where}."

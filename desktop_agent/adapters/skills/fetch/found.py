@@ -28,7 +28,7 @@ from desktop_agent.engine.workspace import windows_names
 
 _LARGEST_SHOWN = 200_000
 _LONGEST_NAME = 120  # bytes: disks take 255, with what is put in front of it
-_PLACE_LENGTH = 60  # of where it will be, which agents are told
+_PLACE_LENGTH = 60  # of its path, which agents are shown
 CLASH = "Replaces your skill {name}."
 _TWIN = "Has the name of the one in {place}."
 
@@ -38,7 +38,7 @@ def found_skills(
 ) -> tuple[FoundSkill, ...]:
     """Return the skills below a folder of ours, by path.
 
-    `installed` are the person's own: casefolded names, and the words for each.
+    `installed` are the user's own: casefolded names, and the words for each.
     """
     paths = [
         PurePosixPath(path.relative_to(root).as_posix())

@@ -29,7 +29,7 @@ _PASSED = (
     "SSL_CERT_FILE", "SSL_CERT_DIR", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY",
     "http_proxy", "https_proxy", "no_proxy", "all_proxy",
 )  # fmt: skip
-# ssh needs to find the person's keys; it asks nothing.
+# ssh needs to find the user's keys; it asks nothing.
 _PASSED_TO_SSH = ("HOME", "USER", "LOGNAME", "USERPROFILE", "SSH_AUTH_SOCK", "SSH_AGENT_PID")
 _SETTINGS = {
     "core.hooksPath": os.devnull,
@@ -91,7 +91,7 @@ class GitMissing(SkillLibraryError):
 
 
 class GitFailed(Exception):
-    """Git ended with an error; `words` are for the person."""
+    """Git ended with an error; `words` are for the user."""
 
     def __init__(self, words: str) -> None:
         super().__init__(words)
@@ -138,7 +138,7 @@ class Git:
             _end(process)
             await process.wait()
         if process.returncode:
-            raise GitFailed(_words(complaint.decode("utf-8", "replace"), self._host))
+            raise GitFailed(_error_text(complaint.decode("utf-8", "replace"), self._host))
         return output
 
 
@@ -185,7 +185,7 @@ async def _feed(process: asyncio.subprocess.Process, content: bytes) -> None:
 
 
 async def _watch(folder: Path, largest: int) -> None:
-    """Raise once a fetch has brought too much: git knows no limit of its own."""
+    """Raise once a fetch has downloaded too much: git knows no limit of its own."""
     if not largest:
         await asyncio.Event().wait()
     while True:
@@ -241,7 +241,7 @@ def _environment(folder: Path, protocol: str) -> dict[str, str]:
     }  # fmt: skip
 
 
-def _words(complaint: str, host: str) -> str:
+def _error_text(complaint: str, host: str) -> str:
     lowered = complaint.casefold()
     name = host or "The folder"
     for part, words in _COMPLAINTS:

@@ -20,7 +20,7 @@ from desktop_agent.engine.workspace import windows_names
 MEGABYTE = 1_000_000
 _LONGEST_NAME = 200
 _LONGEST_PATH = 400
-_MOST_TOLD = 30
+_MOST_LISTED = 30
 _DRIVE = re.compile(r"^[A-Za-z]:")
 # A character that changes how its neighbours are shown, or shows as nothing.
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
@@ -38,7 +38,7 @@ class Limits:
 
 
 class HostilePath(SkillLibraryError):
-    """A path that leads out of the folder it is in: nobody packs one by mistake."""
+    """A path that leads out of its folder, which no archive contains by mistake."""
 
 
 def checked_path(path: str) -> PurePosixPath:
@@ -121,14 +121,14 @@ class Intake:
 
     def skipped_of(self, folders: Collection[str]) -> tuple[str, ...]:
         """Return what was left out of some skills, in words, and what might have been one."""
-        told = [
+        listed = [
             words
             for path, words in self._skipped
             if is_below(PurePosixPath(path), folders) or path.casefold().endswith("skill.md")
         ]
-        more = len(told) - _MOST_TOLD
+        more = len(listed) - _MOST_LISTED
         rest = [f"{more} more were left out."] if more > 0 else []
-        return (*told[:_MOST_TOLD], *rest, *self._notes)
+        return (*listed[:_MOST_LISTED], *rest, *self._notes)
 
     def skip(self, path: str, reason: str) -> None:
         """Note that a file was left out, and why."""

@@ -16,7 +16,7 @@ from desktop_agent.engine.permissions.shell.rule_forms import is_covered, offere
 
 _LONGEST = 10_000
 _DEEPEST = 6
-# More would make a menu that nobody reads.
+# More would make the menu unreadable.
 _MOST_OFFERED = 6
 
 _JOINS = {"&&", "||", "|", ";", "\n", "&", ""}

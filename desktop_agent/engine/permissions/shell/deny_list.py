@@ -1,4 +1,4 @@
-"""The hard floor: commands that are never run, because nobody ever means them."""
+"""The deny list: commands that are never run, whatever the mode or the rules."""
 
 from __future__ import annotations
 

@@ -70,10 +70,10 @@ def look_of(arguments: Sequence[str]) -> GitLook | None:
     while rest[:1] in (["--no-pager"], ["--no-optional-locks"]):
         rest = rest[1:]
     if rest == ["--version"]:
-        return None  # needs no repository; judged as a program's version
-    if not rest or (judge := _COMMANDS.get(rest[0])) is None:
+        return None  # needs no repository; evaluated as a program's version
+    if not rest or (evaluate := _COMMANDS.get(rest[0])) is None:
         return None
-    return judge(rest[1:])
+    return evaluate(rest[1:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +156,11 @@ def _blame(words: list[str]) -> GitLook | None:
 
 
 def _without_operands(known: Sequence[str]) -> Callable[[list[str]], GitLook | None]:
-    def judge(words: list[str]) -> GitLook | None:
+    def evaluate(words: list[str]) -> GitLook | None:
         taken = _taken_apart(words, known)
         return GitLook("names") if taken and not taken.operands and not taken.paths else None
 
-    return judge
+    return evaluate
 
 
 def _rev_parse(words: list[str]) -> GitLook | None:

@@ -58,7 +58,7 @@ def parts_of(script: Script, expand: Expand | None = None) -> tuple[Part, ...]:
     is_plain = script.is_whole and not script.nested and os.name != "nt"
     if not is_plain or not set(script.operators) <= _AND_OR | _PIPES:
         return nothing  # PowerShell gives the same words other meanings
-    if not _settles_folders(script):
+    if not _folders_are_certain(script):
         return nothing
     folders = _folders_of(script)
     if folders is None:
@@ -69,7 +69,7 @@ def parts_of(script: Script, expand: Expand | None = None) -> tuple[Part, ...]:
     )
 
 
-def _settles_folders(script: Script) -> bool:
+def _folders_are_certain(script: Script) -> bool:
     """Whether nothing but a plain `cd`, in the shell itself, changes the folder."""
     before = ""
     for simple, after in zip(script.commands, script.operators, strict=True):

@@ -1,7 +1,7 @@
 """Taking a shell command apart: its simple commands, their words, and what else is in them.
 
 This reads more than it understands on purpose: whatever is not plain is named in `features`,
-and each judgement says which features it can bear.
+and each caller says which features it accepts.
 """
 
 from __future__ import annotations

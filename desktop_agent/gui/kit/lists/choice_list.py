@@ -8,7 +8,13 @@ from PySide6.QtWidgets import QListView, QWidget
 
 
 class ChoiceList(QListView):
-    """`chosen` on a click or Enter, `delete_pressed` on Del, `left` when the mouse leaves."""
+    """A list that is chosen from by mouse or keyboard.
+
+    Signals:
+        chosen(QModelIndex): a click or Enter
+        delete_pressed(QModelIndex): Del
+        left: the mouse left the list
+    """
 
     chosen = Signal(QModelIndex)
     delete_pressed = Signal(QModelIndex)
@@ -24,7 +30,6 @@ class ChoiceList(QListView):
         self.clicked.connect(self.chosen)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Choose on Enter, take off on Del."""
         index = self.currentIndex()
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and index.isValid():
             self.chosen.emit(index)
@@ -34,6 +39,5 @@ class ChoiceList(QListView):
             super().keyPressEvent(event)
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Tell that rows may move again."""
         super().leaveEvent(event)
         self.left.emit()

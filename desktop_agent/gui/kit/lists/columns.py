@@ -27,13 +27,11 @@ class CardPlace(QWidget):
         self._above = above
 
     def enterEvent(self, event: QEnterEvent) -> None:
-        """Hold."""
         super().enterEvent(event)
         self._above.setFixedHeight(self._above.height())
         self.setMinimumHeight(self.height())
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Let go."""
         super().leaveEvent(event)
         self._above.setMinimumHeight(0)
         self._above.setMaximumHeight(NO_LIMIT)

@@ -49,13 +49,11 @@ class FilterDelegate(QStyledItemDelegate):
         self._theme = theme
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        """Headings, one line, or two lines."""
         row = index.data(ROW_ROLE)
         name = "section_row" if row.is_heading else "row2" if row.detail else "row"
         return QSize(120, self._theme.size(name))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Draw the row, mirrored where the window is."""
         row = index.data(ROW_ROLE)
         with _FilterPainter(self._theme, painter, option) as pen:
             if row.is_heading:
@@ -73,7 +71,7 @@ class FilterDelegate(QStyledItemDelegate):
             token = "accent" if row.is_current else "muted"
             pen.mark(left, row.icon, token)
             left += pen.icon_px + _PAD
-        right = self._paint_far(pen, row, inner.right())
+        right = self._paint_trailing(pen, row, inner.right())
         words = QRect(left, inner.top(), max(0, right - left), inner.height())
         font = theme.font("ui", "semibold" if row.is_current else "medium")
         if not row.detail:
@@ -85,8 +83,8 @@ class FilterDelegate(QStyledItemDelegate):
         pen.text(upper, row.title, "fg", font)
         pen.text(lower, row.detail, pen.faint, theme.font("caption"))
 
-    def _paint_far(self, pen: _FilterPainter, row: PickRow, right: int) -> int:
-        """Draw what stands at the far end; return where the words must stop."""
+    def _paint_trailing(self, pen: _FilterPainter, row: PickRow, right: int) -> int:
+        """Draw what stands at the trailing end; return where the words must stop."""
         if row.is_current:
             pen.mark(right - pen.icon_px, "check", "accent")
             right -= pen.icon_px + 8

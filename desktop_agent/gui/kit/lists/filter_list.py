@@ -16,7 +16,11 @@ _KEYS = {Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown}
 
 
 class FilterList(QListView):
-    """`picked(PickRow)` on a click or Enter."""
+    """The rows that match a filter.
+
+    Signals:
+        picked(PickRow): a click or Enter
+    """
 
     picked = Signal(object)
 
@@ -83,7 +87,6 @@ class FilterList(QListView):
         return False
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter picks."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self._pick_current()
         else:

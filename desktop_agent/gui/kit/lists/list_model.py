@@ -50,7 +50,6 @@ class SnapshotListModel(QStringListModel, Generic[Row]):
         self.rowsMoved.connect(self._on_moved)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return what the role reads off the row."""
         if not index.isValid():
             return None
         row = self._rows[index.row()]
@@ -72,7 +71,6 @@ class SnapshotListModel(QStringListModel, Generic[Row]):
         return self._flags(self._rows[index.row()])
 
     def supportedDropActions(self) -> Qt.DropAction:
-        """Return what a drag within the list asks for."""
         return Qt.DropAction.MoveAction
 
     def rows(self) -> tuple[Row, ...]:
@@ -131,9 +129,9 @@ class SnapshotListModel(QStringListModel, Generic[Row]):
         """Move the rows outside the longest run that is already in order, and only those."""
         place = {key: number for number, key in enumerate(order)}
         places = [place[key] for key in now]
-        settled = longest_increasing(places)
+        unmoved = longest_increasing(places)
         for number, key in enumerate(order):
-            if number in settled:
+            if number in unmoved:
                 continue
             source = now.index(key)
             target = now.index(order[number - 1]) + 1 if number else 0

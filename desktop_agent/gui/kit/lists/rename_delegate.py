@@ -1,4 +1,4 @@
-"""Renaming a row of a list in place: a field over the row, and a wish when it is done."""
+"""Renaming a row of a list in place: a field over the row, and a signal when it is done."""
 
 from __future__ import annotations
 
@@ -35,7 +35,6 @@ class RenamingDelegate(QStyledItemDelegate):
         self._title_of = title_of
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: _Index) -> QWidget:
-        """Return a field over the row."""
         field = QLineEdit(parent)
         field.setObjectName(self.field_name)
         field.setAccessibleName(self._said_name)
@@ -45,19 +44,16 @@ class RenamingDelegate(QStyledItemDelegate):
     def updateEditorGeometry(
         self, editor: QWidget, option: QStyleOptionViewItem, index: _Index
     ) -> None:
-        """Fill the row."""
         rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
         editor.setGeometry(rect.adjusted(self.room[0], 0, -self.room[1], 0))
 
     def setEditorData(self, editor: QWidget, index: _Index) -> None:
-        """Start with the present name, all of it selected."""
         title = self._title_of(index.data(ROW_ROLE))
         if isinstance(editor, QLineEdit) and title and not editor.text():
             editor.setText(title)
             editor.selectAll()
 
     def setModelData(self, editor: QWidget, model: QAbstractItemModel, index: _Index) -> None:
-        """Tell of the new name, if it is one."""
         row = index.data(ROW_ROLE)
         title = editor.text().strip() if isinstance(editor, QLineEdit) else ""
         if title and title != self._title_of(row) != "":

@@ -92,7 +92,7 @@ class RowPainter:
         painter.drawText(self.mirrored(box), int(flags), f"{start}{shown}\u2069")
 
     def chip(self, line: QRect, text: str, most: int) -> int:
-        """Draw a word on a round ground at the far end of a line; return the room it took."""
+        """Draw a word on a round ground at the trailing end of a line; return the room it took."""
         font = self._theme.font("caption", "medium")
         metrics = QFontMetrics(font)
         text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, most)

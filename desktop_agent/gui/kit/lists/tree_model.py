@@ -77,7 +77,6 @@ class SnapshotTreeModel(QAbstractItemModel, Generic[Row]):
         column: int,
         parent: _Index = QModelIndex(),  # noqa: B008 - Qt's signature
     ) -> QModelIndex:
-        """Return the index of a child."""
         children = self._node(parent).children
         if column != 0 or not 0 <= row < len(children):
             return QModelIndex()
@@ -89,7 +88,6 @@ class SnapshotTreeModel(QAbstractItemModel, Generic[Row]):
         return QModelIndex() if above is None else self._index(above)
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008 - Qt's signature
-        """Return how many children there are."""
         return len(self._node(parent).children)
 
     def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008 - Qt's signature
@@ -97,11 +95,9 @@ class SnapshotTreeModel(QAbstractItemModel, Generic[Row]):
         return 1
 
     def hasChildren(self, parent: _Index = QModelIndex()) -> bool:  # noqa: B008 - as above
-        """Tell whether there is something below."""
         return bool(self._node(parent).children)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return what the role reads off the row."""
         if not index.isValid():
             return None
         row = self._node(index).row
@@ -244,9 +240,9 @@ class SnapshotTreeModel(QAbstractItemModel, Generic[Row]):
         places = [place[child.key] for child in parent.children]
         if all(first < second for first, second in itertools.pairwise(places)):
             return
-        settled = longest_increasing(places)
+        unmoved = longest_increasing(places)
         for number, key in enumerate(order):
-            if number in settled:
+            if number in unmoved:
                 continue
             target = self._by_key[order[number - 1]].place + 1 if number else 0
             node = self._by_key[key]

@@ -1,4 +1,4 @@
-"""Draws a row of two lines with an icon, a word at the far end, and a tick for the chosen one."""
+"""Draws a row of two lines with an icon, a trailing word, and a tick for the chosen one."""
 
 from __future__ import annotations
 
@@ -28,21 +28,19 @@ class TwoLineDelegate(QStyledItemDelegate):
         return self._theme.icon_px(_ICON_PX)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        """Return the height of two lines."""
         return QSize(120, self._theme.size("row2"))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Draw the row, mirrored where the window is."""
         one = index.data(ROW_ROLE)
         with RowPainter(self._theme, painter, option) as pen:
             pen.ground()
             inner = pen.rect.adjusted(10, 0, -10, 0)
             token = "accent" if one.is_current else "muted"
             pen.icon(self._square(inner, inner.left()), one.icon, token)
-            far = self._paint_far(pen, inner, one)
-            self._paint_words(pen, inner.adjusted(self._icon_px + 10, 0, -far - 8, 0), one)
+            trailing = self._paint_trailing(pen, inner, one)
+            self._paint_text(pen, inner.adjusted(self._icon_px + 10, 0, -trailing - 8, 0), one)
 
-    def _paint_words(self, pen: RowPainter, words: QRect, one: Any) -> None:
+    def _paint_text(self, pen: RowPainter, words: QRect, one: Any) -> None:
         theme, middle, rect = self._theme, words.center().y(), pen.rect
         upper = QRect(words.left(), rect.top() + 6, words.width(), middle - rect.top() - 5)
         lower = QRect(words.left(), middle + 1, words.width(), rect.bottom() - middle - 6)
@@ -57,8 +55,8 @@ class TwoLineDelegate(QStyledItemDelegate):
         size = self._icon_px
         return QRect(left, inner.center().y() - size // 2, size, size)
 
-    def _paint_far(self, pen: RowPainter, inner: QRect, one: Any) -> int:
-        """Draw the tag or the tick at the far end; return the room it took."""
+    def _paint_trailing(self, pen: RowPainter, inner: QRect, one: Any) -> int:
+        """Draw the tag or the tick at the trailing end; return the room it took."""
         tag: str = getattr(one, "tag", "")
         if not tag:
             if not one.is_current:

@@ -1,4 +1,4 @@
-"""The cards of what subagents told their parent: a question to answer, a report to unfold."""
+"""The cards of messages of subagents to their parent: a question to answer, a report to unfold."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _ICONS = {"completed": "ok", "failed": "failed", "stopped": "stopped", "over_bud
 
 
 class ReportCard(Card):
-    """One line that unfolds to the report. `wished`: `open`, to see the whole transcript."""
+    """One line that unfolds to the report. `command_requested(agent, "open")` opens it whole."""
 
     unfolded = Signal(bool)
-    wished = Signal(str, str)
+    command_requested = Signal(str, str)
 
     def __init__(
         self,
@@ -47,13 +47,13 @@ class ReportCard(Card):
         header.is_prose = True
         header.verb = with_marks(plain(item.name))
         header.target = plain_words(item.text)[:300]
-        header.meta = ended_words(item.state)
+        header.meta = ended_text(item.state)
         header.meta_token = "err" if item.state == "failed" else "subtle"
         header.state = _ICONS.get(item.state, "ok")
         header.can_unfold = bool(item.text)
         header.setChecked(is_unfolded and bool(item.text))
         header.toggled.connect(self._on_toggled)
-        words = told_words(item)
+        words = agent_message_text(item)
         header.setAccessibleName(words)
         self.setAccessibleName(words)
         self.body.addWidget(header)
@@ -83,7 +83,7 @@ class ReportCard(Card):
         view.set_text(clean(without_direction_marks(self._item.text)))
         button = GhostButton(self._theme, self.tr("Open transcript"), "external-link")
         button.setObjectName("openReporter")
-        button.clicked.connect(lambda: self.wished.emit(self._item.agent_id, "open"))
+        button.clicked.connect(lambda: self.command_requested.emit(self._item.agent_id, "open"))
         foot = QWidget(self)
         foot.setLayout(row(button, None))
         self._view, self._foot = view, foot
@@ -100,7 +100,9 @@ class ReportCard(Card):
         self._view = self._foot = None
 
 
-def told_card(theme: Theme, item: AgentMessageItem, parent: QWidget) -> QuestionCard | LineCard:
+def make_agent_message_card(
+    theme: Theme, item: AgentMessageItem, parent: QWidget
+) -> QuestionCard | LineCard:
     """Return the card of a question, or the line that is left of it or of a note."""
     if item.kind == "question" and item.state == "open":
         # Only its words are needed: the answer goes to the agent, whatever the question's id.
@@ -113,15 +115,15 @@ def told_card(theme: Theme, item: AgentMessageItem, parent: QWidget) -> Question
     return line
 
 
-def told_words(item: AgentMessageItem) -> str:
-    """Return what was told, for copying, finding and screen readers."""
+def agent_message_text(item: AgentMessageItem) -> str:
+    """Return the message, for copying, finding and screen readers."""
     if item.kind == "report":
-        head = f"{with_marks(plain(item.name))}: {ended_words(item.state)}."
+        head = f"{with_marks(plain(item.name))}: {ended_text(item.state)}."
         return f"{head} {plain_words(item.text)[:500]}"
     return f"{_head(item)} {with_marks(plain_words(item.text))}"
 
 
-def ended_words(status: str) -> str:
+def ended_text(status: str) -> str:
     """Return how a subagent ended."""
     return {
         "completed": translate("Transcript", "done"),

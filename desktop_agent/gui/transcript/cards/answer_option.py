@@ -46,7 +46,6 @@ class AnswerOption(QWidget):
         self.setLayout(line)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Take the button's arrows and Enter; follow its focus."""
         if event.type() in (QEvent.Type.FocusIn, QEvent.Type.FocusOut):
             self.update()
         if not isinstance(event, QKeyEvent) or event.type() != QEvent.Type.KeyPress:
@@ -62,14 +61,12 @@ class AnswerOption(QWidget):
         return False
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Choose the answer by its words as well."""
         super().mouseReleaseEvent(event)
         if event.button() == Qt.MouseButton.LeftButton:
             self.button.setFocus(Qt.FocusReason.MouseFocusReason)
             self.button.click()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the ring."""
         if not self.button.hasFocus():
             return
         painter = QPainter(self)

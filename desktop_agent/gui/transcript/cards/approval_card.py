@@ -1,4 +1,4 @@
-"""The card that asks the person before something is done."""
+"""The card that asks the user before something is done."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ from desktop_agent.gui.transcript.cards.approval_text import (
     bound_rule,
     editable_argument,
     request_words,
-    rule_words,
-    scope_words,
+    rule_text,
+    scope_text,
 )
 from desktop_agent.gui.transcript.cards.card import Card
 from desktop_agent.gui.transcript.cards.diff_view import DiffView
@@ -111,7 +111,7 @@ class ApprovalCard(AskCard):
 
     @property
     def has_draft(self) -> bool:
-        """Whether the person has begun to write something into it."""
+        """Whether the user has begun to write something into it."""
         return self._form is not None
 
     def set_alike(self, count: int) -> None:
@@ -154,13 +154,11 @@ class ApprovalCard(AskCard):
         self._appeared_at = self._clock()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Show the ring."""
         super().focusInEvent(event)
         self.set_ground("warnSoft", "accent")
         self._allow.show_key(is_shown=True)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Hide the ring."""
         super().focusOutEvent(event)
         self.set_ground("warnSoft", "warnLine")
         self._allow.show_key(is_shown=False)
@@ -261,7 +259,7 @@ class ApprovalCard(AskCard):
         self._all.clicked.connect(self._allow_all)
         self._all.hide()
         strip = QWidget(self)
-        flow = FlowLayout(strip, 8, is_last_far=True)
+        flow = FlowLayout(strip, 8, is_last_trailing=True)
         for button in (*shown, self._all, refuse):
             flow.addWidget(button)
         for button in strip.findChildren(TextButton):
@@ -287,7 +285,7 @@ class ApprovalCard(AskCard):
         asker, display = self._asker, self._request.display
         return [
             (
-                words.format(rule=rule_words(rule, display), scope=scope_words(scope)),
+                words.format(rule=rule_text(rule, display), scope=scope_text(scope)),
                 bound_rule(rule, scope, asker.session_id, asker.folder),
             )
             for rule in rules

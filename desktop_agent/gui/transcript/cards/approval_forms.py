@@ -48,7 +48,7 @@ class EditForm(QWidget):
         layout.addLayout(row(allow, cancel, None))
 
     def take_focus(self) -> None:
-        """Go on typing here: the person has just asked for it."""
+        """Go on typing here: the user has just asked for it."""
         self.field.setFocus()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -127,7 +127,7 @@ class RefuseForm(QWidget):
         return menu
 
     def take_focus(self) -> None:
-        """Go on typing here: the person has just asked for it."""
+        """Go on typing here: the user has just asked for it."""
         self.field.setFocus()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -27,24 +27,24 @@ SCOPES: tuple[RuleScope, ...] = ("session", "folder", "everywhere")
 _EDITABLE = ("command", "content", "new_text", "new_string", "new", "text", "url")
 
 
-def decision_words(decision: Decision) -> str:
+def decision_text(decision: Decision) -> str:
     """Return what became of a request."""
     match decision:
         case AllowOnce():
             return translate("Transcript", "Allowed once")
         case AllowAlways(rule=rule):
             words = translate("Transcript", "Allowed {scope}: {rule}")
-            return words.format(scope=scope_words(rule.scope), rule=rule_words(rule))
+            return words.format(scope=scope_text(rule.scope), rule=rule_text(rule))
         case Edited():
             return translate("Transcript", "Changed by you, then allowed")
         case Deny():
-            return _refusal_words(decision)
+            return _refusal_text(decision)
 
 
-def _refusal_words(denial: Deny) -> str:
+def _refusal_text(denial: Deny) -> str:
     if denial.by == "user" and denial.rule is not None:
         words = translate("Transcript", "Refused {scope}: {rule}")
-        kept = words.format(scope=scope_words(denial.rule.scope), rule=rule_words(denial.rule))
+        kept = words.format(scope=scope_text(denial.rule.scope), rule=rule_text(denial.rule))
         return f"{kept} (“{with_marks(denial.reason)}”)" if denial.reason else kept
     if denial.by == "user" and denial.reason:
         words = translate("Transcript", "Refused: “{reason}”")
@@ -58,7 +58,7 @@ def _refusal_words(denial: Deny) -> str:
     }[denial.by]
 
 
-def scope_words(scope: RuleScope) -> str:
+def scope_text(scope: RuleScope) -> str:
     """Return where a rule holds."""
     return {
         "session": translate("Transcript", "for this session"),
@@ -67,7 +67,7 @@ def scope_words(scope: RuleScope) -> str:
     }[scope]
 
 
-def rule_words(rule: Rule, display: object = None) -> str:
+def rule_text(rule: Rule, display: object = None) -> str:
     """Return what a rule covers, such as commands that start with `pytest`."""
     pattern = with_marks(rule.pattern)
     if not pattern:

@@ -1,4 +1,4 @@
-"""The card of a budget that is used up: everything holds until the person decides."""
+"""The card of a budget that is used up: everything holds until the user decides."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from desktop_agent.gui.transcript.state.items import BudgetItem
 
 
 class BudgetCard(NoticeCard):
-    """`wished(agent, wish)`: `more` for half as much again, `budget`, `finish` or `stop`."""
+    """`command_requested(agent, command)`: `more` (by half), `budget`, `finish`, `stop`."""
 
-    wished = Signal(str, str)
+    command_requested = Signal(str, str)
 
     def __init__(self, theme: Theme, item: BudgetItem, parent: QWidget | None = None) -> None:
         super().__init__(theme, "gauge", "warn", parent)
@@ -25,9 +25,9 @@ class BudgetCard(NoticeCard):
         self.set_ground("warnSoft", "warnLine")
         unmeasured = item.spent.unmeasured(item.budget)
         if unmeasured:
-            sentence = self._unmeasured_words(unmeasured, item.budget)
+            sentence = self._unmeasured_text(unmeasured, item.budget)
         else:
-            sentence = self._reached_words(item)
+            sentence = self._reached_text(item)
         self.say(sentence, [self.tr("Nothing was lost. The work holds here until you decide.")])
         more = self.tr("Go on without this limit") if unmeasured else self.tr("+50 %")
         buttons = (
@@ -37,10 +37,12 @@ class BudgetCard(NoticeCard):
             ("stop", self.tr("Stop"), "square"),
         )
         made: list[QWidget] = []
-        for wish, words, icon in buttons:
-            button = self.button(words, f"budget-{wish}", icon)
-            whose = item.owner_id if wish == "budget" else item.agent_id
-            button.clicked.connect(lambda _=False, who=whose, one=wish: self.wished.emit(who, one))
+        for command, words, icon in buttons:
+            button = self.button(words, f"budget-{command}", icon)
+            whose = item.owner_id if command == "budget" else item.agent_id
+            button.clicked.connect(
+                lambda _=False, who=whose, one=command: self.command_requested.emit(who, one)
+            )
             made.append(button)
         self.offer(*made)
         self._first = made[0]
@@ -50,15 +52,15 @@ class BudgetCard(NoticeCard):
         self._first.setFocus(Qt.FocusReason.ShortcutFocusReason)
         return self.isEnabled()
 
-    def _reached_words(self, item: BudgetItem) -> str:
-        used = self._used_words(item.spent, item.budget)
+    def _reached_text(self, item: BudgetItem) -> str:
+        used = self._used_text(item.spent, item.budget)
         if item.agent_id == item.owner_id:
             return self.tr("The budget is used up: {used}.").format(used=used)
         return self.tr("The budget of the agent above this one is used up: {used}.").format(
             used=used
         )
 
-    def _unmeasured_words(self, limits: Sequence[str], budget: Budget) -> str:
+    def _unmeasured_text(self, limits: Sequence[str], budget: Budget) -> str:
         if "cost" in limits:
             words = self.tr(
                 "The limit of ${limit} can’t be measured: the price of a model isn’t known."
@@ -69,7 +71,7 @@ class BudgetCard(NoticeCard):
         )
         return words.format(limit=_count(budget.tokens or 0))
 
-    def _used_words(self, spent: Spent, budget: Budget) -> str:
+    def _used_text(self, spent: Spent, budget: Budget) -> str:
         """Name the limit that was reached, the fullest one."""
         said: list[tuple[float, str]] = []
 

@@ -82,7 +82,7 @@ class Card(QWidget):
             super().keyPressEvent(event)
 
     def take_focus(self) -> bool:
-        """Take the focus where the person goes on; False when nothing is done here any more."""
+        """Take the focus where the user goes on; False when nothing is done here any more."""
         self.setFocus(Qt.FocusReason.ShortcutFocusReason)
         return self.isEnabled()
 
@@ -115,7 +115,6 @@ class Card(QWidget):
         return color
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the panel."""
         if not self._ground:
             return
         painter = QPainter(self)
@@ -168,16 +167,13 @@ class CardHeader(QAbstractButton):
         theme.changed.connect(self._on_theme_changed)
 
     def sizeHint(self) -> QSize:
-        """One row."""
         return QSize(200, header_height(self._theme))
 
     def enterEvent(self, event: QEnterEvent) -> None:
-        """Light up."""
         self._is_hovered = True
         self.update()
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Go dark."""
         self._is_hovered = False
         self.update()
 
@@ -313,5 +309,5 @@ class CardHeader(QAbstractButton):
 
 
 def header_height(theme: Theme) -> int:
-    """Return the height of a folded card."""
+    """Return the height of a collapsed card."""
     return theme.size("row") + theme.space("xs")

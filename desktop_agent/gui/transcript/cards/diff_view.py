@@ -48,16 +48,13 @@ class DiffView(QAbstractScrollArea):
         return height + (self._theme.size("scrollbar") if is_cut else 0)
 
     def sizeHint(self) -> QSize:
-        """As high as all lines."""
         return QSize(400, self.content_height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fit the scroll bars."""
         super().resizeEvent(event)
         self._fit_bars()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the lines that can be seen."""
         painter = QPainter(self.viewport())
         painter.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         height = self._line_height

@@ -15,7 +15,11 @@ from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.stop_text import stop_words
 from desktop_agent.gui.kit.text import plain, unmarked
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.transcript.cards.agent_message_card import ReportCard, told_card, told_words
+from desktop_agent.gui.transcript.cards.agent_message_card import (
+    ReportCard,
+    agent_message_text,
+    make_agent_message_card,
+)
 from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard, Asker
 from desktop_agent.gui.transcript.cards.approval_text import request_words
 from desktop_agent.gui.transcript.cards.budget_card import BudgetCard
@@ -26,10 +30,10 @@ from desktop_agent.gui.transcript.cards.line_card import (
     RetryCard,
     WorkingCard,
     approval_line,
-    approval_words,
+    approval_text,
     line_height,
-    question_words,
-    turn_words,
+    question_text,
+    turn_text,
 )
 from desktop_agent.gui.transcript.cards.notice_card import (
     FailureCard,
@@ -44,7 +48,7 @@ from desktop_agent.gui.transcript.cards.tool_card import (
     is_unfolded_at_first,
     known_height,
 )
-from desktop_agent.gui.transcript.cards.tool_text import group_words, summary
+from desktop_agent.gui.transcript.cards.tool_text import group_text, summary
 from desktop_agent.gui.transcript.state.items import (
     AgentMessageItem,
     ApprovalItem,
@@ -81,7 +85,7 @@ class CardFactory(QObject):
     fault_action = Signal(str)
     path_activated = Signal(str)
     text_requested = Signal(str, str)
-    wished = Signal(str, str, str)
+    command_requested = Signal(str, str, str)
 
     def __init__(self, theme: Theme, clocks: Clocks, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -98,7 +102,7 @@ class CardFactory(QObject):
         self._unfolded.clear()
 
     def known_height(self, row: Row) -> int | None:
-        """Return the height of a row's card where it can be told without making it."""
+        """Return the height of a row's card where it is known without making it."""
         match row:
             case ToolItem() | ToolGroup():
                 return known_height(self._theme, row, is_unfolded=self._is_unfolded(row))
@@ -111,7 +115,7 @@ class CardFactory(QObject):
             case QuestionItem() if row.answer is not None:
                 return line_height(self._theme)
             case AgentMessageItem() | BudgetItem():
-                return self._told_height(row)
+                return self._agent_message_height(row)
             case _:
                 return None
 
@@ -121,20 +125,20 @@ class CardFactory(QObject):
             case ToolItem():
                 return summary(row)
             case ToolGroup():
-                return group_words(row.items[0].call.name, len(row.items))
+                return group_text(row.items[0].call.name, len(row.items))
             case ApprovalItem():
-                return self._approval_words(row)
+                return self._approval_text(row)
             case QuestionItem():
                 asked = with_marks(unmarked(row.question.text))
-                return f"{asked} {self._answer_words(row)}".strip()
+                return f"{asked} {self._answer_text(row)}".strip()
             case TurnItem():
-                return self._turn_words(row)
+                return self._turn_text(row)
             case RetryItem():
                 return with_marks(row.fault.message)
             case AgentMessageItem():
-                return told_words(row)
+                return agent_message_text(row)
             case _:
-                return self._plain_words(row)
+                return self._plain_text(row)
 
     def make(self, row: Row, parent: QWidget) -> Card:
         """Return a new card for the row."""
@@ -158,12 +162,12 @@ class CardFactory(QObject):
             case QuestionItem():
                 icon = "message-circle-question-mark"
                 text = with_marks(unmarked(row.question.text))
-                line = LineCard(theme, icon, text, self._answer_words(row), parent)
+                line = LineCard(theme, icon, text, self._answer_text(row), parent)
                 line.line.is_prose = True
                 line.tell_whole()
                 return line
             case AgentMessageItem() | BudgetItem():
-                return self._told_card(row, parent)
+                return self._agent_message_card(row, parent)
             case _:
                 return self._other_card(row, parent)
 
@@ -207,7 +211,7 @@ class CardFactory(QObject):
         card.path_activated.connect(self.path_activated)
         card.text_requested.connect(self.text_requested)
         # Of the agent that is shown.
-        card.stopped.connect(lambda: self.wished.emit("", "stop_call", row.key))
+        card.stopped.connect(lambda: self.command_requested.emit("", "stop_call", row.key))
         return card
 
     def _approval_card(self, item: ApprovalItem, parent: QWidget) -> ApprovalCard:
@@ -222,33 +226,35 @@ class CardFactory(QObject):
         for item in items:
             self.decided.emit(item.request.id, AllowOnce())
 
-    def _told_card(self, item: AgentMessageItem | BudgetItem, parent: QWidget) -> Card:
+    def _agent_message_card(self, item: AgentMessageItem | BudgetItem, parent: QWidget) -> Card:
         who = item.agent_id
         if isinstance(item, BudgetItem):
             if not item.is_current:
-                return LineCard(self._theme, "gauge", self._plain_words(item), parent=parent)
+                return LineCard(self._theme, "gauge", self._plain_text(item), parent=parent)
             held = BudgetCard(self._theme, item, parent)
-            held.wished.connect(self._on_held)
+            held.command_requested.connect(self._on_held)
             return held
         if item.kind == "report":
             report = ReportCard(self._theme, item, parent, is_unfolded=self._is_unfolded(item))
             report.unfolded.connect(lambda on: self._unfolded.__setitem__(item.key, on))
-            report.wished.connect(lambda who, wish: self.wished.emit(who, wish, ""))
+            report.command_requested.connect(
+                lambda who, command: self.command_requested.emit(who, command, "")
+            )
             return report
-        card = told_card(self._theme, item, parent)
+        card = make_agent_message_card(self._theme, item, parent)
         if isinstance(card, QuestionCard):
-            card.answered.connect(lambda text: self.wished.emit(who, "answer", text))
+            card.answered.connect(lambda text: self.command_requested.emit(who, "answer", text))
             card.answered.connect(lambda _: self.compose_requested.emit())
             card.left.connect(self.compose_requested)
         return card
 
-    def _on_held(self, agent_id: str, wish: str) -> None:
-        self.wished.emit(agent_id, wish, "")
-        if wish != "budget":
+    def _on_held(self, agent_id: str, command: str) -> None:
+        self.command_requested.emit(agent_id, command, "")
+        if command != "budget":
             # The button that was pressed goes away.
             self.compose_requested.emit()
 
-    def _told_height(self, item: AgentMessageItem | BudgetItem) -> int | None:
+    def _agent_message_height(self, item: AgentMessageItem | BudgetItem) -> int | None:
         if isinstance(item, BudgetItem):
             return None if item.is_current else line_height(self._theme)
         if item.kind == "report":
@@ -260,9 +266,9 @@ class CardFactory(QObject):
         theme = self._theme
         match row:
             case TurnItem(reason="finished"):
-                return LineCard(theme, "clock", self._turn_words(row), parent=parent)
+                return LineCard(theme, "clock", self._turn_text(row), parent=parent)
             case TurnItem(reason="cancelled"):
-                card = StopCard(theme, row, self._turn_words(row), parent)
+                card = StopCard(theme, row, self._turn_text(row), parent)
             case TurnItem(reason="step_limit" | "budget"):
                 card = LimitCard(theme, row, parent)
             case TurnItem():
@@ -283,16 +289,16 @@ class CardFactory(QObject):
         card.fault_action.connect(self.fault_action)
         return card
 
-    def _plain_words(self, row: Row) -> str:
+    def _plain_text(self, row: Row) -> str:
         if isinstance(row, ThinkingItem):
             return self.tr("Thoughts of the model")
         if isinstance(row, FailureItem):
             return self.tr("Something in the app went wrong")
         if isinstance(row, BudgetItem):
-            return self._budget_words(row)
+            return self._budget_text(row)
         return ""
 
-    def _budget_words(self, row: BudgetItem) -> str:
+    def _budget_text(self, row: BudgetItem) -> str:
         if row.spent.unmeasured(row.budget):
             words = self.tr("A limit can’t be measured. The work holds until you decide.")
             return words if row.is_current else self.tr("A limit could not be measured")
@@ -300,13 +306,13 @@ class CardFactory(QObject):
             return self.tr("The budget is used up. The work holds until you decide.")
         return self.tr("The budget was used up")
 
-    def _approval_words(self, item: ApprovalItem) -> str:
+    def _approval_text(self, item: ApprovalItem) -> str:
         if item.decision is not None:
-            return approval_words(item)
+            return approval_text(item)
         effect = " ".join(request_words(item.request)[:2000].split())
         return f"{self.tr('Approval needed')}: {with_marks(item.request.title)} {effect}"
 
-    def _answer_words(self, item: QuestionItem) -> str:
+    def _answer_text(self, item: QuestionItem) -> str:
         if item.answer is None:
             return ""
         skipped, answered = self.tr("You skipped this."), self.tr("You answered: {answer}")
@@ -315,11 +321,11 @@ class CardFactory(QObject):
             who = plain(self.name_of(AgentId(item.by))) or self.tr("Its parent")
             skipped = self.tr("{name} skipped this.").replace("{name}", who)
             answered = self.tr("{name} answered: {answer}").replace("{name}", who)
-        return question_words(item, skipped, self.tr("Not answered: it was stopped."), answered)
+        return question_text(item, skipped, self.tr("Not answered: it was stopped."), answered)
 
-    def _turn_words(self, item: TurnItem) -> str:
+    def _turn_text(self, item: TurnItem) -> str:
         if item.reason == "finished":
-            return turn_words(item, self.tr("Finished in {time}"))
+            return turn_text(item, self.tr("Finished in {time}"))
         if item.reason == "cancelled":
             by = item.report.by if item.report is not None else ""
             words = stop_words().of(by, self.name_of(AgentId(by)))

@@ -1,4 +1,4 @@
-"""A card that waits for the person: Tab stays in it; after that, or on Esc, it is left."""
+"""A card that waits for the user: Tab stays in it; after that, or on Esc, it is left."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from desktop_agent.gui.kit.safe_text import duration_text, elapsed_text
 from desktop_agent.gui.kit.text import plain_words
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.tooltips import plain_tip
-from desktop_agent.gui.transcript.cards.approval_text import decision_words
+from desktop_agent.gui.transcript.cards.approval_text import decision_text
 from desktop_agent.gui.transcript.cards.card import Card, CardHeader
 from desktop_agent.gui.transcript.document.clock import clock_text
 from desktop_agent.gui.transcript.state.items import ApprovalItem, QuestionItem, RetryItem, TurnItem
@@ -115,24 +115,24 @@ def approval_line(theme: Theme, item: ApprovalItem, parent: QWidget | None = Non
     assert item.decision is not None
     is_denied = type(item.decision).__name__ in _DENIED
     icon = "shield-off" if is_denied else "shield-check"
-    return LineCard(theme, icon, approval_words(item), parent=parent)
+    return LineCard(theme, icon, approval_text(item), parent=parent)
 
 
-def approval_words(item: ApprovalItem) -> str:
+def approval_text(item: ApprovalItem) -> str:
     """Return what was decided, and when."""
     assert item.decision is not None
     at = clock_text(item.at)
-    return decision_words(item.decision) + (f"  ·  {at}" if at else "")
+    return decision_text(item.decision) + (f"  ·  {at}" if at else "")
 
 
-def question_words(item: QuestionItem, skipped: str, withdrawn: str, answered: str) -> str:
+def question_text(item: QuestionItem, skipped: str, withdrawn: str, answered: str) -> str:
     """Return what was answered, put into one of three sentences."""
     if item.by == "withdrawn":
         return withdrawn
     return answered.format(answer=plain_words(item.answer)) if item.answer else skipped
 
 
-def turn_words(item: TurnItem, finished: str) -> str:
+def turn_text(item: TurnItem, finished: str) -> str:
     """Return how long a turn took."""
     return finished.format(time=duration_text(item.seconds))
 

@@ -150,7 +150,7 @@ class StopCard(NoticeCard):
 
 
 class LimitCard(NoticeCard):
-    """The turn reached a limit that the person has set."""
+    """The turn reached a limit that the user has set."""
 
     def __init__(self, theme: Theme, item: TurnItem, parent: QWidget | None = None) -> None:
         super().__init__(theme, "circle-pause", "warn", parent)

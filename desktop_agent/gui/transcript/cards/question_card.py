@@ -1,4 +1,4 @@
-"""The card of a question that the agent asks the person."""
+"""The card of a question that the agent asks the user."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class QuestionCard(AskCard):
 
     @property
     def has_draft(self) -> bool:
-        """Whether the person has begun to answer."""
+        """Whether the user has begun to answer."""
         return bool(self._other.text()) or self._group.checkedId() >= 0
 
     def take_focus(self) -> bool:

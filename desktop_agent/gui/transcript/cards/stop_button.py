@@ -20,13 +20,13 @@ _TURNS = {
 
 
 class StopButton(IconButton):
-    """Stands over a card, so far from its far end; `is_wanted` while there is something to stop."""
+    """Stands over a card, `trailing` pixels from its edge; `is_wanted` while something can stop."""
 
-    def __init__(self, theme: Theme, card: QWidget, header: QWidget, far: int) -> None:
+    def __init__(self, theme: Theme, card: QWidget, header: QWidget, trailing: int) -> None:
         super().__init__(theme, "square", self.tr("Stop this tool"), card, size=14, token="err")
         self.setObjectName("stopTool")
         self.is_wanted = False
-        self._card, self._header, self._far = card, header, far
+        self._card, self._header, self._trailing = card, header, trailing
         self.setFixedSize(SIZE, SIZE)
         for watched in (card, header, self):
             watched.installEventFilter(self)
@@ -39,18 +39,16 @@ class StopButton(IconButton):
         is_shown = self.is_wanted and (self._card.underMouse() or has_focus)
         if is_shown:
             whole = QRect(0, 0, self._card.width(), self._header.height())
-            box = QRect(whole.width() - self._far - SIZE, 0, SIZE, SIZE)
+            box = QRect(whole.width() - self._trailing - SIZE, 0, SIZE, SIZE)
             box.moveTop((whole.height() - SIZE) // 2)
             self.setGeometry(QStyle.visualRect(self.layoutDirection(), whole, box))
         self.setVisible(is_shown)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Follow mouse and focus."""
         if event.type() in _TURNS and (event.type() != QEvent.Type.Resize or watched is self._card):
             # What had the focus knows it only afterwards.
             QApplication.postEvent(self, QEvent(QEvent.Type.User))
         return False
 
     def customEvent(self, event: QEvent) -> None:
-        """Show what the mouse and the focus have come to."""
         self.follow()

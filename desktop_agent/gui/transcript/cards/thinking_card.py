@@ -1,4 +1,4 @@
-"""The model's reasoning, folded to one quiet line."""
+"""The model's reasoning, collapsed to one quiet line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LIMIT = 280
 
 
 class ThinkingCard(Card):
-    """Unfolds to the text; `unfolded` tells that the person opened or closed it."""
+    """Unfolds to the text; `unfolded` tells that the user opened or closed it."""
 
     unfolded = Signal(bool)
 

@@ -1,4 +1,4 @@
-"""The card of one tool call, or of several that are folded together."""
+"""The card of one tool call, or of several that are grouped."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from desktop_agent.gui.transcript.cards.stop_button import SIZE, StopButton
 from desktop_agent.gui.transcript.cards.tool_text import (
     diff_of,
     error_line,
-    group_words,
+    group_text,
     output_of,
-    result_words,
+    result_text,
     summary,
-    tool_words,
+    tool_text,
 )
-from desktop_agent.gui.transcript.state.items import SETTLED, ToolItem
+from desktop_agent.gui.transcript.state.items import FINAL_STATES, ToolItem
 from desktop_agent.gui.transcript.state.rows import ToolGroup
 
 DETAIL_LIMIT = 320
@@ -37,7 +37,7 @@ _ELAPSED_FROM_S = 2.0
 class ToolCard(Card):
     """A line that unfolds to the output or the diff.
 
-    `unfolded` tells that the person opened or closed it, `path_activated` asks to open a
+    `unfolded` tells that the user opened or closed it, `path_activated` asks to open a
     file, `text_requested` to show a long text in a window of its own, `stopped` to end the call.
     """
 
@@ -119,7 +119,6 @@ class ToolCard(Card):
         self.header.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the panel, and darker ground behind the details."""
         super().paintEvent(event)
         if self._details is None:
             return
@@ -136,13 +135,13 @@ class ToolCard(Card):
     # -- inside --------------------------------------------------------------------------
 
     def _show_call(self, item: ToolItem) -> None:
-        header, words = self.header, tool_words(item.call, item.doing)
+        header, words = self.header, tool_text(item.call, item.doing)
         header.icon_name, header.verb, header.target = words.icon, words.verb, words.target
         header.is_prose = words.is_prose
         header.state = item.state
         diff = diff_of(item)
         header.counts = (diff.added, diff.removed) if diff is not None else None
-        header.meta = "" if diff is not None and item.state == "ok" else result_words(item)
+        header.meta = "" if diff is not None and item.state == "ok" else result_text(item)
         header.meta_token = "err" if item.state == "failed" else "subtle"
         header.can_unfold = item.state not in {"queued", "waiting"}
         header.setEnabled(header.can_unfold)
@@ -156,8 +155,8 @@ class ToolCard(Card):
     def _show_stop(self, *, is_running: bool) -> None:
         if self._stop is None and is_running:
             # Left of the chevron and the state.
-            far = self._theme.space("m") + 2 * self._theme.space("s") + self._theme.icon_px(30)
-            self._stop = StopButton(self._theme, self, self.header, far)
+            trailing = self._theme.space("m") + 2 * self._theme.space("s") + self._theme.icon_px(30)
+            self._stop = StopButton(self._theme, self, self.header, trailing)
             self._stop.clicked.connect(self._on_stop)
         if self._stop is not None:
             self._stop.is_wanted = is_running
@@ -177,9 +176,9 @@ class ToolCard(Card):
 
     def _show_group(self, group: ToolGroup) -> None:
         first = group.items[0]
-        self.header.icon_name = tool_words(first.call).icon
-        self.header.verb = group_words(first.call.name, len(group.items))
-        names = [tool_words(item.call).target for item in group.items]
+        self.header.icon_name = tool_text(first.call).icon
+        self.header.verb = group_text(first.call.name, len(group.items))
+        names = [tool_text(item.call).target for item in group.items]
         self.header.target = ", ".join(name.rsplit("/", 1)[-1] for name in names)
         self.header.state = "ok"
         self._name(self.header.verb)
@@ -201,9 +200,7 @@ class ToolCard(Card):
     def _detail_text(self) -> str:
         item = self._item
         if isinstance(item, ToolGroup):
-            lines = (
-                f"{tool_words(call.call).target}    {result_words(call)}" for call in item.items
-            )
+            lines = (f"{tool_text(call.call).target}    {result_text(call)}" for call in item.items)
             return "\n".join(lines)
         if item.call.name == "shell":
             command = item.call.arguments.get("command", "")
@@ -219,7 +216,7 @@ class ToolCard(Card):
             buttons.append(self._button(self.tr("Copy patch"), "copy", diff.patch))
         else:
             details, buttons = self._build_output()
-        if isinstance(item, ToolItem) and (path := tool_words(item.call).path):
+        if isinstance(item, ToolItem) and (path := tool_text(item.call).path):
             opener = GhostButton(self._theme, self.tr("Open file"), "external-link", self)
             opener.clicked.connect(lambda: self.path_activated.emit(path))
             buttons.append(opener)
@@ -238,7 +235,7 @@ class ToolCard(Card):
         text = self._detail_text()
         lines = text.split("\n")
         view = OutputView(self._theme, self.tr("Output"), self)
-        is_over = not isinstance(self._item, ToolItem) or self._item.state in SETTLED
+        is_over = not isinstance(self._item, ToolItem) or self._item.state in FINAL_STATES
         buttons: list[QWidget] = [self._button(self.tr("Copy"), "copy", text)]
         if is_over and len(lines) > _SHOWN_LINES:
             view.set_text("\n".join(lines[:_SHOWN_LINES]))
@@ -281,7 +278,7 @@ def is_unfolded_at_first(item: ToolItem) -> bool:
 
 
 def known_height(theme: Theme, item: ToolItem | ToolGroup, *, is_unfolded: bool) -> int | None:
-    """Return the card's height without making it, where that can be told."""
+    """Return the card's height without making it, where that is known."""
     if not is_unfolded:
         return header_height(theme)
     diff = diff_of(item) if isinstance(item, ToolItem) else None
@@ -298,5 +295,5 @@ def _count(diff: DiffDisplay) -> int:
 def _is_same_kind(old: ToolItem | ToolGroup, new: ToolItem | ToolGroup) -> bool:
     """Whether the details can stay: the call still runs."""
     return (
-        isinstance(old, ToolItem) and isinstance(new, ToolItem) and new.state not in SETTLED
+        isinstance(old, ToolItem) and isinstance(new, ToolItem) and new.state not in FINAL_STATES
     ) or old is new

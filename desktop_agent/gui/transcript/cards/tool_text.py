@@ -54,7 +54,7 @@ _LONGEST = 400
 
 
 @dataclass(frozen=True, slots=True)
-class ToolWords:
+class ToolText:
     """`path` is set when the target is a file that can be opened; `is_prose` for a sentence."""
 
     icon: str
@@ -64,24 +64,24 @@ class ToolWords:
     is_prose: bool = False
 
 
-def tool_words(call: ToolCall, doing: str = "") -> ToolWords:
+def tool_text(call: ToolCall, doing: str = "") -> ToolText:
     """Return the words for a call; a tool that isn't known here says itself what it does."""
     if call.name in _TEAM:
-        return _team_words(call)
+        return _agent_tool_text(call)
     if call.name not in _ICONS and doing:
         icon, _ = _OWN.get(call.name, ("zap", ""))
-        return ToolWords(icon, with_marks(doing[:1].upper() + doing[1:])[:_LONGEST], "")
+        return ToolText(icon, with_marks(doing[:1].upper() + doing[1:])[:_LONGEST], "")
     if call.name in _OWN:
-        return _own_words(call)
+        return _own_tool_text(call)
     target = _target(call)
     shown = with_marks(" ".join(target.split()))[:_LONGEST]
     if call.name == "grep" and shown:
         shown = f"“{shown}”"
     path = target if "path" in call.arguments and call.name in {"read", "write", "edit"} else ""
-    return ToolWords(_ICONS.get(call.name, "zap"), _verb(call.name), shown, path)
+    return ToolText(_ICONS.get(call.name, "zap"), _verb(call.name), shown, path)
 
 
-def _team_words(call: ToolCall) -> ToolWords:
+def _agent_tool_text(call: ToolCall) -> ToolText:
     """Return the words for what an agent says to others, with what it says."""
     icon, argument = _TEAM[call.name]
     verb = {
@@ -94,10 +94,10 @@ def _team_words(call: ToolCall) -> ToolWords:
         "answer_child": translate("Transcript", "Answer a subagent"),
         "stop": translate("Transcript", "Stop a subagent"),
     }[call.name]
-    return ToolWords(icon, verb, _said(call, argument), is_prose=True)
+    return ToolText(icon, verb, _said(call, argument), is_prose=True)
 
 
-def _own_words(call: ToolCall) -> ToolWords:
+def _own_tool_text(call: ToolCall) -> ToolText:
     """Return the words for a call that did not run, or whose beginning is not loaded."""
     icon, argument = _OWN[call.name]
     verb = {
@@ -107,7 +107,7 @@ def _own_words(call: ToolCall) -> ToolWords:
         "TaskList": translate("Transcript", "Look at the tasks"),
         "skill": translate("Transcript", "Load a skill"),
     }[call.name]
-    return ToolWords(icon, verb, _said(call, argument), is_prose=True)
+    return ToolText(icon, verb, _said(call, argument), is_prose=True)
 
 
 def _said(call: ToolCall, argument: str) -> str:
@@ -115,7 +115,7 @@ def _said(call: ToolCall, argument: str) -> str:
     return with_marks(" ".join(str(said).split()))[:_LONGEST] if said else ""
 
 
-def result_words(item: ToolItem) -> str:
+def result_text(item: ToolItem) -> str:
     """Return a few words on how the call went; the first line of an error."""
     result = item.result
     if item.state == "failed" and result is not None:
@@ -140,14 +140,14 @@ def error_line(item: ToolItem) -> str:
         return ""
     display = result.display
     if isinstance(display, OutputDisplay) and display.exit_code:
-        exit_words = translate("Transcript", "exit {code}").format(code=display.exit_code)
-        return f"{exit_words}  {duration_text(item.seconds)}" if item.seconds else exit_words
+        exit_text = translate("Transcript", "exit {code}").format(code=display.exit_code)
+        return f"{exit_text}  {duration_text(item.seconds)}" if item.seconds else exit_text
     lines = [line.strip() for line in result.text.splitlines() if line.strip()]
     first = lines[0] if lines else ""
     return with_marks(first.removeprefix("Error: "))[:_LONGEST]
 
 
-def state_words(state: str) -> str:
+def state_text(state: str) -> str:
     """Return a tool call's state, for people."""
     return {
         "queued": translate("Transcript", "waiting its turn"),
@@ -183,19 +183,19 @@ def diff_of(item: ToolItem) -> DiffDisplay | None:
 
 def summary(item: ToolItem) -> str:
     """Return the card in one sentence, for copying, finding and screen readers."""
-    words = tool_words(item.call, item.doing)
-    said = [f"{words.verb} {words.target}".strip(), state_words(item.state)]
+    words = tool_text(item.call, item.doing)
+    said = [f"{words.verb} {words.target}".strip(), state_text(item.state)]
     diff = diff_of(item)
     if diff is not None:
         counts = translate("Transcript", "{added} added, {removed} removed")
         said.append(counts.format(added=diff.added, removed=diff.removed))
-    elif result := result_words(item):
+    elif result := result_text(item):
         said.append(result)
     return ", ".join(said)
 
 
-def group_words(name: str, count: int) -> str:
-    """Return the words for calls that are folded together."""
+def group_text(name: str, count: int) -> str:
+    """Return the words for calls that are grouped."""
     words = {
         "read": translate("Transcript", "Read {count} files"),
         "glob": translate("Transcript", "Looked for files {count} times"),

@@ -22,7 +22,7 @@ from desktop_agent.gui.transcript.document.markdown import (
     whole_rows,
 )
 from desktop_agent.gui.transcript.document.markdown_writer import MarkdownWriter
-from desktop_agent.gui.transcript.document.stable_blocks import SettledBlocks, Signature, looks
+from desktop_agent.gui.transcript.document.stable_blocks import Signature, StableBlocks, looks
 from desktop_agent.gui.transcript.document.styles import Styles
 
 translate = QCoreApplication.translate
@@ -55,7 +55,7 @@ class AnswerText:
         self._frame = frame
         self._styles = styles
         self._text = ""
-        self._final = SettledBlocks()
+        self._final = StableBlocks()
         self._tail_offset = 0
         self._tail_is_fresh = True
         self._fence: _OpenFence | None = None
@@ -91,7 +91,7 @@ class AnswerText:
         text = shown = clean(text[:SHOWN_LIMIT])
         reach = len(self._text) + STEP
         if len(shown) > reach and not shown.startswith(self._text):
-            self._start_anew()
+            self._restart()
             reach = STEP
         self._is_behind = len(shown) > reach
         if self._is_behind:
@@ -105,7 +105,7 @@ class AnswerText:
         """Show more of an answer that still comes."""
         text = text[:SHOWN_LIMIT]
         if not text.startswith(self._text):
-            self._start_anew()
+            self._restart()
         self._text = text
         self._changed_from = self._tail_position
         tail = text[self._final.chars :]
@@ -150,7 +150,7 @@ class AnswerText:
         if not (is_same and in_all <= SHOWN_LIMIT):
             if signatures[: len(final)] != final:
                 blocks, final = parse(shown) if chars else blocks, []
-                self._start_anew()
+                self._restart()
             rest = blocks[len(final) :]
             if rest and self._close_code(self._fence, rest[0], chars + rest[0].end(shown[chars:])):
                 rest = rest[1:]
@@ -163,7 +163,7 @@ class AnswerText:
 
     # -- inside --------------------------------------------------------------------------
 
-    def _start_anew(self) -> None:
+    def _restart(self) -> None:
         self._final.clear()
         self._text, self._tail_offset, self._tail_is_fresh = "", 0, True
         self._forget_tail()
@@ -234,7 +234,7 @@ class AnswerText:
         start = writer.wall(tail if end < 0 else tail[:end], start)
         self._plain = len(tail), start
         if end >= 0:
-            self._settle(writer, [_WALL_SIGNATURE], self._final.chars + end)
+            self._keep_finished(writer, [_WALL_SIGNATURE], self._final.chars + end)
             self._plain = 0, 0
         return end < 0
 
@@ -263,9 +263,11 @@ class AnswerText:
         # An empty block would lose its format when the text behind it is removed.
         if not writer.is_fresh and not writer.cursor.block().text():
             return
-        self._settle(writer, looks(blocks), chars)
+        self._keep_finished(writer, looks(blocks), chars)
 
-    def _settle(self, writer: MarkdownWriter, signatures: list[Signature], chars: int) -> None:
+    def _keep_finished(
+        self, writer: MarkdownWriter, signatures: list[Signature], chars: int
+    ) -> None:
         self._final.add(self._text, signatures, chars)
         self._tail_offset = writer.cursor.position() - self._frame.firstPosition()
         self._tail_is_fresh = writer.is_fresh
@@ -278,7 +280,7 @@ class AnswerText:
         writer.leave(frame)
 
     def _go_on_with_code(self, fence: _OpenFence, tail: str) -> bool:
-        """Write more of the code; False when it is over, or has to be written anew."""
+        """Write more of the code; False when it is over, or has to be written again."""
         fenced = open_fence(tail)
         if fenced is not None:
             return self._set_code(fence, fenced[1])
@@ -300,7 +302,7 @@ class AnswerText:
         cursor = self._frame.firstCursorPosition()
         cursor.setPosition(fence.frame.lastPosition() + 1)
         self._fence = None
-        self._settle(MarkdownWriter(cursor, self._styles), [block.signature], chars)
+        self._keep_finished(MarkdownWriter(cursor, self._styles), [block.signature], chars)
         self._styles.uncolored.append(fence.frame)
         return True
 

@@ -72,7 +72,7 @@ class TranscriptDocument:
             self._shape_bubbles()
 
     def set_narrow(self, is_narrow: bool, *, is_mirrored: bool) -> None:
-        """Indent the person's messages less where there is little room."""
+        """Indent the user's messages less where there is little room."""
         indent = BUBBLE_INDENT // 3 if is_narrow else BUBBLE_INDENT
         if (indent, is_mirrored) != (self.bubble_indent, self.is_mirrored):
             self.bubble_indent, self.is_mirrored = indent, is_mirrored
@@ -254,11 +254,11 @@ class TranscriptDocument:
 
     def _shape(self, row: Row) -> QTextFrameFormat:
         if isinstance(row, UserItem):
-            # A short message has a small bubble at the far side.
+            # A short message has a small bubble at the trailing side.
             kind = "user" if row.is_from_person else "note"
             natural = text_width(row, self.styles) + 2 * _BUBBLE_PADDING + 2
             indent = max(self.bubble_indent, self._column - natural)
-            # What others say to the agent stands on the near side.
+            # What others say to the agent stands on the leading side.
             is_near = self.is_mirrored == row.is_from_person
             left, right = (0, indent) if is_near else (indent, 0)
             return self.styles.frame(

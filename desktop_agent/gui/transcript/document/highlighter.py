@@ -75,7 +75,7 @@ def _language(frame: QTextFrame) -> str:
 
 def _steps(frame: QTextFrame, styles: Styles) -> Iterator[None]:
     """Colour a line a step, for as long as the code stays what it was."""
-    # Not `frame.document()`: what that gives takes the document along when the frame is let go.
+    # Not `frame.document()`: what that gives deletes the document with the frame.
     if not isValid(frame):
         return
     texts = _texts(frame)

@@ -14,7 +14,7 @@ _LINK_SCHEMES = frozenset({"http", "https", "mailto"})
 _MAX_NESTING = 24
 # Of a longer list that still comes, only the end is written again and again.
 _LONG_LIST = 12
-# Lines of a table that is written anew with each word of its last row.
+# Lines of a table that is written again with each word of its last row.
 _SHORT_TABLE = 5
 # A definition of a link, and the line below a heading, change what stands before them.
 _FAR_EFFECT = re.compile(r"\]:|(?<=[^\n])\n[ >\t]*(?:=+|-+)[ \t]*(?:\n|\Z)")

@@ -9,7 +9,7 @@ from desktop_agent.gui.transcript.document.markdown import Block, has_far_effect
 Signature = tuple[object, ...]
 
 
-class SettledBlocks:
+class StableBlocks:
     """`signatures` are what the blocks look like, `chars` is where their source ends.
 
     What was sure once is not parsed again: the end of a long answer costs as little as its
@@ -20,7 +20,7 @@ class SettledBlocks:
         self.clear()
 
     def clear(self) -> None:
-        """Begin anew."""
+        """Forget all blocks."""
         self.signatures: list[Signature] = []
         self.chars = 0
         self._sure = (0, 0)

@@ -33,7 +33,7 @@ _LINE_PERCENT = {"body": 138, "code": 122, "table": 118, "heading": 115, "tight"
 
 
 class Styles:
-    """The formats for one look; made anew when the theme changes.
+    """The formats for one look; rebuilt when the theme changes.
 
     `uncolored` is code that was written before its colours were at hand.
     """

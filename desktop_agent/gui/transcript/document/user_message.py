@@ -1,4 +1,4 @@
-"""A person's message in the document: as it was typed, with what went along and its state."""
+"""A user's message in the document: as it was typed, with what went along and its state."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SKILL_GAP = "  "
 def write_user_text(item: UserItem, writer: MarkdownWriter, styles: Styles) -> None:
     """Write the message into its bubble."""
     text = item.text[:_SHOWN_LIMIT]
-    if words := sender_words(item):
+    if words := sender_text(item):
         char = styles.text("caption", "semibold", "muted")
         writer.new_block(styles.block("tight", bottom=4), char)
         writer.cursor.insertText(words, char)
@@ -42,8 +42,8 @@ def write_user_text(item: UserItem, writer: MarkdownWriter, styles: Styles) -> N
         block = styles.block("tight", top=6 if text else 0, bottom=0)
         char = styles.text("small", token="muted")
         writer.new_block(block, char)
-        writer.cursor.insertText(_attachment_words(item), char)
-    if words := delivery_words(item):
+        writer.cursor.insertText(_attachment_text(item), char)
+    if words := delivery_text(item):
         char = styles.text("caption", "medium", "err" if item.state == "failed" else "subtle")
         block = styles.block("tight", top=6, bottom=0)
         block.setProperty(BLOCK_ROLE, "state")
@@ -51,8 +51,8 @@ def write_user_text(item: UserItem, writer: MarkdownWriter, styles: Styles) -> N
         writer.cursor.insertText(words, char)
 
 
-def sender_words(item: UserItem) -> str:
-    """Say who speaks where it is not the person."""
+def sender_text(item: UserItem) -> str:
+    """Say who speaks where it is not the user."""
     return {
         "user": "",
         "parent": translate("Transcript", "From the agent that started it"),
@@ -66,11 +66,11 @@ def text_width(item: UserItem, styles: Styles) -> int:
     """Return how wide the message would be without line breaks."""
     shown = [(line, "body") for line in item.text[:2_000].split("\n")]
     if item.attachments:
-        shown.append((_attachment_words(item), "small"))
+        shown.append((_attachment_text(item), "small"))
     if item.skills:
         shown.append((_SKILL_GAP.join(f"  {name}  " for name in item.skill_labels), "small"))
-    shown.append((delivery_words(item), "caption"))
-    shown.append((sender_words(item), "caption"))
+    shown.append((delivery_text(item), "caption"))
+    shown.append((sender_text(item), "caption"))
     return (
         max(
             ceil(QFontMetricsF(styles.text(size).font()).horizontalAdvance(line))
@@ -92,13 +92,13 @@ def _write_skills(item: UserItem, writer: MarkdownWriter, styles: Styles, *, bot
         writer.cursor.insertText(f"\u00a0\u00a0{with_marks(name)}\u00a0\u00a0", chip)
 
 
-def _attachment_words(item: UserItem) -> str:
+def _attachment_text(item: UserItem) -> str:
     names = "  ·  ".join(with_marks(name) for name in item.attachments)
     return translate("Transcript", "With {files}").format(files=names)
 
 
-def delivery_words(item: UserItem) -> str:
-    """Return how far the message has come."""
+def delivery_text(item: UserItem) -> str:
+    """Return the delivery state as shown."""
     if item.state == "sending":
         return translate("Transcript", "Sending…")
     if item.state == "failed":

@@ -1,4 +1,4 @@
-"""What subagents told their parent, and what of their questions still waits. No Qt."""
+"""Messages of subagents to their parent, and which of their questions are open. No Qt."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from desktop_agent.core.parts.origins import ChildQuestion, Report, ToldChild
 from desktop_agent.gui.transcript.state.items import AgentMessageItem, Item
 
 
-def told_item(part: TextPart, key: str) -> AgentMessageItem | None:
-    """Return what a subagent told, or was told; None for any other part of a message."""
+def agent_message_item(part: TextPart, key: str) -> AgentMessageItem | None:
+    """Return the message from or to a subagent; None for any other part."""
     text = part.text.strip()
     match part.origin:
         case Report(agent_id=who, name=name, status=status, remarks=remarks):

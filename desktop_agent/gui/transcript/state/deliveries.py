@@ -1,4 +1,4 @@
-"""How far the person's messages have come. No Qt."""
+"""The delivery state of the user's messages. No Qt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was folded so far, kept small, so that earlier happenings can be put before it."""
+"""The events reduced so far, kept small, so that earlier events can be prepended."""
 
 from __future__ import annotations
 

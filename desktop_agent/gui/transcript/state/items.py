@@ -20,7 +20,7 @@ DeliveryState = Literal["", "sending", "delivered", "failed"]
 Speaker = Literal["user", "parent", "agent", "app", "edits"]
 AgentMessageKind = Literal["question", "report", "notice"]
 ToolState = Literal["queued", "waiting", "running", "ok", "failed", "denied", "stopped", "unknown"]
-SETTLED: frozenset[str] = frozenset({"ok", "failed", "denied", "stopped", "unknown"})
+FINAL_STATES: frozenset[str] = frozenset({"ok", "failed", "denied", "stopped", "unknown"})
 
 # By what a tool call's end is reported as.
 OUTCOMES: dict[str, ToolState] = {
@@ -51,7 +51,7 @@ class UserItem:
 
     @property
     def is_from_person(self) -> bool:
-        """Whether the person wrote it: reports and notes of edits come from the app."""
+        """Whether the user wrote it: reports and notes of edits come from the app."""
         return self.speaker == "user"
 
     @property
@@ -82,7 +82,7 @@ class ThinkingItem:
 
 @dataclass(frozen=True, slots=True)
 class ToolItem:
-    """A tool call. `waiting` is for the person; `output` is the live tail while it runs."""
+    """A tool call. `waiting` is for the user; `output` is the live tail while it runs."""
 
     key: str
     call: ToolCall
@@ -110,7 +110,7 @@ class ApprovalItem:
 
 @dataclass(frozen=True, slots=True)
 class QuestionItem:
-    """A question to the person; open while `answer` is None. `tries` as of an approval."""
+    """A question to the user; open while `answer` is None. `tries` as of an approval."""
 
     key: str
     question: Question
@@ -154,7 +154,7 @@ class FailureItem:
 
 @dataclass(frozen=True, slots=True)
 class AgentMessageItem:
-    """What a subagent told its parent, or the app of it: a question, its report, a note to it.
+    """A message of a subagent to its parent, or of the app about it: question, report or note.
 
     `state` of a question: `new` until it is known whether it waits, `open`, then `closed`; of a
     report: how the subagent ended. `question_id` is a question's.
@@ -197,7 +197,7 @@ Item = (
 
 
 def shows_work(item: Item) -> bool:
-    """Whether the item itself tells that something goes on, or waits for the person."""
+    """Whether the item itself tells that something goes on, or waits for the user."""
     match item:
         case AnswerItem(is_live=live) | ThinkingItem(is_live=live):
             return live
@@ -217,7 +217,7 @@ def is_open(item: Item) -> bool:
         case UserItem(state=state):
             return state in {"sending", "failed"}
         case ToolItem(state=state):
-            return state not in SETTLED
+            return state not in FINAL_STATES
         case TurnItem(is_current=is_current) | BudgetItem(is_current=is_current):
             return is_current
         case AgentMessageItem(kind=kind, state=state):
@@ -229,7 +229,7 @@ def is_open(item: Item) -> bool:
 
 
 def asking(items: Iterable[Item]) -> tuple[str, ...]:
-    """Return the keys of what waits for the person, in order."""
+    """Return the keys of what waits for the user, in order."""
     return tuple(item.key for item in items if _is_asking(item))
 
 
@@ -247,12 +247,12 @@ def _is_asking(item: Item) -> bool:
             return False
 
 
-def settled(item: Item, state: ToolState) -> Item:
+def closed_item(item: Item, state: ToolState) -> Item:
     """Return the item as the end of a turn leaves it; calls that are open get the state."""
     match item:
         case AnswerItem(is_live=True) | ThinkingItem(is_live=True):
             return replace(item, is_live=False)
-        case ToolItem() if item.state not in SETTLED:
+        case ToolItem() if item.state not in FINAL_STATES:
             return replace(item, state=state)
         case ApprovalItem(decision=None):
             return replace(item, decision=Deny(by="withdrawn"))
@@ -285,9 +285,9 @@ def rested(items: Iterable[Item]) -> list[TurnItem]:
 
 
 def alike(waiting: Iterable[ApprovalItem], item: ApprovalItem) -> tuple[ApprovalItem, ...]:
-    """Return the requests that one glance can settle with this one: of its kind, itself included.
+    """Return the requests to resolve together with this one: of its kind, itself included.
 
-    What is always asked, whatever the rules, is only ever settled by itself.
+    What is always asked, whatever the rules, is only ever resolved by itself.
     """
     tool = item.request.call.name
     return tuple(one for one in waiting if one.request.call.name == tool and one.request.rules)

@@ -16,7 +16,7 @@ from desktop_agent.core.parts.origins import (
     TaskEdits,
     TaskListShown,
 )
-from desktop_agent.gui.transcript.state.agent_messages import told_item
+from desktop_agent.gui.transcript.state.agent_messages import agent_message_item
 from desktop_agent.gui.transcript.state.items import (
     AnswerItem,
     Item,
@@ -47,7 +47,7 @@ def segment_key(message_id: str, number: int, kind: str) -> str:
 
 
 def user_items(message: Message, known: Callable[[str], Item | None]) -> list[Item]:
-    """Return a user message as items: what subagents told one by one, and who else speaks.
+    """Return a user message as items: one item for each message of a subagent, and who else speaks.
 
     `known` gives the item that a key has already. The last who speaks has the message's key.
     """
@@ -55,9 +55,9 @@ def user_items(message: Message, known: Callable[[str], Item | None]) -> list[It
     said: list[_Said] = []
     for part in message.parts:
         key = f"{message.id}/told/{len(items)}"
-        told = told_item(part, key) if isinstance(part, TextPart) else None
-        if told is not None:
-            items.append(told)
+        sent = agent_message_item(part, key) if isinstance(part, TextPart) else None
+        if sent is not None:
+            items.append(sent)
         elif isinstance(part, TextPart):
             _add_text(part, said, message)
         elif isinstance(part, ImagePart):
@@ -115,7 +115,7 @@ def _speaker(origin: Origin | None, message: Message) -> Speaker:
 
 
 def _speaking(speaker: Speaker, said: list[_Said]) -> _Said:
-    """Return where the speaker's words go: on with what was said last, or anew."""
+    """Return the item for the speaker's text: the last one, or a new one."""
     if not said or said[-1].speaker != speaker:
         said.append(_Said(speaker))
     return said[-1]

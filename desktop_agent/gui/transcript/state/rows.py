@@ -15,9 +15,9 @@ from desktop_agent.gui.transcript.state.items import (
     UserItem,
 )
 
-# Calls that only look fold together: many of them say little each.
-FOLDING = frozenset({"read", "glob", "grep", "web_fetch"})
-_FOLD_FROM = 3
+# Read-only calls are grouped: there are many, and each says little.
+GROUPED_TOOLS = frozenset({"read", "glob", "grep", "web_fetch"})
+_GROUP_FROM = 3
 _NOTABLE_TURN_S = 30.0
 WORKING_KEY = "working"
 EARLIER_KEY = "earlier"
@@ -59,11 +59,11 @@ def build_rows(items: Iterable[Item], asked_calls: frozenset[str]) -> list[Row]:
     shown = [item for item in items if not _is_hidden(item, asked_calls)]
     rows: list[Row] = []
     at = 0
-    for kind, run in groupby(shown, key=_fold_kind):
+    for kind, run in groupby(shown, key=_group_kind):
         calls = list(run)
         at += len(calls)
-        # The newest calls stay apart: rows don't fold under the pointer while work goes on.
-        if kind and len(calls) >= _FOLD_FROM and at < len(shown):
+        # The newest calls stay apart: rows don't collapse under the pointer while work goes on.
+        if kind and len(calls) >= _GROUP_FROM and at < len(shown):
             rows.append(_group(calls))
         else:
             rows.extend(calls)
@@ -75,8 +75,8 @@ def _group(calls: list[Item]) -> ToolGroup:
     return ToolGroup(f"group/{tools[0].key}", tools)
 
 
-def _fold_kind(item: Item) -> str:
-    if isinstance(item, ToolItem) and item.state == "ok" and item.call.name in FOLDING:
+def _group_kind(item: Item) -> str:
+    if isinstance(item, ToolItem) and item.state == "ok" and item.call.name in GROUPED_TOOLS:
         return item.call.name
     return ""
 

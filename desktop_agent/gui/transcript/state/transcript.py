@@ -1,4 +1,4 @@
-"""The fold of events into items. No Qt: the window and its tests see the same thing."""
+"""Reduces events to items. No Qt: the window and its tests see the same thing."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ from desktop_agent.gui.transcript.state.agent_messages import asked_now, followe
 from desktop_agent.gui.transcript.state.deliveries import after_note, undelivered
 from desktop_agent.gui.transcript.state.event_log import LIVE_OUTPUT_LIMIT, EventLog
 from desktop_agent.gui.transcript.state.items import (
+    FINAL_STATES,
     OUTCOMES,
-    SETTLED,
     AnswerItem,
     ApprovalItem,
     BudgetItem,
@@ -53,9 +53,9 @@ from desktop_agent.gui.transcript.state.items import (
     ThinkingItem,
     ToolItem,
     ToolState,
+    closed_item,
     is_open,
     rested,
-    settled,
     shows_work,
     turn_item,
 )
@@ -67,7 +67,7 @@ _RETRY = "retry"
 class Transcript:
     """One agent's items, in order. Events of other agents and of no agent are passed over.
 
-    Events may come in any order and more than once; the fold never fails.
+    Events may come in any order and more than once; the reducer never fails.
     """
 
     def __init__(self, agent_id: AgentId) -> None:
@@ -76,7 +76,7 @@ class Transcript:
         self._agents: tuple[AgentInfo, ...] = ()
         self._status: str = "idle"
         self._clear()
-        self._folds: dict[type, Callable[[Any], Iterable[str]]] = {
+        self._reducers: dict[type, Callable[[Any], Iterable[str]]] = {
             TurnStarted: self._on_turn_started,
             TurnEnded: self._on_turn_ended,
             StepStarted: self._on_step,
@@ -102,7 +102,7 @@ class Transcript:
 
     def _clear(self) -> None:
         self.is_running = False
-        self._told_running: bool | None = None
+        self._reported_running: bool | None = None
         self._items: dict[str, Item] = {}
         self._order: list[str] = []
         # What may still change: few items, in however long a session.
@@ -171,47 +171,49 @@ class Transcript:
         if isinstance(event, AgentsChanged):
             self.agent_names = {agent.id: agent.name for agent in event.agents}
             return self._follow(event.agents)
-        fold = self._folds.get(type(event))
-        if fold is None or getattr(event, "agent_id", None) != self.agent_id:
+        reducer = self._reducers.get(type(event))
+        if reducer is None or getattr(event, "agent_id", None) != self.agent_id:
             return frozenset()
         self._log.add(event)
-        return attempt(type(event).__name__, lambda: frozenset(fold(event)), frozenset)
+        return attempt(type(event).__name__, lambda: frozenset(reducer(event)), frozenset)
 
     def prepend(self, events: Sequence[Happening]) -> None:
-        """Take in happenings from before the first one: everything is folded again."""
+        """Prepend earlier events: everything is reduced again."""
         later = self._log.events
-        told = self._told_running
+        is_running = self._reported_running
         self._clear()
         for event in (*events, *later):
             self.apply(event)
         self._follow(self._agents)
-        if told is not None:
-            self._stand(is_running=told)
+        if is_running is not None:
+            self._stand(is_running=is_running)
 
     # -- turns ---------------------------------------------------------------------------
 
     def _on_turn_started(self, event: TurnStarted) -> Iterable[str]:
-        changed = list(self._settle("unknown")) if self.is_running else []
+        changed = list(self._close_open_items("unknown")) if self.is_running else []
         self.is_running = True
-        self._told_running = None
+        self._reported_running = None
         self._turn_started_at = event.at
         return [*changed, *(self._put(item) for item in rested(self._open.values()))]
 
     def _on_turn_ended(self, event: TurnEnded) -> Iterable[str]:
-        changed = list(self._settle("stopped" if event.reason == "cancelled" else "unknown"))
+        changed = list(
+            self._close_open_items("stopped" if event.reason == "cancelled" else "unknown")
+        )
         self.is_running = False
-        self._told_running = None
+        self._reported_running = None
         if event.reason != "finished":
             changed += [self._put(item) for item in undelivered(self._open.values())]
         item = turn_item(event, self._turn_started_at)
         self._turn_started_at = 0.0
         return [*changed, self._put(replace(item, is_current=self._status not in ENDED))]
 
-    def _settle(self, state: ToolState) -> Iterable[str]:
+    def _close_open_items(self, state: ToolState) -> Iterable[str]:
         """Close whatever the end of a turn leaves open."""
         changed = self._end_retry()
         for item in list(self._open.values()):
-            if (closed := settled(item, state)) is not item:
+            if (closed := closed_item(item, state)) is not item:
                 changed.append(self._put(closed))
         return changed
 
@@ -312,7 +314,7 @@ class Transcript:
 
     def _on_tool_started(self, event: ToolStarted) -> Iterable[str]:
         item = self._tool(event.call.id)
-        if item is not None and item.state in SETTLED:
+        if item is not None and item.state in FINAL_STATES:
             return []
         running = ToolItem(event.call.id, event.call, "running", event.doing, started_at=event.at)
         changed = [self._put(running)]
@@ -324,7 +326,7 @@ class Transcript:
 
     def _on_tool_output(self, event: ToolOutput) -> Iterable[str]:
         item = self._tool(event.call_id)
-        if item is None or item.state in SETTLED:
+        if item is None or item.state in FINAL_STATES:
             return []
         output = (item.output + event.text)[-LIVE_OUTPUT_LIMIT:]
         return [self._put(replace(item, output=output))]
@@ -339,7 +341,7 @@ class Transcript:
 
     def _close_call(self, result: ToolResult) -> Iterable[str]:
         item = self._tool(result.call_id)
-        if item is None or item.state in SETTLED:
+        if item is None or item.state in FINAL_STATES:
             return []
         state: ToolState = "failed" if result.is_error else "ok"
         return [self._put(replace(item, state=state, result=result, output=""))]
@@ -366,7 +368,7 @@ class Transcript:
             return [self._put(item)]
         self._order.insert(self._order.index(call_id), item.key)
         self._put(item, is_placed=True)
-        if call.state in SETTLED or isinstance(item, QuestionItem):
+        if call.state in FINAL_STATES or isinstance(item, QuestionItem):
             return [item.key, call_id]
         return [item.key, self._put(replace(call, state="waiting"))]
 
@@ -392,8 +394,8 @@ class Transcript:
     def _stand(self, *, is_running: bool) -> None:
         """Take over what the engine says: the newest page may not show it."""
         if self.is_running and not is_running:
-            self._settle("unknown")
-        self.is_running = self._told_running = is_running
+            self._close_open_items("unknown")
+        self.is_running = self._reported_running = is_running
 
     def _put(self, item: Item, *, is_placed: bool = False) -> str:
         if item.key not in self._items and not is_placed:

@@ -50,7 +50,6 @@ class _QuietBar(QScrollBar):
     """Always has its room, and shows while there is something to scroll."""
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint nothing where nothing is out of sight."""
         if self.maximum() > self.minimum():
             super().paintEvent(event)
 
@@ -124,12 +123,10 @@ class TranscriptBrowser(QTextBrowser):
     # -- events --------------------------------------------------------------------------
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Tell the view, which knows the column."""
         super().resizeEvent(event)
         self.resized.emit()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint grounds and edges behind the text, only where it can be seen."""
         painter = QPainter(self.viewport())
         painter.fillRect(event.rect(), self._theme.color(self.ground))
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -143,7 +140,6 @@ class TranscriptBrowser(QTextBrowser):
         self._paint_caret()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Show what can be clicked."""
         super().mouseMoveEvent(event)
         self.pointed.emit(event.position())
         frame = self.code_at(event.position())
@@ -156,7 +152,7 @@ class TranscriptBrowser(QTextBrowser):
             QToolTip.showText(event.globalPosition().toPoint(), self.tr("Copy code"), self)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Scroll by the keys; with Shift they select, from where the person looks."""
+        """Scroll by the keys; with Shift they select, from where the user looks."""
         actions = QAbstractSlider.SliderAction
         action = {
             Qt.Key.Key_Up: actions.SliderSingleStepSub,
@@ -183,7 +179,6 @@ class TranscriptBrowser(QTextBrowser):
             self.setTextCursor(self.cursorForPosition(self.viewport().rect().center()))
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Copy code by its button; begin a selection elsewhere."""
         self.setCursorWidth(0)
         frame = self.code_at(event.position())
         if frame is not None and event.button() == Qt.MouseButton.LeftButton:

@@ -1,4 +1,4 @@
-"""Two small buttons beside the person's message under the pointer."""
+"""Two small buttons beside the user's message under the pointer."""
 
 from __future__ import annotations
 

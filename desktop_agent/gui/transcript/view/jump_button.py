@@ -10,7 +10,7 @@ from desktop_agent.gui.kit.widgets import TextButton
 
 
 class JumpPill(TextButton):
-    """Floats over the end of the text while the person looks elsewhere."""
+    """Floats over the end of the text while the user looks elsewhere."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(theme, "", "arrow-down", parent)

@@ -255,7 +255,7 @@ def _shape(row: Row) -> str:
 
 
 def _differs(old: Row, new: Row) -> bool:
-    """Whether the row has to be shown anew; the time of the working row is not part of it."""
+    """Whether the row has to be updated; the time of the working row is not part of it."""
     return old is not new and (old != new or isinstance(new, WorkingRow))
 
 

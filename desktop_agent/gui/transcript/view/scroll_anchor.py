@@ -1,4 +1,4 @@
-"""Where the person looks: it stays there, or at the end, whatever happens to the text."""
+"""Where the user looks: it stays there, or at the end, whatever happens to the text."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ class Scrolling(QObject):
 
     @contextmanager
     def held_at(self, shown: ShownRow) -> Iterator[None]:
-        """Keep this row where it is: the person has just unfolded it."""
+        """Keep this row where it is: the user has just unfolded it."""
         with self._edited((shown, self._offset(shown))):
             yield
         self._note_place()
 
     def to_end(self) -> None:
         """Go to the newest message."""
-        self._settle()
+        self._lay_out()
         self._bar.setValue(self._bar.maximum())
         self._note_place()
 
@@ -79,7 +79,7 @@ class Scrolling(QObject):
 
     def show_foot(self, shown: ShownRow) -> None:
         """Bring the end of a row into view: what it asks for stands there."""
-        self._settle()
+        self._lay_out()
         foot = self._page.rect(shown).bottom() + _FOOT - self._browser.viewport().height()
         if foot > self._bar.value():
             self._bar.setValue(round(foot))
@@ -110,7 +110,7 @@ class Scrolling(QObject):
     ) -> None:
         if below is None:
             edit.endEditBlock()
-            self._settle()
+            self._lay_out()
             self._restore(anchor)
             return
         self._end_quietly(edit)
@@ -118,13 +118,13 @@ class Scrolling(QObject):
         self._browser.paint_below(int(_top_of(self._browser.document(), below())))
 
     def _end_quietly(self, edit: QTextCursor) -> None:
-        """Have it laid out, without Qt's wish to paint everything that comes with frames."""
+        """Have it laid out, without Qt's request to paint everything that comes with frames."""
         layout = self._browser.document().documentLayout()
         size = layout.documentSize()
         layout.blockSignals(True)
         try:
             edit.endEditBlock()
-            self._settle()
+            self._lay_out()
         finally:
             layout.blockSignals(False)
         if layout.documentSize() != size:
@@ -153,7 +153,7 @@ class Scrolling(QObject):
     def _first_on_screen(self) -> tuple[ShownRow, float] | None:
         rows = self._page.rows
         index = self._page.first_below(self._bar.value())
-        # A row that the person can see whole moves least when another one changes its height.
+        # A row that the user can see whole moves least when another one changes its height.
         while index < len(rows) - 1 and (
             rows[index].row.key == EARLIER_KEY or self._offset(rows[index]) < 0
         ):
@@ -163,7 +163,7 @@ class Scrolling(QObject):
     def _offset(self, shown: ShownRow) -> float:
         return self._page.rect(shown).top() - self._bar.value()
 
-    def _settle(self) -> None:
+    def _lay_out(self) -> None:
         """Have the layout done to its end, so that the scroll bar knows its range."""
         document = self._browser.document()
         document.documentLayout().blockBoundingRect(document.lastBlock())
@@ -183,7 +183,7 @@ class Scrolling(QObject):
 
     @property
     def is_ours(self) -> bool:
-        """Whether a change of the document moves what is seen, and not the person."""
+        """Whether a change of the document moves what is seen, and not the user."""
         return self._is_ours > 0
 
 

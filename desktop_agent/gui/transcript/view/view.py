@@ -1,4 +1,4 @@
-"""The transcript view: rows in one document, cards over it, and where the person looks."""
+"""The transcript view: rows in one document, cards over it, and where the user looks."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class TranscriptView(QWidget):
 
     Signals: `decided` (request, decision), `answered` (question, text), `resume_requested`,
     `compose_requested` (put the focus into the composer), `fault_action`, `edit_requested`
-    (text for the composer), `wished` (an agent, a wish, words: to `answer` or `open` a subagent,
-    or what a used up budget offers), `open_path_requested`, `open_link_requested` (after the person
+    (text for the composer), `wished` (agent, command, text: to `answer` or `open` a subagent,
+    or what a used up budget offers), `open_path_requested`, `open_link_requested` (after the user
     agreed), `earlier_requested`, `waiting_changed` (open approvals).
     """
 
@@ -137,7 +137,7 @@ class TranscriptView(QWidget):
         self._after_events()
 
     def prepend(self, events: Sequence[Happening], first_seq: int) -> None:
-        """Take in older messages; what the person looks at stays where it is."""
+        """Take in older messages; what the user looks at stays where it is."""
         if self._transcript is None:
             return
         self._transcript.prepend(events)
@@ -179,7 +179,6 @@ class TranscriptView(QWidget):
     # -- events of Qt --------------------------------------------------------------------
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the pill in its place."""
         super().resizeEvent(event)
         self._pill.stand_over(self.rect())
 
@@ -192,7 +191,6 @@ class TranscriptView(QWidget):
         self._follow_clocks()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Turn the clocks off: nobody looks."""
         super().hideEvent(event)
         self._follow_clocks()
 
@@ -204,11 +202,11 @@ class TranscriptView(QWidget):
         factory.answered.connect(self.answered)
         factory.resume_requested.connect(self.resume_requested)
         factory.compose_requested.connect(self.compose_requested)
-        for settled in (factory.decided, factory.answered, factory.resume_requested):
+        for resolved in (factory.decided, factory.answered, factory.resume_requested):
             # The button that was pressed goes away; the focus must not go just anywhere.
-            settled.connect(lambda *_: self.compose_requested.emit())
+            resolved.connect(lambda *_: self.compose_requested.emit())
         factory.fault_action.connect(self.fault_action)
-        factory.wished.connect(self.wished)
+        factory.command_requested.connect(self.wished)
         factory.path_activated.connect(self.open_path_requested)
         factory.earlier_requested.connect(self._on_earlier_requested)
         factory.text_requested.connect(lambda *what: show_text(self._theme, what[0], what[1], self))
