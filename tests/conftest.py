@@ -20,22 +20,22 @@ import desktop_agent.gui  # noqa: F401 - before pytest-qt: no test imports under
 from tests.helpers.patience import HANG_MS, HANG_S
 
 _LIMITS = (
-    "adapters.local_servers._ANSWER_S",
-    "adapters.model_catalog._ANSWER_S",
-    "adapters.model_catalog._CONNECT_S",
-    "adapters.model_catalog._LISTED_S",
-    "adapters.update_check._ANSWER_S",
-    "engine.skill_needs._TIME_S",
-    "engine.skills._PATIENCE_S",
+    "adapters.models.local_servers._ANSWER_S",
+    "adapters.models.catalog._ANSWER_S",
+    "adapters.models.catalog._CONNECT_S",
+    "adapters.models.catalog._LISTED_S",
+    "adapters.config.update_check._ANSWER_S",
+    "engine.skills.requirements._TIME_S",
+    "engine.skills.registry._PATIENCE_S",
 )
 # What the window takes away again by itself.
 _SHOWN_FOR = (
-    "note_strip.DELIVERED_MS",
-    "notices._HINT_MS",
-    "session_panel.UNDO_MS",
-    "skills_flow._NEWS_MS",
-    "task_panel.UNDO_MS",
-    "trust_flow._TOLD_MS",
+    "notes.strip.DELIVERED_MS",
+    "frame.notice_bar._HINT_MS",
+    "sessions.panel.UNDO_MS",
+    "controllers.skills._NEWS_MS",
+    "tasks.panel.UNDO_MS",
+    "controllers.trust._TOLD_MS",
 )
 
 
