@@ -2,6 +2,7 @@
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent import paths
@@ -55,7 +56,7 @@ def test_a_sent_message_does_not_come_back_as_a_draft_even_after_a_crash(start, 
     composer.hide()
     composer.show()
     with qtbot.waitSignal(composer.submitted):
-        composer._send(False)
+        composer.findChild(QWidget, "sendButton").click()
     # No orderly end: the file is as it is now.
     again = start(Composer)
     again.apply(opened())
@@ -85,14 +86,15 @@ def test_an_unsent_steer_is_there_after_a_restart(start, qtbot):
 def test_the_free_mode_is_confirmed_once_a_folder_also_after_a_restart(start, qtbot):
     button = start(ModeButton)
     button.set_folder("/home/ada/shop")
-    button._on_confirmed(True)
+    button.findChild(QAction, "mode_free").trigger()
+    button.window().findChild(QWidget, "confirmFreeYes").click()
     again = start(ModeButton)
     again.set_folder("/home/ada/shop")
     with qtbot.waitSignal(again.mode_chosen):
-        again._choose("free")
+        again.findChild(QAction, "mode_free").trigger()
     other = start(ModeButton)
     other.set_folder("/home/ada/other")
-    other._choose("free")
+    other.findChild(QAction, "mode_free").trigger()
     box = other.window().findChild(QWidget, "confirmFree")
     assert box is not None
     box.reject()
