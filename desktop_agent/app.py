@@ -98,41 +98,39 @@ def _demo(arguments: list[str]) -> int:
     """Open the window with the demo model, leaving no trace in the person's own settings."""
     import tempfile
 
+    from desktop_agent.adapters.files.temporary_folder import temporary_folder
+
+    prefix = "desktop-agent-demo-"
     if "DESKTOP_AGENT_HOME" in os.environ:
         # Its sessions stay, and so does the folder they work in.
-        place = tempfile.mkdtemp(prefix="desktop-agent-demo-")
-        folder = arguments[0] if arguments else _demo_folder(place)
+        folder = arguments[0] if arguments else _demo_folder(Path(tempfile.mkdtemp(prefix=prefix)))
         return _window(folder, Settings(model="demo"))
-    with (
-        tempfile.TemporaryDirectory(prefix="desktop-agent-", ignore_cleanup_errors=True) as home,
-        tempfile.TemporaryDirectory(
-            prefix="desktop-agent-demo-", ignore_cleanup_errors=True
-        ) as place,
-    ):
-        os.environ["DESKTOP_AGENT_HOME"] = home
+    with temporary_folder("desktop-agent-") as home, temporary_folder(prefix) as place:
+        os.environ["DESKTOP_AGENT_HOME"] = str(home)
         folder = arguments[0] if arguments else _demo_folder(place)
         return _window(folder, Settings(model="demo"))
 
 
-def _demo_folder(place: str) -> str:
+def _demo_folder(place: Path) -> str:
     """Return a copy of the demo folder, free to be changed."""
     import shutil
 
-    return str(shutil.copytree(paths.resource("demo"), Path(place) / "garden"))
+    return str(shutil.copytree(paths.resource("demo"), place / "garden"))
 
 
 def _demo_run(arguments: list[str]) -> int:
     """Do the demo's job in the real window without a display, and say what happens."""
     import argparse
-    import tempfile
+
+    from desktop_agent.adapters.files.temporary_folder import temporary_folder
 
     parser = argparse.ArgumentParser(prog="desktop-agent --demo-run")
     parser.add_argument("folder", metavar="FOLDER", type=Path)
     parser.add_argument("--screenshot", metavar="FILE", type=Path)
     given = parser.parse_args(arguments)
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    with tempfile.TemporaryDirectory(prefix="desktop-agent-", ignore_cleanup_errors=True) as home:
-        os.environ["DESKTOP_AGENT_HOME"] = home
+    with temporary_folder("desktop-agent-") as home:
+        os.environ["DESKTOP_AGENT_HOME"] = str(home)
         from desktop_agent.gui.startup.demo_run import run_demo
 
         _start_logging()

@@ -147,7 +147,7 @@ async def compose(
             tools=_tools,
             settings=settings or file.load(),
             emit=emit,
-            spill_dir=_private(data_dir / "outputs"),
+            spill_dir=_outputs_of(store_path or data_dir / SESSIONS_FILE),
             new_jobs=Jobs,
         )
         _equip(engine, model, data_dir, config_dir)
@@ -216,6 +216,12 @@ def _own_places(data_dir: Path, config_dir: Path) -> OwnPlaces:
         kept=tuple(map(str, folders)),
         private=tuple(str(folder / name) for folder in folders for name in names),
     )
+
+
+def _outputs_of(store_path: Path) -> Path:
+    """Return where outputs of the sessions in a file go: another file's process has others."""
+    is_main = store_path.name == SESSIONS_FILE
+    return store_path.with_name("outputs" if is_main else f"{store_path.stem}.outputs")
 
 
 def _on_host_died() -> None:

@@ -80,7 +80,7 @@ def qtbot(qapp, request) -> QtBot:
 @pytest.fixture(autouse=True)
 def own_keys() -> None:
     """Begin as the app does: what one test gave out as a key may be a word in the next."""
-    from desktop_agent.core.known_keys import KEYS
+    from desktop_agent.core.keys.known_keys import KEYS
 
     KEYS.__init__()
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.ids import AgentId
@@ -85,12 +85,50 @@ class FileMemory(Protocol):
         ...
 
 
+class OutputFile(Protocol):
+    """A file that takes what is cut out of a result. A full disk or limit only ends the file."""
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """How many bytes it holds: the first ones that were written."""
+        ...
+
+    def write(self, content: bytes) -> None:
+        """Append what there is room for; nothing any more after something was left out."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the file."""
+        ...
+
+
+class Outputs(Protocol):
+    """The files of one session that hold what was cut out of results."""
+
+    def create(self) -> OutputFile | None:
+        """Make a file, None when the disk refuses."""
+        ...
+
+    def find(self, path: str) -> Path | None:
+        """Return the file that a result named, None when none did; ToolError if it is deleted."""
+        ...
+
+    def open(self, path: Path) -> BinaryIO:
+        """Open a file that `find` returned. Raises ToolError."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """What one call may use. Passed as a parameter; nothing ambient.
 
     `report` shows live output to the person. `ask_user` waits for the person's answer.
-    `spill_dir` takes the whole of an output that was cut for the model. `jobs` and `tasks`
+    `outputs` takes the whole of an output that was cut for the model. `jobs` and `tasks`
     are the agent's background commands and task list, `agent` and `steering` itself and its
     dealings with others; the tools that use them know their kind. A command that names no time
     limit has `command_time_s`. `own` is where the app's own files are. `judged` are
@@ -103,7 +141,7 @@ class ToolContext:
     report: Callable[[str], None]
     ask_user: Callable[[str, tuple[str, ...]], Awaitable[str]]
     files: FileMemory
-    spill_dir: Path
+    outputs: Outputs
     jobs: Any = None
     tasks: Any = None
     agent_name: str = ""

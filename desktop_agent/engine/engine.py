@@ -44,6 +44,7 @@ from desktop_agent.engine.tasks.task_list import TaskError
 from desktop_agent.engine.tree.agents import Agents
 from desktop_agent.engine.tree.budget_guard import BudgetGuard
 from desktop_agent.engine.tree.messaging import Steering
+from desktop_agent.engine.workspace.output_files import OutputFiles
 from desktop_agent.engine.workspace.path_completion import complete_path
 
 
@@ -52,7 +53,8 @@ class Engine(SkillCommands):
 
     `emit` hears every event after it is on disk. `tools` may be what finds them, called when
     they are needed first. `new_jobs` makes an agent's place for
-    background commands; it has an async `close`. `is_contained` tells that commands run
+    background commands; it has an async `close`. `spill_dir` is for what is cut out of results,
+    for this process alone. `is_contained` tells that commands run
     behind an OS sandbox.
     """
 
@@ -76,7 +78,8 @@ class Engine(SkillCommands):
         self._new_jobs = new_jobs
         self._prompt = Prompt()
         self._thread = 0
-        self._sessions = Sessions(store, emit)
+        outputs = OutputFiles(spill_dir)
+        self._sessions = Sessions(store, emit, outputs)
         self._emit = self._sessions.emit
         self._approvals = Approvals(store)
         self._questions = Questions()
@@ -87,7 +90,7 @@ class Engine(SkillCommands):
             approvals=self._approvals,
             questions=self._questions,
             report_failure=self._emit,
-            spill_dir=spill_dir,
+            outputs=outputs,
             is_contained=is_contained,
         )
         self._plant_tree()
@@ -197,6 +200,7 @@ class Engine(SkillCommands):
         """Stop a session's agents, then delete all of it."""
         self._check_thread()
         self._sessions.delete(session_id)
+        self._approvals.forget_session(session_id)
 
     def mark_read(self, session_id: SessionId) -> None:
         """The person has seen the session's end."""

@@ -6,12 +6,12 @@ import asyncio
 import functools
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from desktop_agent import paths
+from desktop_agent.adapters.files.temporary_folder import temporary_folder
 from desktop_agent.core.events import Event
 from desktop_agent.gui.bridge.backend import Backend
 from desktop_agent.self_check import parts
@@ -56,8 +56,8 @@ class SelfCheck:
 def run(compose: Compose, say: Say) -> int:
     """Check everything in a folder of its own, without display or network; 0 if all works."""
     whole = SelfCheck(say)
-    with tempfile.TemporaryDirectory(prefix="desktop-agent-", ignore_cleanup_errors=True) as home:
-        place = Path(home).resolve()
+    with temporary_folder("desktop-agent-") as home:
+        place = home.resolve()
         os.environ["DESKTOP_AGENT_HOME"] = str(place / "home")
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
         for name, check in _STILL:

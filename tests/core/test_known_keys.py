@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote
 
 import pytest
 
-from desktop_agent.core.known_keys import HIDDEN, KnownKeys
+from desktop_agent.core.keys.known_keys import HIDDEN, KnownKeys
 
 KEY = "sk-proj-Zq7+Wd/Tn20vXe4RbLmK9sHc_Y"
 BASIC = base64.b64encode(f"user:{KEY}".encode()).decode()

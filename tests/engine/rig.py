@@ -98,7 +98,7 @@ class Rig:
             tools=self._tools(),
             settings=settings or Settings(),
             emit=self._on_event,
-            spill_dir=tmp_path,
+            spill_dir=tmp_path / ".outputs",
         )
         if skills is not None:
             self.engine.use_skills(skills)

@@ -7,17 +7,21 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from desktop_agent.adapters.skills.fetch import address
-from desktop_agent.core import known_keys, notes, ordering, redaction, tasks, updates
-from desktop_agent.core.ids import new_message_id
+from desktop_agent.core import tasks, updates
+from desktop_agent.core.diffs import ordering
+from desktop_agent.core.ids import AgentId, new_message_id
+from desktop_agent.core.keys import known_keys, redaction
 from desktop_agent.core.messages import Message, TextPart
+from desktop_agent.core.parts.origins import Report
+from desktop_agent.core.prose import framing
 from desktop_agent.core.skill_install import SkillLibraryError
 from desktop_agent.core.tool import ToolError
 from desktop_agent.engine.permissions.shell import classify, deny_list, parse
 from desktop_agent.engine.skills import front_matter, rules, yaml_fields
 from desktop_agent.engine.workspace import windows_names
-from desktop_agent.gui.agents import rows
 from desktop_agent.gui.composer import attachments
 from desktop_agent.gui.kit import safe_text
+from desktop_agent.gui.kit import text as label_text
 from desktop_agent.gui.transcript.cards import diff
 from desktop_agent.gui.transcript.document import highlighting, markdown
 from desktop_agent.gui.transcript.document.stable_blocks import SettledBlocks
@@ -38,12 +42,13 @@ READING = frozenset({
 # Modules that import one, and why nothing of them is measured here.
 ELSEWHERE: dict[str, str] = {
     "self_check.parts": "reads only what it wrote itself",
-    "tools.documents": "libraries; a zip of modest size, a text that is cut, on a thread",
-    "core.line_diff": "tools.files.diffs:diff_of",
-    "engine.policy": "rules of the person's own; fnmatch never goes back",
-    "engine.protected": "patterns of the app's own; fnmatch never goes back",
-    "tools.walk": "what a glob or an ignore file makes of a path ends after a time",
-    "model_host.demo_skills": "a name of a skill, as short as its line",
+    "tools.files.documents": "libraries; a zip of modest size, a text that is cut, on a thread",
+    "core.diffs.line_diff": "tools.files.diffs:diff_of",
+    "engine.permissions.policy": "rules of the person's own; fnmatch never goes back",
+    "engine.permissions.protected_files": "patterns of the app's own; fnmatch never goes back",
+    "tools.shell.proof": "fnmatch translates the app's own names; the command is engine's to parse",
+    "tools.files.walk": "what a glob or an ignore file makes of a path ends after a time",
+    "model_host.demo.skills": "a name of a skill, as short as its line",
 }
 
 
@@ -234,13 +239,20 @@ PARSERS: dict[str, Parser] = {
     "adapters.skills.fetch.address:read_address": Parser(
         _address, (("https://a.b/", "-/tree/", ""), ("", "a.", ""), ("a@b:", "c/", " "))
     ),
-    "core.notes:unframed": Parser(notes.unframed),
-    "core.ordering:same_ends": Parser(_ends, (("", "a", ""), ("", "ab", "")), takes_any=False),
-    "core.ordering:longest_increasing": Parser(_increasing, (("", "a", ""),), takes_any=False),
-    "core.known_keys:hide": Parser(
+    "core.prose.framing:framed": Parser(
+        lambda text: framing.framed(text, Report(AgentId("sa_0"), text, "completed", (text,))),
+        (("", "<app:", ""), ("", "</app:report>", ""), ("", "<\u200b", ""), ("", "\uff1c", "")),
+    ),
+    "core.diffs.ordering:same_ends": Parser(
+        _ends, (("", "a", ""), ("", "ab", "")), takes_any=False
+    ),
+    "core.diffs.ordering:longest_increasing": Parser(
+        _increasing, (("", "a", ""),), takes_any=False
+    ),
+    "core.keys.known_keys:hide": Parser(
         _KNOWN.hide, (("", "sk-proj-Ab12", ""), ("", "%25", ""), ("", "\\\\", ""), ("", "&#", ""))
     ),
-    "core.redaction:redact": Parser(
+    "core.keys.redaction:redact": Parser(
         redaction.redact,
         (("", "eyJ-", ""), ("", "://a:", ""), ("", "key = ", ""), ("", "sk-a.", "")),
     ),
@@ -259,7 +271,7 @@ PARSERS: dict[str, Parser] = {
         windows_names.refusal, (("a:", "\\", ""), ("", "~1", ""))
     ),
     "engine.skills.yaml_fields:read": Parser(yaml_fields.read, _YAML),
-    "gui.agents.rows:plain_words": Parser(rows.plain_words, (("", "**a", ""), ("", "`a``", ""))),
+    "gui.kit.text:plain_words": Parser(label_text.plain_words, (("", "**a", ""), ("", "`a``", ""))),
     "gui.composer.attachments:fenced": Parser(
         lambda text: attachments.fenced("x", text), (("", "```", ""),)
     ),

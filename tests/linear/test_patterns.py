@@ -25,8 +25,7 @@ METHODS = {
     "adapters.skills.fetch.address:_GITEA": "fullmatch",
     "adapters.skills.fetch.address:_GITHUB": "fullmatch",
     "adapters.skills.fetch.address:_GITLAB": "fullmatch",
-    "core.redaction:_SHAPES": "sub",
-    "gui.transcript.state.agent_messages:_FORMS": "match",
+    "core.keys.redaction:_SHAPES": "sub",
     "model_host.demo.orders:_ORDERS": "fullmatch",
     "model_host.litellm_client.faults:_BY_WORDS": "search",
 }
@@ -47,10 +46,6 @@ EVIL: dict[str, tuple[hostile.Text, ...]] = {
         hostile.Text("", "#\n", ""),
         hostile.Text("# a\n", "\n", "x"),
         hostile.Text("", "see AGENTS.md ", "\n!"),
-    ),
-    "gui.transcript.state.agent_messages:_FORMS[0]": (
-        hostile.Text("[Question from a (sa_0)] ", "(sa_0)] ", "\nIt waits"),
-        hostile.Text("[Question from a", " (sa_0)", ""),
     ),
 }
 

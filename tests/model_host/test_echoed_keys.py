@@ -17,7 +17,7 @@ from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.compose import SESSIONS_FILE
 from desktop_agent.core.events import MessageAdded, PartDelta, TurnEnded
 from desktop_agent.core.ids import new_agent_id, new_message_id, new_session_id
-from desktop_agent.core.known_keys import HIDDEN, KEYS
+from desktop_agent.core.keys.known_keys import HIDDEN, KEYS
 from desktop_agent.core.messages import Message
 from desktop_agent.core.requests import Delta
 from desktop_agent.core.sessions import SessionInfo

@@ -9,7 +9,8 @@ import pytest
 
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import new_agent_id, new_message_id
-from desktop_agent.core.known_keys import HIDDEN
+from desktop_agent.core.keys.known_keys import HIDDEN
+from desktop_agent.core.keys.redaction import redact
 from desktop_agent.core.messages import (
     ImagePart,
     Message,
@@ -18,7 +19,6 @@ from desktop_agent.core.messages import (
     ToolCall,
     ToolResult,
 )
-from desktop_agent.core.redaction import redact
 from desktop_agent.core.requests import Limits, ModelRequest
 from desktop_agent.model_host.litellm_client.messages import convert, seal
 from tests.helpers.providers import (

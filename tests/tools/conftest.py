@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from desktop_agent.core.ids import AgentId
+from desktop_agent.core.ids import AgentId, new_session_id
 from desktop_agent.core.tool import Preview, Tool, ToolContext, ToolOutput
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.agent.read_files import FilesSeen
 from desktop_agent.engine.workspace.containment import make_workspace
+from desktop_agent.engine.workspace.output_files import OutputFiles
 from desktop_agent.tools.shell.jobs import Jobs, new_jobs
 
 
@@ -64,7 +65,7 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
         report=report,
         ask_user=ask,
         files=FilesSeen(),
-        spill_dir=tmp_path / "spill",
+        outputs=OutputFiles(tmp_path / "outputs").of(new_session_id()),
         jobs=jobs,
     )
     made.append(Bench(root, context, jobs))

@@ -14,7 +14,7 @@ import msgspec
 
 from desktop_agent.adapters.files.private_file import damaged_name, write_private
 from desktop_agent.core.commands import KeyPlace
-from desktop_agent.core.known_keys import KEYS
+from desktop_agent.core.keys.known_keys import KEYS
 from desktop_agent.core.models import KeyInfo
 from desktop_agent.core.providers import PROVIDERS, find_provider, key_owner
 

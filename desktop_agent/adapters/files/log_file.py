@@ -8,7 +8,7 @@ import os
 from io import TextIOWrapper
 from pathlib import Path
 
-from desktop_agent.core.redaction import redact
+from desktop_agent.core.keys.redaction import redact
 
 _MAX_BYTES = 2_000_000
 _KEPT_FILES = 3

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import os
 import tempfile
 import time
 from pathlib import Path
+
+_ABANDONED_S = 3600.0
 
 
 def write_private(path: Path, body: bytes) -> None:
@@ -23,6 +27,15 @@ def write_private(path: Path, body: bytes) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+    _delete_abandoned(path)
+
+
+def _delete_abandoned(path: Path) -> None:
+    """Delete what a process left that was killed while it wrote: there may be a key in it."""
+    for left in path.parent.glob(f".{glob.escape(path.name)}.????????"):
+        with contextlib.suppress(OSError):
+            if left.stat().st_mtime < time.time() - _ABANDONED_S:
+                left.unlink()
 
 
 def damaged_name(path: Path) -> Path:

@@ -9,9 +9,9 @@ import msgspec
 
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import new_call_id
-from desktop_agent.core.known_keys import KEYS
+from desktop_agent.core.keys.known_keys import KEYS
+from desktop_agent.core.keys.redaction import redact
 from desktop_agent.core.messages import TextPart, ThinkingPart, ToolCall
-from desktop_agent.core.redaction import redact
 from desktop_agent.core.requests import Answer, Delta, Retrying, StreamItem
 
 

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from desktop_agent.core.known_keys import KEYS
+from desktop_agent.core.keys.known_keys import KEYS
+from desktop_agent.core.keys.redaction import is_secret_name
 from desktop_agent.core.providers import find_provider
-from desktop_agent.core.redaction import is_secret_name
 
 _ALLOWED = frozenset({
     "PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TEMP", "TMP",

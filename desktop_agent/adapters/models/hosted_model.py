@@ -30,7 +30,7 @@ from desktop_agent.core.host_pipe import (
     frame,
 )
 from desktop_agent.core.ids import AgentId
-from desktop_agent.core.known_keys import KEYS
+from desktop_agent.core.keys.known_keys import KEYS
 from desktop_agent.core.messages import Message
 from desktop_agent.core.models import DEMO_MODEL, ModelInfo
 from desktop_agent.core.requests import Answer, ModelRequest, StreamItem

@@ -18,10 +18,10 @@ from desktop_agent.adapters.models.json_fields import (
     truth,
 )
 from desktop_agent.core.faults import Fault, FaultAction, FaultKind, ModelError
-from desktop_agent.core.known_keys import KEYS
+from desktop_agent.core.keys.known_keys import KEYS
+from desktop_agent.core.keys.redaction import redact
 from desktop_agent.core.models import ModelInfo
 from desktop_agent.core.providers import Provider, host_of
-from desktop_agent.core.redaction import redact
 
 _MILLION = 1_000_000
 _MAX_BYTES = 16_000_000

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from desktop_agent.adapters.skills.fetch.intake import is_wanted
-from desktop_agent.core.line_diff import hunks, opcodes
+from desktop_agent.core.diffs.line_diff import hunks, opcodes
 from desktop_agent.core.tool import ToolError
 from desktop_agent.engine.skills import files
 

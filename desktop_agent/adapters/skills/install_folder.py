@@ -20,6 +20,9 @@ from desktop_agent.engine.workspace.containment import is_within
 _log = logging.getLogger(__name__)
 
 _INCOMING, _OUTGOING = ".skill-incoming-", ".skill-outgoing-"
+_KEPT_S = 30 * 24 * 3600.0
+_TIME = "%Y%m%d-%H%M%S"
+_REMOVED_AT = re.compile(r"-([0-9]{8}-[0-9]{6})-[0-9a-f]{4}\Z")
 _OWN_NUMBER = re.compile(r"[0-9a-f]{12}")
 # The folders of skills that belong to a workspace; a home's own belong to other apps.
 _FOLDERS = ((".agents", "skills"), (".claude", "skills"))
@@ -130,9 +133,27 @@ class InstallFolder:
 
     def _keep(self, folder: Path, name: str) -> Path:
         self._removed.mkdir(parents=True, exist_ok=True, mode=0o700)
-        kept = self._removed / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+        self._delete_long_removed()
+        kept = self._removed / f"{name}-{time.strftime(_TIME)}-{secrets.token_hex(2)}"
         _move(folder, kept, self._removed / f"{_INCOMING}{secrets.token_hex(6)}")
         return kept
+
+    def _delete_long_removed(self) -> None:
+        """Delete what was removed a month ago, and what a killed app had copied half."""
+        for old in self._removed.iterdir():
+            found = _REMOVED_AT.search(old.name)
+            is_old = found is not None and _age(found.group(1)) > _KEPT_S
+            if is_old and old.is_symlink():
+                old.unlink()  # it alone: what it leads to is not ours
+            elif is_old or old.name.startswith(_INCOMING):
+                remove_tree(old)
+
+
+def _age(moment: str) -> float:
+    try:
+        return time.time() - time.mktime(time.strptime(moment, _TIME))
+    except (ValueError, OverflowError):  # somebody else's name
+        return 0.0
 
 
 def _move(folder: Path, target: Path, copied: Path) -> None:

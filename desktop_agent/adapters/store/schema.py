@@ -6,6 +6,7 @@ import contextlib
 import logging
 import os
 import sqlite3
+import time
 from pathlib import Path
 
 from desktop_agent.adapters.files.private_file import damaged_name
@@ -61,6 +62,9 @@ _WORDS_PLAIN = "CREATE TABLE words (rowid INTEGER PRIMARY KEY, text TEXT NOT NUL
 # The script at index n brings a database from version n to n + 1.
 _MIGRATIONS: tuple[str, ...] = (_TABLES, tasks.TABLES, _BY_AGENT, tasks.BY_ID)
 SCHEMA_VERSION = len(_MIGRATIONS)
+# In pages of 4 kB.
+_WORTH_SHRINKING = 1000
+_BACKUPS_KEPT_S = 30 * 24 * 3600.0
 
 
 class StoreTooNew(StoreError):
@@ -86,6 +90,20 @@ def open_database(path: Path, *, check: bool) -> tuple[sqlite3.Connection, Path 
         return connection, kept
 
 
+def shrink_old(connection: sqlite3.Connection) -> None:
+    """Let a file of an earlier version shrink, once more than half of it is unused.
+
+    One that is begun today shrinks with each session that is deleted.
+    """
+    mode, free, pages = (
+        connection.execute(f"PRAGMA {name}").fetchone()[0]
+        for name in ("auto_vacuum", "freelist_count", "page_count")
+    )
+    if mode == 0 and free > max(_WORTH_SHRINKING, pages // 2):
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        connection.execute("VACUUM")
+
+
 def set_aside(path: Path) -> Path:
     """Rename a damaged file, and what belongs to it, to a dated name beside it."""
     kept = damaged_name(path)
@@ -102,6 +120,8 @@ def _open(path: Path, *, check: bool) -> sqlite3.Connection:
     try:
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA busy_timeout = 5000")
+        if path.stat().st_size == 0:  # only now: it would be written to a file in use too
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute("PRAGMA journal_mode = WAL")
         # What a person deletes is overwritten, not just unlinked.
         connection.execute("PRAGMA secure_delete = ON")
@@ -109,6 +129,7 @@ def _open(path: Path, *, check: bool) -> sqlite3.Connection:
         if check:
             _quick_check(connection)
         _migrate(connection, path)
+        _delete_old_backups(path)
     except BaseException:
         connection.close()
         raise
@@ -130,6 +151,18 @@ def _quick_check(connection: sqlite3.Connection) -> None:
         raise sqlite3.DatabaseError(f"quick_check: {found[0]}")
 
 
+def _backup_name(path: Path, version: str) -> str:
+    return f"{path.stem}.version-{version}{path.suffix}"
+
+
+def _delete_old_backups(path: Path) -> None:
+    """Delete them after a month: sessions that were deleted since are still in there."""
+    for backup in path.parent.glob(_backup_name(path, "*")):
+        with contextlib.suppress(OSError):
+            if backup.stat().st_mtime < time.time() - _BACKUPS_KEPT_S:
+                backup.unlink()
+
+
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > SCHEMA_VERSION:
@@ -145,7 +178,7 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _back_up(connection: sqlite3.Connection, path: Path, version: int) -> None:
-    target = path.with_name(f"{path.stem}.version-{version}{path.suffix}")
+    target = path.with_name(_backup_name(path, str(version)))
     target.unlink(missing_ok=True)
     connection.execute("VACUUM INTO ?", (str(target),))
     target.chmod(0o600)

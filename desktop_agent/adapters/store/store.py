@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 import time
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
@@ -19,7 +20,7 @@ from desktop_agent.adapters.store import tasks
 from desktop_agent.adapters.store.errors import failing_in_words
 from desktop_agent.adapters.store.replay import FOLDED_KINDS, TREE_KINDS, fold
 from desktop_agent.adapters.store.rows import decode, decode_all, encode, searchable
-from desktop_agent.adapters.store.schema import open_database
+from desktop_agent.adapters.store.schema import open_database, shrink_old
 from desktop_agent.adapters.store.streaming import Fragment, Pending, item_of, joined, remains
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.commands import EventPage
@@ -123,6 +124,8 @@ class SqliteStore:
         self._is_closed = True
         try:
             self.flush_pending()
+            with suppress(sqlite3.Error):  # the file only stays larger
+                shrink_old(self._connection)
         except StoreError as error:
             _log.warning("the last streamed text could not be saved: %s", error)
         finally:
@@ -258,6 +261,9 @@ class SqliteStore:
         self._pending.forget_session(session_id)
         self._deleted.add(session_id)
         self._last_seq.pop(self._keys.pop(session_id, -1), None)
+        with suppress(sqlite3.Error):  # it is deleted; the file only stays larger
+            # As a script: it is done page by page, and `execute` would do the first one alone.
+            self._connection.executescript("PRAGMA incremental_vacuum")
 
     def sessions(self) -> tuple[SessionInfo, ...]:
         """Return all sessions, newest activity first."""

@@ -8,9 +8,9 @@ from operator import attrgetter
 
 import msgspec
 
+from desktop_agent.core.diffs.ordering import longest_increasing, same_ends
 from desktop_agent.core.events import ListChanged
 from desktop_agent.core.ids import AgentId
-from desktop_agent.core.ordering import longest_increasing, same_ends
 from desktop_agent.core.tasks import Task, TaskState
 
 TABLES = """

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -40,6 +39,7 @@ from desktop_agent.engine.permissions.approvals import Approvals
 from desktop_agent.engine.permissions.scope import Scope, offered
 from desktop_agent.engine.skills.agent_skills import SkillUse
 from desktop_agent.engine.tasks.task_list import TaskList
+from desktop_agent.engine.workspace.output_files import OutputFiles
 
 _log = logging.getLogger(__name__)
 
@@ -154,14 +154,14 @@ class Dispatch:
         approvals: Approvals,
         questions: Questions,
         report_failure: Callable[[EngineFailed], None],
-        spill_dir: Path,
+        outputs: OutputFiles,
         is_contained: bool = False,
     ) -> None:
         self._tools = tools
         self._approvals = approvals
         self._questions = questions
         self._report_failure = report_failure
-        self._spill_dir = spill_dir
+        self._outputs = outputs
         self._is_contained = is_contained
         # What the tools of delegation work with; set once the tree is there.
         self.steering: object = None
@@ -353,7 +353,7 @@ class Dispatch:
             report=report,
             ask_user=ask_user,
             files=caller.files,
-            spill_dir=self._spill_dir,
+            outputs=self._outputs.of(caller.session.info.id),
             jobs=caller.jobs,
             tasks=caller.tasks,
             agent_name=caller.name,

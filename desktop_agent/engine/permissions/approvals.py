@@ -126,6 +126,13 @@ class Approvals:
         """Forget a rule. Raises StoreError, and then it still holds."""
         self._save(tuple(r for r in self._rules if not _same(r, rule)))
 
+    def forget_session(self, session_id: SessionId) -> None:
+        """Forget the rules that hold in a session which is deleted."""
+        kept = tuple(r for r in self._rules if (r.scope, r.where) != ("session", session_id))
+        if kept != self._rules:
+            with suppress(StoreError):  # a rule of a session that is gone matches nothing
+                self._save(kept)
+
     def _remember(self, rule: Rule, *, origin: str, uses: int) -> None:
         made = msgspec.structs.replace(rule, origin=origin, created_at=time.time(), uses=uses)
         self._save((*(r for r in self._rules if not _same(r, rule)), made))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from desktop_agent.core.agents import AgentInfo
@@ -37,6 +37,7 @@ from desktop_agent.engine.sessions.crash_recovery import (
     unreported,
 )
 from desktop_agent.engine.tree.agents import Agents
+from desktop_agent.engine.workspace.output_files import OutputFiles
 
 _log = logging.getLogger(__name__)
 
@@ -55,9 +56,12 @@ _UNDER_WAY = frozenset({"running", "needs_you", "paused"})
 class Sessions:
     """The registry. Histories are read from the store when an agent is first needed."""
 
-    def __init__(self, store: Store, listener: Callable[[Event], None]) -> None:
+    def __init__(
+        self, store: Store, listener: Callable[[Event], None], outputs: OutputFiles
+    ) -> None:
         self._store = store
         self._listener = listener
+        self._outputs = outputs
         self._infos: dict[SessionId, SessionInfo] = {}
         self._sessions: dict[SessionId, Session] = {}
         self.is_closing = False
@@ -83,6 +87,7 @@ class Sessions:
         """Read the list from the store, closing what the last run of the app left open."""
         for info in self._store.sessions():
             self._infos[info.id] = info
+        self._outputs.clean_up(self._infos)
         for info in list(self._infos.values()):
             if info.status in _UNDER_WAY:
                 self._close_interrupted(info)
@@ -194,6 +199,7 @@ class Sessions:
     def _load_agents(self, session: Session) -> None:
         main = session.info.main_agent
         records = {r.agent_id: r for r in self._store.load_agents(session.info.id, session.owed)}
+        self._claim_outputs(session.info.id, records.values())
         records = {main: records.pop(main, AgentRecord(main)), **records}
         states = self._store.task_states(session.info.id)
         for record in records.values():
@@ -249,6 +255,8 @@ class Sessions:
 
     def _forget(self, info: SessionInfo) -> None:
         try:
+            if self._outputs.has_unclaimed:
+                self._claim_outputs(info.id, self._store.load_agents(info.id))
             self._store.delete_session(info.id)
         except StoreError as error:
             self._infos[info.id] = info
@@ -257,6 +265,14 @@ class Sessions:
             return
         self._sessions.pop(info.id, None)
         self._agents.forget(info.id)
+        self._outputs.delete(info.id)  # last: a session that is listed can still read them
+
+    def _claim_outputs(self, session_id: SessionId, records: Iterable[AgentRecord]) -> None:
+        """Give the session its files of an earlier version, which kept those of all together."""
+        if self._outputs.has_unclaimed:
+            histories = (message for record in records for message in record.history)
+            texts = (result.text for message in histories for result in message.results)
+            self._outputs.claim(session_id, texts)
 
     def _close_interrupted(self, info: SessionInfo) -> None:
         events: list[Happening] = []

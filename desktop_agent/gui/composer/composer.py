@@ -253,6 +253,7 @@ class Composer(QWidget):
         self._show_numbers()
 
     def _follow_info(self, event: SessionsChanged) -> None:
+        self._drafts.forget_deleted({info.id for info in event.sessions})
         for info in event.sessions:
             if self._info is not None and info.id == self._info.id:
                 if info.mode != self._bar.mode.mode:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from PySide6.QtCore import QObject
 
 from desktop_agent import paths
@@ -42,6 +44,16 @@ class Drafts:
     def first(self) -> Draft:
         """What is typed before there is a session."""
         return self._drafts[""]
+
+    def forget_deleted(self, sessions: Collection[SessionId]) -> None:
+        """Forget what was typed in sessions that are not among these."""
+
+        def is_gone(key: str) -> bool:
+            return key.partition("/")[0] not in sessions
+
+        self._kept.forget(is_gone)
+        for key in [key for key in self._drafts if key != self._key and key and is_gone(key)]:
+            del self._drafts[key]
 
     def keep(self, text: str) -> None:
         """Keep what is typed now."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import QMimeData, QUrl
 from PySide6.QtGui import QDesktopServices
 
+from desktop_agent import paths
 from desktop_agent.core.workspace import Workspace
 
 _SCHEMES = ("http", "https", "mailto")
@@ -19,18 +20,24 @@ def open_link(address: str) -> None:
         QDesktopServices.openUrl(url)
 
 
-def open_path(path: str, workspace: Workspace | None) -> None:
-    """Open a file or folder with the person's program; only below the session's folders."""
+def open_path(path: str, workspace: Workspace | None) -> bool:
+    """Open a file or folder with the person's program; return whether it may be and is there.
+
+    It may be below the session's folders, and be the whole output of a command.
+    """
     if workspace is None:
-        return
+        return False
     real = (
         Path(workspace.root) / path.rpartition(":")[0]
         if _has_line(path)
         else Path(workspace.root) / path
     ).resolve()
-    is_inside = any(real.is_relative_to(root) for root in workspace.read_roots)
-    if is_inside and real.exists():
-        QDesktopServices.openUrl(QUrl.fromLocalFile(str(real)))
+    outputs = str((paths.data_dir() / "outputs").resolve())
+    is_inside = any(real.is_relative_to(root) for root in (*workspace.read_roots, outputs))
+    if not is_inside or not real.exists():
+        return False
+    QDesktopServices.openUrl(QUrl.fromLocalFile(str(real)))
+    return True
 
 
 def dropped_folder(mime: QMimeData) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QIODevice, QObject, QSaveFile, QTimer
@@ -47,6 +48,14 @@ class TextCache(QObject):
         while len(texts) > _MOST:
             del texts[next(iter(texts))]
         self._delay.start()
+
+    def forget(self, is_gone: Callable[[str], bool]) -> None:
+        """Forget the texts of the keys that are gone, at once."""
+        texts = self._all()
+        for key in (gone := [key for key in texts if is_gone(key)]):
+            del texts[key]
+        if gone:
+            self.save()
 
     def save(self) -> None:
         """Write the file."""

@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from desktop_agent.core.ordering import same_ends
+from desktop_agent.core.diffs.ordering import same_ends
 from desktop_agent.core.tasks import Task
 
 RowState = Literal["done", "skipped", "running", "stalled", "blocked", "pending"]

@@ -187,11 +187,16 @@ class MainWindow(QMainWindow):
         view.fault_action.connect(self._act)
         view.compose_requested.connect(self.frame.composer.focus_text)
         view.edit_requested.connect(self.frame.composer.set_text)
-        view.open_path_requested.connect(lambda path: open_path(path, self.flow.workspace))
+        view.open_path_requested.connect(self._open_path)
         view.open_link_requested.connect(open_link)
         view.earlier_requested.connect(lambda: self.tools.load_earlier(AgentId(agent_id)))
         view.waiting_changed.connect(self.tools.look)
         self.tools.watch(view)
+
+    def _open_path(self, path: str) -> None:
+        if not open_path(path, self.flow.workspace):
+            words = self.tr("That file is not there any more, or not in this session's folders.")
+            self.frame.notices.hint(words)
 
     # -- events ------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from desktop_agent.core.line_diff import hunks, opcodes
+from desktop_agent.core.diffs.line_diff import hunks, opcodes
 from desktop_agent.core.messages import DiffDisplay
 from desktop_agent.tools.files.text_files import lines_of
 

@@ -20,7 +20,6 @@ from desktop_agent.engine.workspace.safe_open import digest, open_read
 from desktop_agent.tools.define import Arguments, tool
 from desktop_agent.tools.files.documents import LARGEST, document_text, is_document
 from desktop_agent.tools.files.text_files import decode, is_binary, lines_of
-from desktop_agent.tools.shell.jobs import Jobs
 
 # More than this is read line by line, and can't be edited.
 WHOLE = 10_000_000
@@ -96,15 +95,13 @@ async def read(args: ReadArguments, ctx: ToolContext) -> ToolOutput:
 
 
 def _resolved(path: str, ctx: ToolContext) -> Path:
-    """Resolve a path; the whole outputs of the agent's own commands may be read too."""
-    if isinstance(ctx.jobs, Jobs) and Path(path) in ctx.jobs.outputs:
-        return Path(path)
-    return resolve_for_read(ctx.workspace, path)
+    """Resolve a path; what was cut out of the session's results may be read too."""
+    return ctx.outputs.find(path) or resolve_for_read(ctx.workspace, path)
 
 
 def _open(path: Path, ctx: ToolContext) -> BinaryIO:
-    if isinstance(ctx.jobs, Jobs) and path in ctx.jobs.outputs:
-        return path.open("rb")
+    if ctx.outputs.find(str(path)) == path:
+        return ctx.outputs.open(path)
     return open_read(ctx.workspace, path)
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from desktop_agent.core.redaction import is_secret_name
+from desktop_agent.core.keys.redaction import is_secret_name
 
 # What shells and common tools need, here and on Windows.
 _ALLOWED = frozenset({

@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from desktop_agent.core.tool import ToolError
 from desktop_agent.tools.shell import process_tree
@@ -36,10 +35,9 @@ class Job:
 
 
 class Jobs:
-    """The background commands of one agent; `outputs` are the files its commands filled."""
+    """The background commands of one agent."""
 
     def __init__(self) -> None:
-        self.outputs: set[Path] = set()
         self._token = os.urandom(8).hex()
         self._count = 0
         self._started = 0

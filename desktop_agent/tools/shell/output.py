@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import codecs
-import os
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO
+
+from desktop_agent.core.tool import OutputFile, Outputs
 
 _HEAD = 128 * 1024
 _TAIL = 128 * 1024
 _SPILLED_FROM = 24 * 1024
-_LARGEST_FILE = 100_000_000
 _RESULT_HEAD = 8 * 1024
 _RESULT_TAIL = 16 * 1024
 _LIVE_INTERVAL = 1 / 30
@@ -25,18 +24,22 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 class Output:
     """Takes bytes without end and holds at most 256 kB of them.
 
-    What is too long for a result goes to `file`, up to 100 MB; the rest is counted and dropped.
+    What is too long for a result goes to a file, as far as there is room; what there is none
+    for is counted and dropped.
     """
 
-    def __init__(self, spill_dir: Path) -> None:
+    def __init__(self, outputs: Outputs) -> None:
         self.total = 0
-        self.file: Path | None = None
-        self._spill_dir = spill_dir
-        self._spill: BinaryIO | None = None
-        self._spilled = 0
-        self._spill_failed = False
+        self._outputs = outputs
+        self._spill: OutputFile | None = None
+        self._is_closed = False
         self._head = bytearray()
         self._tail = bytearray()
+
+    @property
+    def file(self) -> Path | None:
+        """Where what was too long for a result is."""
+        return self._spill.path if self._spill is not None and self._spill.size else None
 
     def feed(self, chunk: bytes) -> None:
         """Take what came out."""
@@ -52,9 +55,9 @@ class Output:
 
     def close(self) -> None:
         """Let go of the file; what is held stays readable."""
-        if self._spill is not None:
+        if self._spill is not None and not self._is_closed:
             self._spill.close()
-            self._spill = None
+        self._is_closed = True
 
     def text(self) -> str:
         """Return what goes to the model: all of it, or its start and its end."""
@@ -80,33 +83,21 @@ class Output:
         return bytes(self._head[len(self._head) - (count - held) :]) + bytes(self._tail)
 
     def _where(self) -> str:
-        if self.file is None:
+        if self._spill is None or not self._spill.size:
             return ""
-        cut = self._spilled < self.total
-        part = f"the first {self._spilled:,} bytes are" if cut else "the whole output is"
-        return f"; {part} in {self.file}, which `read` can open"
+        size = self._spill.size
+        part = f"the first {size:,} bytes are" if size < self.total else "the whole output is"
+        return f"; {part} in {self._spill.path}, which `read` can open"
 
     def _write_spill(self, chunk: bytes) -> None:
-        if self._spill_failed or self.total <= _SPILLED_FROM:
+        if self._is_closed or self.total <= _SPILLED_FROM:
             return
-        try:
-            if self.file is None:
-                self._open_spill()
+        if self._spill is None and len(self._head) == self.total - len(chunk):
+            self._spill = self._outputs.create()
             if self._spill is not None:
-                piece = chunk[: _LARGEST_FILE - self._spilled]
-                self._spill.write(piece)
-                self._spilled += len(piece)
-        except OSError:
-            # A full disk must not end the command; the result says what is missing.
-            self._spill_failed = True
-
-    def _open_spill(self) -> None:
-        self._spill_dir.mkdir(parents=True, exist_ok=True)
-        path = self._spill_dir / f"output-{os.urandom(8).hex()}.txt"
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        self._spill = os.fdopen(descriptor, "wb", buffering=0)
-        self.file = path
-        self._spilled = self._spill.write(self._head)
+                self._spill.write(bytes(self._head))
+        if self._spill is not None:
+            self._spill.write(chunk)
 
 
 class LiveText:

@@ -134,11 +134,11 @@ def _start(
     )
     watch = live.feed if live else _unseen
     if sys.platform != "linux":
-        return RunningCommand(launch, Output(ctx.spill_dir), watch)
+        return RunningCommand(launch, Output(ctx.outputs), watch)
     # Through the open folder: what is put in its place meanwhile is not where it runs.
     with open_folder(ctx.workspace, Path(directory)) as descriptor:
         held = replace(launch, directory=f"/proc/self/fd/{descriptor}")
-        return RunningCommand(held, Output(ctx.spill_dir), watch)
+        return RunningCommand(held, Output(ctx.outputs), watch)
 
 
 def _unseen(chunk: bytes) -> None:
@@ -179,8 +179,6 @@ async def _in_foreground(
         raise
     finally:
         live.close()
-        if running.output.file is not None:
-            jobs.outputs.add(running.output.file)
     return _result(running, notes, time.monotonic() - began)
 
 

@@ -64,7 +64,7 @@ async def shell_job(args: JobArguments, ctx: ToolContext) -> ToolOutput:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(min(args.wait_s, _LONGEST_WAIT_S)):
                 await asyncio.shield(job.settled)
-    return _news(job, jobs)
+    return _news(job)
 
 
 async def _preview_input(args: InputArguments, ctx: ToolContext) -> Preview:
@@ -101,12 +101,10 @@ async def _kill(job: Job) -> ToolOutput:
     return ToolOutput(f"Ended {job.id}.")
 
 
-def _news(job: Job, jobs: Jobs) -> ToolOutput:
+def _news(job: Job) -> ToolOutput:
     output = job.running.output
     text = output.since(job.reported)
     job.reported = output.total
-    if output.file is not None:
-        jobs.outputs.add(output.file)
     seconds = time.monotonic() - job.began
     state = f"[{job.id} {job.state}, started {seconds:.0f} s ago]"
     shown = text if not text or text.endswith("\n") else text + "\n"

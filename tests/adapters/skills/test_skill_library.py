@@ -251,6 +251,22 @@ async def test_a_removed_skill_is_kept(tmp_path: Path, home: Home) -> None:
     await library.close()
 
 
+async def test_what_was_removed_a_month_ago_is_deleted_when_the_next_is(
+    tmp_path: Path, home: Home
+) -> None:
+    _, library = await with_alpha(tmp_path, home)
+    for days in (31, 29):
+        at = time.strftime("%Y%m%d-%H%M%S", time.localtime(time.time() - days * 24 * 3600))
+        write_files(home.removed / f"beta-{at}-0a1b", {"SKILL.md": str(days)})
+    write_files(home.removed / ".skill-incoming-0123456789ab", {"SKILL.md": "half"})
+    write_files(home.removed / "my-own-copy", {"SKILL.md": "mine"})
+    await library.remove(str(home.mine / "alpha"))
+    left = [path.name.partition("-")[0] for path in sorted(home.removed.iterdir())]
+    assert left == ["alpha", "beta", "my"]
+    assert next(home.removed.glob("beta-*/SKILL.md")).read_text() == "29"
+    await library.close()
+
+
 async def test_a_removed_skill_comes_back_as_it_was_with_where_it_is_from(
     tmp_path: Path, home: Home
 ) -> None:

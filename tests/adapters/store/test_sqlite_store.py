@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -619,3 +620,40 @@ def test_a_file_that_can_not_be_read_at_the_start_is_let_go_again(tmp_path: Path
     with closing(sqlite3.connect(path)) as other:
         other.execute("ALTER TABLE streaming RENAME COLUMN was TO crc")
     SqliteStore(path).close()
+
+
+def test_a_deleted_session_gives_back_its_room_on_the_disk(store: SqliteStore, path: Path) -> None:
+    for number in range(100):
+        recorded(store, user(f"{number} " * 10_000))
+    store.flush_pending()
+    store.delete_session(SESSION)
+    store.close()
+    assert path.stat().st_size < 300_000
+
+
+def test_a_file_of_an_earlier_version_shrinks_when_the_app_ends(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as raw:
+        raw.execute("PRAGMA journal_mode = WAL")
+    store = SqliteStore(path)
+    kept = SessionId("se_kept")
+    for one in (info(), msgspec.structs.replace(info(), id=kept)):
+        store.save_session(one)
+    for number in range(100):
+        store.record(SESSION, user(f"{number} " * 20_000))
+    store.record(kept, user("stays"))
+    store.delete_session(SESSION)
+    store.close()
+    assert path.stat().st_size < 300_000
+    with closing(SqliteStore(path)) as again:
+        assert kinds(again.page(kept, None, 10).events) == ["MessageAdded"]
+
+
+def test_a_backup_of_before_an_update_goes_after_a_month(store: SqliteStore, path: Path) -> None:
+    old = path.with_name(f"{path.stem}.version-1{path.suffix}")
+    newer = path.with_name(f"{path.stem}.version-2{path.suffix}")
+    for backup, days in ((old, 31), (newer, 29)):
+        backup.write_bytes(b"sessions")
+        made_at = time.time() - days * 24 * 3600
+        os.utime(backup, (made_at, made_at))
+    with closing(reopened(store, path)):
+        assert (old.exists(), newer.exists()) == (False, True)

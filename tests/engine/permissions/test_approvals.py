@@ -106,6 +106,20 @@ async def test_a_rule_of_one_session_does_not_hold_in_another(tmp_path: Path) ->
     await rig.engine.close()
 
 
+async def test_a_sessions_rules_are_deleted_with_it(tmp_path: Path) -> None:
+    rig = Rig(tmp_path, calls(("write", {"what": "x"})), says("ok"))
+    mine = Rule("write", "", scope="session", where=rig.session_id)
+    others = Rule("write", "", scope="session", where="se_elsewhere")
+    everywhere = Rule("shell", "pytest", scope="everywhere")
+    store = rig.store
+    await rig.engine.close()
+    store.save_rules([mine, others, everywhere])
+    again = Rig(tmp_path, store=store)
+    again.engine.delete_session(again.session_id)
+    await again.engine.close()
+    assert store.rules() == (others, everywhere)
+
+
 async def test_a_deleted_rule_asks_again(tmp_path: Path) -> None:
     store = MemoryStore()
     rule = Rule("write", "", scope="everywhere")

@@ -225,6 +225,15 @@ def test_stop_ends_the_turn_and_the_window_says_so(window, provider, qtbot):
     wait_shown(qtbot, window, "Stopped by you")
 
 
+def test_a_file_that_is_gone_is_said_to_be_when_it_is_asked_for(window, provider, qtbot):
+    provider.push(Say("Done."))
+    write(qtbot, window, "Count")
+    wait_idle(qtbot, window)
+    gone = paths.data_dir() / "outputs" / "se_1" / "output-0123456789abcdef.txt"
+    window.pages.page(window.flow.agent).open_path_requested.emit(str(gone))
+    assert "not there any more" in window.frame.notices._text.text()
+
+
 def test_esc_asks_once_and_stops_at_the_second_press(window, provider, qtbot):
     provider.push(NeverEnding())
     write(qtbot, window, "Go on for ever")

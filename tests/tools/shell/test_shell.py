@@ -14,9 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from desktop_agent.core.ids import new_session_id
 from desktop_agent.core.messages import CommandDisplay, OutputDisplay
 from desktop_agent.core.tool import ToolError
 from desktop_agent.engine.workspace.containment import OutsideWorkspace
+from desktop_agent.engine.workspace.output_files import OutputFiles
 from desktop_agent.tools.files.reading import read
 from desktop_agent.tools.shell import process_tree
 from desktop_agent.tools.shell.environment import command_environment
@@ -180,7 +182,7 @@ async def test_a_long_output_can_be_read_whole(bench: Bench) -> None:
     assert str(whole) in result.text
     assert "\t25000" in (await bench.run(read, path=str(whole), offset=25_000, limit=1)).text
     other = whole.with_name("other.txt")
-    other.write_text("of another agent")
+    other.write_text("no output")
     with pytest.raises(OutsideWorkspace):
         await bench.run(read, path=str(other))
 
@@ -188,7 +190,7 @@ async def test_a_long_output_can_be_read_whole(bench: Bench) -> None:
 @pytest.mark.parametrize("size", [0, 1, 24_000, 24_577, 128 * 1024, 300_000, 1_000_000])
 def test_an_output_of_any_size_keeps_its_start_and_its_end(tmp_path: Path, size: int) -> None:
     content = "".join(chr(33 + n % 90) for n in range(size)).encode()
-    output = Output(tmp_path)
+    output = Output(OutputFiles(tmp_path).of(new_session_id()))
     for start in range(0, size, 7_001):
         output.feed(content[start : start + 7_001])
     text = output.text()

@@ -16,7 +16,7 @@ from PySide6.QtCore import (
     Qt,
 )
 
-from desktop_agent.core.ordering import longest_increasing, same_ends
+from desktop_agent.core.diffs.ordering import longest_increasing, same_ends
 
 Row = TypeVar("Row")
 _Index = QModelIndex | QPersistentModelIndex

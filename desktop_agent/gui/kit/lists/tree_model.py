@@ -14,7 +14,7 @@ from PySide6.QtCore import (
     Qt,
 )
 
-from desktop_agent.core.ordering import longest_increasing
+from desktop_agent.core.diffs.ordering import longest_increasing
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, runs
 
 Row = TypeVar("Row")

@@ -94,7 +94,7 @@ class MarkdownWriter:
 
     def plain(self, text: str, char: QTextCharFormat, block: QTextBlockFormat) -> None:
         """Write text as it is, line by line."""
-        for line in breakable(clean(without_direction_marks(text))).split("\n"):
+        for line in breakable(without_direction_marks(clean(text))).split("\n"):
             self.new_block(block, char)
             self.cursor.insertText(line, char)
 

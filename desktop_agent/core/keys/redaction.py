@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from desktop_agent.core.known_keys import HIDDEN, KEYS
+from desktop_agent.core.keys.known_keys import HIDDEN, KEYS
 
 _SECRET_NAME = re.compile(
     r"KEY|TOKEN|SECRET|PASS|PWD\Z|CREDENTIAL|AUTH\b|COOKIE|DATABASE_URL|CONNECTION_STRING|\bDSN\b",

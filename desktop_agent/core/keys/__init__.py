@@ -1,0 +1,1 @@
+"""Keys: what looks like one, and the ones that were given out."""

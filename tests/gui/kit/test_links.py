@@ -1,0 +1,44 @@
+"""What is opened with the person's own programs: what is theirs to see, and nothing else."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QObject, QUrl, Slot
+from PySide6.QtGui import QDesktopServices
+
+from desktop_agent import paths
+from desktop_agent.core.workspace import Workspace
+from desktop_agent.gui.kit.links import open_path
+
+
+class _Programs(QObject):
+    def __init__(self) -> None:
+        super().__init__()
+        self.opened: list[Path] = []
+
+    @Slot(QUrl)
+    def open(self, url: QUrl) -> None:
+        self.opened.append(Path(url.toLocalFile()))
+
+
+@pytest.fixture
+def programs(qapp):
+    """The person's programs, which only note what they were given."""
+    one = _Programs()
+    QDesktopServices.setUrlHandler("file", one, "open")
+    yield one
+    QDesktopServices.unsetUrlHandler("file")
+
+
+def test_the_whole_output_of_a_command_opens_and_nothing_else_of_the_app(programs, tmp_path):
+    output = paths.data_dir().resolve() / "outputs" / "se_1" / "output-0123456789abcdef.txt"
+    output.parent.mkdir(parents=True)
+    output.write_text("all of it")
+    (paths.data_dir() / "sessions.db").write_text("everything")
+    workspace = Workspace(str(tmp_path / "work"))
+    assert open_path(str(output), workspace)
+    assert not open_path(str(paths.data_dir() / "sessions.db"), workspace)
+    assert not open_path(str(output.parent / ".." / ".." / "sessions.db"), workspace)
+    output.unlink()
+    assert not open_path(str(output), workspace)
+    assert programs.opened == [output]
