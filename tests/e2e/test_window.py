@@ -17,9 +17,10 @@ from desktop_agent.core.messages import open_calls
 from desktop_agent.core.requests import Limits
 from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
 from tests.e2e import job, wire
+from tests.helpers.engines import agent_of
 from tests.helpers.patience import HANG_MS as WAIT
 from tests.helpers.providers import DIALECTS, Calls, Fail, Reset, Say, Wait
-from tests.helpers.windows import agent_of, backend_of
+from tests.helpers.windows import backend_of
 
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
 SLOW = """#!/bin/sh

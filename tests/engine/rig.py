@@ -18,6 +18,7 @@ from desktop_agent.core.tool import Access, Preview, Tool, ToolContext, ToolErro
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.engine import Engine
 from desktop_agent.engine.skills.registry import Skills
+from tests.helpers.engines import agent_of
 from tests.helpers.patience import HANG_S
 from tests.helpers.scripted import MemoryStore, ScriptedModel
 
@@ -183,7 +184,7 @@ class Rig:
 
     async def at_rest(self) -> None:
         """Wait until the main agent may be woken again."""
-        job = self.engine._agent(self.agent_id).job
+        job = agent_of(self.engine, self.agent_id).job
         if job is not None:
             await asyncio.wait([job])
 

@@ -36,11 +36,6 @@ def backend_of(window: Any) -> Any:
     return bridge_of(window)._thread._backend
 
 
-def agent_of(engine: Any, agent_id: str) -> Any:
-    """Return an agent as the engine has it, whole."""
-    return engine._agents.find(agent_id)
-
-
 def has_running_timer(owner: QObject) -> bool:
     """Return whether a clock of its own runs, those of its children's not counted."""
     found = owner.findChildren(QTimer, options=Qt.FindChildOption.FindDirectChildrenOnly)

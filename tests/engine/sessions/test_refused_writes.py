@@ -36,6 +36,7 @@ from desktop_agent.core.messages import open_calls
 from tests.e2e.write_trial import DATABASE, KINDS, Disk
 from tests.engine.rig import Rig
 from tests.engine.tree.tree_rig import WAIT, TreeRig, spawns
+from tests.helpers.engines import agent_of
 from tests.helpers.scripted import Waits, calls, says
 from tests.helpers.stores import connection_of
 
@@ -109,7 +110,7 @@ async def main_turn_ended(rig: TreeRig) -> None:
     """Wait until the main agent has finished, and read all that its subagents said."""
 
     def is_over() -> bool:
-        agent = rig.engine._agent(rig.agent_id)
+        agent = agent_of(rig.engine, rig.agent_id)
         ended = [e.reason for e in rig.of(TurnEnded) if e.agent_id == rig.agent_id]
         return ended[-1:] == ["finished"] and not agent.is_running and not len(agent.inbox)
 

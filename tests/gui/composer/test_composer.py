@@ -22,13 +22,12 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.messages import ImagePart, TextPart, ToolCall
 from desktop_agent.core.notes import Note
-from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.usage import Usage
-from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.composer.composer import Composer
 from desktop_agent.gui.composer.frame import ComposerFrame
 from desktop_agent.gui.composer.text_edit import LONG_TEXT, ComposerText
+from tests.helpers.events import opened
 from tests.helpers.windows import Painted
 
 AGENT = "ag_1"
@@ -37,15 +36,6 @@ ENTER, CTRL, SHIFT = (
     Qt.KeyboardModifier.ControlModifier,
     Qt.KeyboardModifier.ShiftModifier,
 )
-
-
-def opened(
-    session_id="se_1", *, agent=AGENT, status="idle", folder="/tmp/work", events=(), **changes
-):
-    fields = {"model": "demo", "mode": "ask"} | changes
-    info = SessionInfo(session_id, agent, "Title", Workspace(folder), **fields)
-    main = AgentInfo(agent, session_id, "Main", status=status)
-    return SessionOpened(info, (main,), tuple(events))
 
 
 @pytest.fixture

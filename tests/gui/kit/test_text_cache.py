@@ -7,13 +7,12 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent import paths
 from desktop_agent.core.agents import AgentInfo
-from desktop_agent.core.events import AgentsChanged, SessionOpened, SessionsChanged
-from desktop_agent.core.sessions import SessionInfo
-from desktop_agent.core.workspace import Workspace
+from desktop_agent.core.events import AgentsChanged, SessionsChanged
 from desktop_agent.gui.agents.panel import AgentPanel
 from desktop_agent.gui.composer.composer import Composer
 from desktop_agent.gui.composer.mode_button import ModeButton
 from desktop_agent.gui.kit.text_cache import TextCache
+from tests.helpers.events import opened
 
 
 @pytest.fixture
@@ -31,35 +30,30 @@ def start(qtbot, theme):
     return start_one
 
 
-def opened(number=1):
-    info = SessionInfo(f"se_{number}", f"ag_{number}", "Title", Workspace("/tmp"), "demo")
-    return SessionOpened(info, (AgentInfo(info.main_agent, info.id, "Main"),))
-
-
 def test_what_was_typed_in_a_deleted_session_is_deleted_with_it(start):
     composer = start(Composer)
     for number in (1, 2):
-        composer.apply(opened(number))
+        composer.apply(opened(f"se_{number}", agent=f"ag_{number}"))
         composer.set_text(f"draft {number}")
     composer.hide()
-    composer.apply(SessionsChanged((opened(2).info,)))
+    composer.apply(SessionsChanged((opened("se_2", agent="ag_2").info,)))
     assert "draft 1" not in (paths.data_dir() / "drafts.json").read_text()
     again = start(Composer)
     for number, text in ((1, ""), (2, "draft 2")):
-        again.apply(opened(number))
+        again.apply(opened(f"se_{number}", agent=f"ag_{number}"))
         assert again.draft() == text
 
 
 def test_a_draft_of_each_session_is_there_after_a_restart(start):
     composer = start(Composer)
     for number in (1, 2):
-        composer.apply(opened(number))
+        composer.apply(opened(f"se_{number}", agent=f"ag_{number}"))
         composer.set_text(f"draft {number}\nof two lines \N{ROCKET}")
     composer.hide()
     again = start(Composer)
-    again.apply(opened(1))
+    again.apply(opened())
     assert again.draft() == "draft 1\nof two lines \N{ROCKET}"
-    again.apply(opened(2))
+    again.apply(opened("se_2", agent="ag_2"))
     assert again.draft() == "draft 2\nof two lines \N{ROCKET}"
 
 

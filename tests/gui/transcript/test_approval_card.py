@@ -332,8 +332,8 @@ def test_the_editor_opens_in_sight_down_to_its_buttons(view, ask, qtbot, clock):
 def test_the_buttons_of_a_narrow_card_stand_apart(view, ask, qtbot, width):
     view.resize(width, 700)
     card = ask(rules=(Rule("shell", "pytest"),))
-    settle(qtbot, view)
     card.set_alike(3)
+    settle(qtbot, view)
     for _ in range(3):
         QApplication.processEvents()
     names = ("allowOnce", "allowAlways", "editCall", "allowAll", "refuse")

@@ -113,7 +113,7 @@ def test_a_long_answer_comes_in_while_the_window_breathes(view, qtbot):
     view.open(opened(*long_session(3), says(50, text)))
     assert view.page.is_behind
     qtbot.waitUntil(lambda: not view.page.is_behind)
-    assert view.browser.toPlainText().count(WORDS.strip()) == 500
+    assert "".join(text.split()) in "".join(view.browser.toPlainText().split())
     assert view.browser.verticalScrollBar().value() == view.browser.verticalScrollBar().maximum()
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 from PySide6.QtCore import QCoreApplication, Qt
-from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit, QWidget
+from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.models import KeyInfo, ModelInfo, ServerInfo
@@ -52,9 +52,11 @@ def kept(welcome):
 
 
 def cards(welcome):
-    found = [one for one in welcome.findChildren(ModelCard) if not one.isHidden()]
-    found.sort(key=lambda one: one.y())
-    return [one.objectName() for one in found]
+    for layout in welcome.models.findChildren(QVBoxLayout):
+        placed = [layout.itemAt(number).widget() for number in range(layout.count())]
+        if any(isinstance(one, ModelCard) for one in placed):
+            return [one.objectName() for one in placed]
+    return []
 
 
 def said(welcome):
