@@ -97,7 +97,7 @@ def test_what_is_on_this_computer_stands_before_found_keys(welcome):
     welcome.set_keys((KeyInfo("anthropic", "environment", "ANTHROPIC_API_KEY"),))
     welcome.set_servers((ServerInfo("ollama", "Ollama", BASE, (LOCAL,)),))
     assert cards(welcome) == ["cardLocal", "cardKey"]
-    best = child(welcome, "cardLocal").findChild(QAbstractButton, "useModel")
+    best = welcome.findChild(QWidget, "cardLocal").findChild(QAbstractButton, "useModel")
     filled = [b for b in welcome.findChildren(QAbstractButton) if b.property("kind") == "primary"]
     assert best in filled
     assert [b for b in filled if b.objectName() == "useModel"] == [best]
