@@ -15,8 +15,8 @@ from scripts.check_dependencies import hook_findings, lock_findings
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "desktop_agent").rglob("*.py"))
-# What is left of 560; it only goes down.
-PRIVATE_READS = 999
+# A bound that only goes down; those of other libraries' objects, about 20, will stay.
+PRIVATE_READS = 358
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)|(?:src|href)=\"([^\"#]+)\"")
 
 
