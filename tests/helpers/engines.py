@@ -6,5 +6,5 @@ from typing import Any
 
 
 def agent_of(engine: Any, agent_id: str) -> Any:
-    """Return an agent as the engine has it, whole; None if it has none of this id."""
-    return engine._agents.find(agent_id)
+    """Return an agent as the engine has it, whole."""
+    return engine._agent(agent_id)
