@@ -32,6 +32,7 @@ from desktop_agent.gui.window.main_window import MainWindow
 from tests import gallery_story as story
 from tests.bench.stage import pause
 from tests.gallery_skills import show_skills
+from tests.helpers.windows import bridge_of, part, side_panel
 
 _HIGH = 900
 _SETTLE_S = 0.45
@@ -44,9 +45,9 @@ class Gallery:
         self.given = given
         self.theme = Theme(app)
         self.theme.configure(given.theme, given.text, True)
-        self.window = self._make(Settings(theme=given.theme, text_scale=given.text, model="demo"))
+        self.window = self.make(Settings(theme=given.theme, text_scale=given.text, model="demo"))
 
-    def _make(self, settings: Settings) -> MainWindow:
+    def make(self, settings: Settings) -> MainWindow:
         window = MainWindow(self.theme, Bridge(), settings, "")
         window.resize(self.given.width, _HIGH)
         window.show()
@@ -55,13 +56,13 @@ class Gallery:
 
     @property
     def agents(self) -> AgentPanel:
-        panel = self.window.side._panel
+        panel = side_panel(self.window)
         assert panel is not None
         return panel.agents
 
     def hear(self, *events: Event) -> None:
         """Let the window hear events as the bridge gives them."""
-        self.window._on_received(events)
+        bridge_of(self.window).received.emit(events)
 
     def show(self, opened: SessionOpened) -> None:
         """Open a session on screen."""
@@ -84,7 +85,7 @@ class Gallery:
         """Write into the message box, where the focus brings its lists up."""
         self.window.activateWindow()
         await pause(_SETTLE_S)
-        text = self.window.frame.composer.box._text
+        text = part(self.window, "composerText")
         text.setFocus()
         text.insertPlainText(words)
 
@@ -101,9 +102,9 @@ class Gallery:
 
 async def _first_run(gallery: Gallery) -> None:
     window = gallery.window
-    gallery.window = gallery._make(Settings(theme=gallery.given.theme))
+    gallery.window = gallery.make(Settings(theme=gallery.given.theme))
     gallery.hear(SessionsChanged(()))
-    page = gallery.window.first_run._page
+    page = part(gallery.window, "welcome")
     page.set_servers(story.SERVERS)
     page.set_keys(())
     page.set_places(True, False)
@@ -121,7 +122,7 @@ async def _session(gallery: Gallery) -> None:
     await gallery.take("03-empty")
     gallery.window.open_picker()
     await gallery.take("04-folders")
-    gallery.window.popups._picker.close()
+    part(gallery.window, "workspacePicker").close()
     gallery.show(story.working())
     await gallery.take("05-working")
     gallery.window.side.toggle()
@@ -138,11 +139,11 @@ async def _session(gallery: Gallery) -> None:
     await gallery.take("09-stopped")
     gallery.window.commands.palette.trigger()
     await gallery.take("10-palette")
-    gallery.window.popups._palette.close()
+    part(gallery.window, "commandPalette").close()
     gallery.window.open_models()
-    gallery.window.popups._model_picker.set_models(story.MODELS)
+    part(gallery.window, "modelPicker").set_models(story.MODELS)
     await gallery.take("11-models")
-    gallery.window.popups._model_picker.close()
+    part(gallery.window, "modelPicker").close()
     await _finding(gallery)
 
 
@@ -168,15 +169,15 @@ async def _finding(gallery: Gallery) -> None:
     window.frame.find_bar.field.setText("retry")
     await gallery.take("12-find")
     window.frame.find_bar.leave()
-    window.side._panel.tasks.findChild(QWidget, "taskGraphTab").click()
+    side_panel(window).tasks.findChild(QWidget, "taskGraphTab").click()
     _open_side(gallery)
     await gallery.take("13-graph")
-    window.side._panel.tasks.findChild(QWidget, "taskListTab").click()
+    side_panel(window).tasks.findChild(QWidget, "taskListTab").click()
     window.frame.close_drawer()
     await gallery.type("@re")
     window.frame.composer.set_completions("re", ("README.md", "src/", "src/retry.py"))
     await gallery.take("14-files")
-    window.frame.composer.box._text.clear()
+    part(window, "composerText").clear()
     window.commands.shortcuts.trigger()
     sheet = window.findChild(ShortcutsDialog)
     assert sheet is not None
@@ -186,7 +187,7 @@ async def _finding(gallery: Gallery) -> None:
 
 async def _settings(gallery: Gallery) -> None:
     gallery.window.settings_window.open()
-    dialog = gallery.window.settings_window._dialog
+    dialog = part(gallery.window, "settingsDialog")
     dialog.set_rules(story.RULES)
     dialog.set_keys(story.KEYS)
     dialog.set_models(story.MODELS)
@@ -233,7 +234,7 @@ async def _team(gallery: Gallery) -> None:
     gallery.hear(*story.asks())
     _open_side(gallery)
     await gallery.take("38-asks")
-    for row in panel.asks._views.values():
+    for row in panel.asks.findChildren(QWidget, "askRow"):
         row.mark.setChecked(row.ask.is_approval)
     await gallery.take("39-asks-marked")
     gallery.window.flow._wanted_agent = story.EXPLORER

@@ -11,6 +11,7 @@ from desktop_agent.gui.skills.add_dialog import AddSkillSheet
 from desktop_agent.gui.skills.trust_dialog import BroughtItem, TrustSheet
 from desktop_agent.gui.skills.update_dialog import UpdateSheet
 from tests.gui.skills.samples import SKILLS, detail, fetched, found, trust, untrusted
+from tests.helpers.windows import bridge_of, part
 
 _BODY = """# Review
 
@@ -47,20 +48,20 @@ async def show_skills(gallery: Any, opened: Any) -> None:
     flow = gallery.window.skills
     root = flow.root
     everything = (*SKILLS, untrusted("deploy", scripts=("3 shell",), is_changed=True))
-    gallery.window._bridge.received.emit((SkillsChanged(root, everything, trust()),))
+    bridge_of(gallery.window).received.emit((SkillsChanged(root, everything, trust()),))
     gallery.window.frame.composer.box.add_skill("review")
     gallery.window.frame.composer.box.add_skill("minutes")
     await gallery.take("60-banner-and-chips")
     await gallery.type("/")
     await gallery.take("61-slash")
-    gallery.window.frame.composer.box._text.clear()
+    part(gallery.window, "composerText").clear()
     flow.open()
-    flow._page.choose(SKILLS[0].directory)
-    flow._page.detail.show_detail(detail(SKILLS[0], _BODY))
+    part(gallery.window, "skillsPage").choose(SKILLS[0].directory)
+    part(gallery.window, "skillsPage").detail.show_detail(detail(SKILLS[0], _BODY))
     await gallery.take("62-skills")
-    flow._page.choose(SKILLS[3].directory)
+    part(gallery.window, "skillsPage").choose(SKILLS[3].directory)
     await gallery.take("63-invalid")
-    gallery.window._bridge.received.emit((SkillsChanged(root, (), FolderTrust(root)),))
+    bridge_of(gallery.window).received.emit((SkillsChanged(root, (), FolderTrust(root)),))
     await gallery.take("64-no-skills")
     await _sheets(gallery)
 

@@ -17,8 +17,10 @@ from desktop_agent.core.messages import open_calls
 from desktop_agent.core.requests import Limits
 from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
 from tests.e2e import job, wire
+from tests.helpers.engines import agent_of
 from tests.helpers.patience import HANG_MS as WAIT
 from tests.helpers.providers import DIALECTS, Calls, Fail, Reset, Say, Wait
+from tests.helpers.windows import backend_of
 
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
 SLOW = """#!/bin/sh
@@ -130,8 +132,8 @@ def check_is_whole(person, *providers):
     for provider in providers:
         for request in provider.requests:
             assert not wire.problem(provider.dialect, request.body)
-    engine = person.window._bridge._thread._backend.engine
-    agent = engine._sessions._agents.find(person.window.flow.info.main_agent)
+    engine = backend_of(person.window).engine
+    agent = agent_of(engine, person.window.flow.info.main_agent)
     assert not open_calls(agent.history)
 
 
@@ -314,7 +316,7 @@ def test_a_killed_model_host_is_one_card_and_the_work_goes_on(person, provide):
     me = person(provider)
     me.send("Go")
     me.sees("Half of it.")
-    os.kill(me.window._bridge._thread._backend.model.pid, 9)
+    os.kill(backend_of(me.window).model.pid, 9)
     me.until(lambda: me.find(QWidget, "faultCard"))
     me.idle()
     gate.set()

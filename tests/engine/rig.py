@@ -19,6 +19,7 @@ from desktop_agent.core.tool import Access, Preview, Tool, ToolContext, ToolErro
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.engine import Engine, Environment
 from desktop_agent.engine.skills.registry import Skills
+from tests.helpers.engines import agent_of
 from tests.helpers.patience import HANG_S
 from tests.helpers.scripted import MemoryStore, ScriptedModel
 
@@ -184,7 +185,7 @@ class Rig:
 
     async def at_rest(self) -> None:
         """Wait until the main agent may be woken again."""
-        turn = self.engine._agent(self.agent_id).life.turn
+        turn = agent_of(self.engine, self.agent_id).life.turn
         if turn is not None:
             await asyncio.wait([turn])
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.core.events import MessageAdded, PartDelta, ToolOutput
 from tests.adapters.store.turns import SESSION, info, turn
+from tests.helpers.stores import connection_of
 
 
 @dataclass
@@ -79,7 +80,9 @@ def _note(words: list[str], events: dict[int, int], texts: dict[str, int]) -> No
 def _check(path: Path, events: dict[int, int], texts: dict[str, int], tally: Tally) -> None:
     with closing(SqliteStore(path)) as store:
         tally.set_aside += store.set_aside is not None
-        rows = store._connection.execute("SELECT seq, body, crc FROM event ORDER BY seq").fetchall()
+        rows = (
+            connection_of(store).execute("SELECT seq, body, crc FROM event ORDER BY seq").fetchall()
+        )
         kept = {seq: (body, crc) for seq, body, crc in rows}
         tally.gaps += list(kept) != list(range(1, len(kept) + 1))
         tally.unreadable += sum(zlib.crc32(body) != crc for body, crc in kept.values())
@@ -118,7 +121,7 @@ def write(path: Path) -> None:
                     print("text", event.message_id, text[event.message_id], flush=True)
             elif not isinstance(event, ToolOutput):
                 row = "SELECT seq, crc FROM event ORDER BY number DESC LIMIT 1"
-                print("event", *store._connection.execute(row).fetchone(), flush=True)
+                print("event", *connection_of(store).execute(row).fetchone(), flush=True)
         store.save_session(info(updated_at=float(number)))
 
 

@@ -13,6 +13,7 @@ from desktop_agent.core.events import MessageAdded
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.messages import open_calls
 from tests.helpers.make_session import make_session
+from tests.helpers.stores import connection_of
 
 
 @pytest.fixture(scope="module")
@@ -31,9 +32,9 @@ def cost(path: Path, work: Callable[[SqliteStore], object]) -> int:
         return 0
 
     with closing(SqliteStore(path)) as store:
-        store._connection.set_progress_handler(count, 1)
+        connection_of(store).set_progress_handler(count, 1)
         work(store)
-        store._connection.set_progress_handler(None, 0)
+        connection_of(store).set_progress_handler(None, 0)
     return steps
 
 

@@ -21,6 +21,7 @@ from desktop_agent.core.events import (
 from desktop_agent.core.ids import AgentId, MessageId
 from desktop_agent.core.messages import Message, TextPart, ToolResult
 from tests.adapters.store.turns import AGENT, SESSION, info
+from tests.helpers.stores import abandon, connection_of
 
 OTHER = AgentId("ag_other")
 _agents = st.sampled_from([AGENT, OTHER])
@@ -122,9 +123,7 @@ def _pause(store: SqliteStore, path: Path, follower: Follower, kind: str) -> Sql
         store.close()
         follower.flush()
     else:
-        store._connection.close()
-        store._lock.release(is_clean=False)
-        store._is_closed = True
+        abandon(store)
     # What was streaming is now part of the past; less than half a second of it is lost.
     follower.written, follower.fresh = {}, {}
     return SqliteStore(path)
@@ -144,6 +143,6 @@ def assert_holds(store: SqliteStore, follower: Follower) -> None:
         key = f"{event.agent_id} {name}"
         streaming[key] = streaming.get(key, "") + event.text
     assert streaming == follower.shown()
-    seqs = [row[0] for row in store._connection.execute("SELECT seq FROM event ORDER BY seq")]
+    seqs = [row[0] for row in connection_of(store).execute("SELECT seq FROM event ORDER BY seq")]
     assert seqs == list(range(1, len(seqs) + 1))
     assert len(seqs) == len(past)

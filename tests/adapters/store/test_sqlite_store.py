@@ -53,6 +53,7 @@ from desktop_agent.core.messages import ToolCall as Call
 from desktop_agent.core.notes import Note
 from desktop_agent.engine.base.ports import StoreError
 from tests.adapters.store.turns import AGENT, SESSION, assistant, info, turn, user
+from tests.helpers.stores import abandon, connection_of
 
 
 @pytest.fixture
@@ -70,13 +71,6 @@ def store(path: Path) -> Iterator[SqliteStore]:
 def reopened(store: SqliteStore, path: Path) -> SqliteStore:
     store.close()
     return SqliteStore(path)
-
-
-def abandon(store: SqliteStore) -> None:
-    """Let go of the file the way a killed process does: nothing is flushed or cleaned."""
-    store._connection.close()
-    store._lock.release(is_clean=False)
-    store._is_closed = True
 
 
 def recorded(store: SqliteStore, *events: Happening) -> None:
@@ -253,7 +247,7 @@ def test_an_event_of_a_newer_version_is_left_out_not_fatal(store: SqliteStore, p
     recorded(store, user("before"))
     body = b'{"type":"PlanChanged","agent_id":"ag_1"}'
     crc = sqlite_store.encode(user("x"))[1]
-    store._connection.execute(
+    connection_of(store).execute(
         "INSERT INTO event (session, seq, agent, kind, body, crc, at)"
         " VALUES (1, 2, 'ag_1', 'PlanChanged', ?, ?, 0)",
         (body, crc),
@@ -305,16 +299,16 @@ def test_another_thread_may_not_use_the_store(store: SqliteStore) -> None:
 
 def test_a_full_disk_is_told_and_nothing_is_half_written(store: SqliteStore) -> None:
     recorded(store, user("before"))
-    pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
-    store._connection.execute(f"PRAGMA max_page_count = {pages}")
+    pages = connection_of(store).execute("PRAGMA page_count").fetchone()[0]
+    connection_of(store).execute(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(StoreError):
         recorded(store, user("x" * 1_000_000))
-    store._connection.execute("PRAGMA max_page_count = 1000000")
+    connection_of(store).execute("PRAGMA max_page_count = 1000000")
     after = user("after")
     recorded(store, after)
     assert store.page(SESSION, None, 10).events[-1] == after
     assert store.page(SESSION, None, 10).first_seq == 1
-    assert [row[0] for row in store._connection.execute("SELECT seq FROM event")] == [1, 2]
+    assert [row[0] for row in connection_of(store).execute("SELECT seq FROM event")] == [1, 2]
 
 
 # Agents
@@ -395,7 +389,7 @@ def test_sessions_come_newest_first_and_keep_their_status(store: SqliteStore, pa
 def test_a_session_row_with_one_wrong_field_is_still_listed(store: SqliteStore, path: Path) -> None:
     raw = msgspec.json.decode(msgspec.json.encode(info()))
     raw |= {"status": "dreaming", "is_unread": "maybe", "colour": "blue"}
-    store._connection.execute("UPDATE session SET info = ?", (msgspec.json.encode(raw),))
+    connection_of(store).execute("UPDATE session SET info = ?", (msgspec.json.encode(raw),))
     with closing(reopened(store, path)) as again:
         assert again.sessions() == (info(),)
 
@@ -573,7 +567,7 @@ def test_a_healthy_file_is_not_set_aside(store: SqliteStore, path: Path) -> None
 
 
 def test_a_file_of_a_newer_version_is_left_untouched(store: SqliteStore, path: Path) -> None:
-    store._connection.execute("PRAGMA user_version = 99")
+    connection_of(store).execute("PRAGMA user_version = 99")
     store.close()
     before = path.read_bytes()
     with pytest.raises(StoreTooNew):
@@ -591,7 +585,7 @@ def test_a_migration_backs_the_file_up_first(
     monkeypatch.setattr(schema, "_MIGRATIONS", scripts)
     monkeypatch.setattr(schema, "SCHEMA_VERSION", len(scripts))
     with closing(SqliteStore(path)) as again:
-        assert again._connection.execute("SELECT is_pinned FROM session").fetchone() == (None,)
+        assert connection_of(again).execute("SELECT is_pinned FROM session").fetchone() == (None,)
         assert again.sessions() == (info(),)
     version = len(scripts) - 1
     with closing(sqlite3.connect(path.with_name(f"sessions.version-{version}.sqlite"))) as backup:
@@ -611,7 +605,7 @@ def test_a_failed_migration_leaves_the_old_version(
             SqliteStore(path)
     with closing(SqliteStore(path)) as again:
         assert again.sessions() == (info(),)
-        tables = again._connection.execute("SELECT name FROM sqlite_master").fetchall()
+        tables = connection_of(again).execute("SELECT name FROM sqlite_master").fetchall()
         assert ("half",) not in tables
 
 

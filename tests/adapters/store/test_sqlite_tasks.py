@@ -19,6 +19,7 @@ from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.tasks import Task, TaskState
 from desktop_agent.core.workspace import Workspace
+from tests.helpers.stores import connection_of
 
 SESSION = SessionId("se")
 AGENT = AgentId("ag")
@@ -72,10 +73,10 @@ def test_one_change_of_a_long_list_writes_one_row(path: Path) -> None:
     tasks = tuple(Task(n, f"task {n}") for n in range(1, 2001))
     with closing(SqliteStore(path)) as store:
         store.record(SESSION, ListChanged(AGENT, 1, tasks, 2001))
-        before = store._connection.total_changes
+        before = connection_of(store).total_changes
         changed = (*tasks[:1000], Task(1001, "other"), *tasks[1001:])
         store.record(SESSION, ListChanged(AGENT, 2, changed, 2001))
-        assert store._connection.total_changes - before == 2, "the list's row and the task's"
+        assert connection_of(store).total_changes - before == 2, "the list's row and the task's"
         assert store.task_states(SESSION)[AGENT].tasks == changed
 
 
@@ -91,9 +92,9 @@ def test_a_task_that_leaves_or_moves_writes_no_other_row(path: Path) -> None:
             lambda: tasks.insert(0, tasks.pop()),
         ):
             change()
-            before = store._connection.total_changes
+            before = connection_of(store).total_changes
             store.record(SESSION, ListChanged(AGENT, 2, tuple(tasks), 2001))
-            assert store._connection.total_changes - before == 2, "the list's row and the task's"
+            assert connection_of(store).total_changes - before == 2, "the list's row and the task's"
             assert store.task_states(SESSION)[AGENT].tasks == tuple(tasks)
     assert _reopened(path)[AGENT].tasks == tuple(tasks)
 
@@ -132,7 +133,7 @@ def test_lists_of_an_older_version_keep_their_order(tmp_path: Path) -> None:
     tasks = [Task(n, f"task {n}") for n in (4, 2, 9)]
     with monkeypatched_version(3), closing(SqliteStore(path)) as store:
         store.save_session(SessionInfo(SESSION, AGENT, "t", Workspace("/w"), "m"))
-        execute = store._connection.execute
+        execute = connection_of(store).execute
         execute("INSERT INTO task_list VALUES (1, ?, 10, 7)", (AGENT,))
         for position, task in enumerate(tasks):
             row = (AGENT, position, msgspec.json.encode(task))
@@ -143,7 +144,7 @@ def test_lists_of_an_older_version_keep_their_order(tmp_path: Path) -> None:
         store.record(SESSION, ListChanged(AGENT, 8, tuple(tasks[::-1]), 10))
         assert store.task_states(SESSION)[AGENT].tasks == tuple(tasks[::-1])
         store.delete_session(SESSION)
-        assert store._connection.execute("SELECT COUNT(*) FROM task").fetchone() == (0,)
+        assert connection_of(store).execute("SELECT COUNT(*) FROM task").fetchone() == (0,)
 
 
 @contextmanager
@@ -159,6 +160,6 @@ def test_a_deleted_session_takes_its_lists_along(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
         store.record(SESSION, ListChanged(AGENT, 1, (Task(1, "a"),), 2))
         store.delete_session(SESSION)
-        left = store._connection.execute("SELECT COUNT(*) FROM task").fetchone()
+        left = connection_of(store).execute("SELECT COUNT(*) FROM task").fetchone()
         assert left == (0,)
         store.record(SESSION, ListChanged(AGENT, 2, (), 2))

@@ -24,6 +24,7 @@ from desktop_agent.core.events import (
 from desktop_agent.core.messages import open_calls
 from desktop_agent.core.notes import Note
 from tests.engine.rig import Rig
+from tests.helpers.engines import agent_of
 from tests.helpers.scripted import Waits, calls, says
 
 DATABASE = "sessions.db"
@@ -195,7 +196,7 @@ async def test_a_note_taken_back_does_not_count_against_the_budget_of_steps(
     tmp_path: Path,
 ) -> None:
     rig = Rig(tmp_path, says("hello"))
-    agent = rig.engine._agent(rig.agent_id)
+    agent = agent_of(rig.engine, rig.agent_id)
     rig.engine.pause(rig.agent_id)
     note = rig.send("wait")
     await rig.until(TurnStarted)

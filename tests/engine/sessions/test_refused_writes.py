@@ -38,7 +38,9 @@ from desktop_agent.core.parts.origins import Report
 from tests.e2e.write_trial import DATABASE, KINDS, Disk
 from tests.engine.rig import Rig
 from tests.engine.tree.tree_rig import WAIT, TreeRig, spawns
+from tests.helpers.engines import agent_of
 from tests.helpers.scripted import Waits, calls, says
+from tests.helpers.stores import connection_of
 
 FULL = "The disk is full, so nothing more can be saved. Free some space, then go on."
 
@@ -110,7 +112,7 @@ async def main_turn_ended(rig: TreeRig) -> None:
     """Wait until the main agent has finished, and read all that its subagents said."""
 
     def is_over() -> bool:
-        agent = rig.engine._agent(rig.agent_id)
+        agent = agent_of(rig.engine, rig.agent_id)
         ended = [e.reason for e in rig.of(TurnEnded) if e.agent_id == rig.agent_id]
         return ended[-1:] == ["finished"] and not agent.is_running and not len(agent.inbox)
 
@@ -419,13 +421,13 @@ async def test_a_really_full_database_ends_the_turn_in_words_and_goes_on_when_th
 ) -> None:
     with closing(SqliteStore(tmp_path / DATABASE)) as store:
         rig = Rig(tmp_path / "folder", says("x" * 100_000), says("ok"), says("ok"), store=store)  # type: ignore[arg-type]
-        pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
-        store._connection.execute(f"PRAGMA max_page_count = {pages + 8}")
+        pages = connection_of(store).execute("PRAGMA page_count").fetchone()[0]
+        connection_of(store).execute(f"PRAGMA max_page_count = {pages + 8}")
         ended = await rig.run("go")
         assert ended.fault is not None
         assert ended.fault.message == FULL
         await rig.at_rest()
-        store._connection.execute("PRAGMA max_page_count = 100000")
+        connection_of(store).execute("PRAGMA max_page_count = 100000")
         rig.engine.resume(rig.agent_id)
         assert (await rig.until(TurnEnded, 2)).reason == "finished"
         await rig.at_rest()

@@ -20,6 +20,7 @@ from desktop_agent.engine.tasks.task_list import TaskList
 from tests.engine.rig import Rig
 from tests.engine.tasks.test_tasks import AGENT, Listed, TaskRig
 from tests.engine.tree.tree_rig import TreeRig
+from tests.helpers.engines import agent_of
 from tests.helpers.scripted import Waits, calls, says
 
 CHANGES: dict[str, Callable[[TaskList], object]] = {
@@ -47,7 +48,7 @@ def test_no_change_is_made_off_the_engine_thread(name: str) -> None:
 
 async def test_an_agents_own_list_refuses_another_thread(tmp_path: Path) -> None:
     rig = TaskRig(tmp_path)
-    tasks = rig.engine._agent(rig.agent_id).tasks
+    tasks = agent_of(rig.engine, rig.agent_id).tasks
     with pytest.raises(RuntimeError, match="thread"):
         await asyncio.to_thread(tasks.create, "a")
     assert tasks.tasks == ()

@@ -24,6 +24,7 @@ from desktop_agent.engine.base.ports import StoreError
 from desktop_agent.engine.tasks.task_list import TaskError, TaskList
 from desktop_agent.tools.tasks import task_tools
 from tests.engine.rig import Rig
+from tests.helpers.engines import agent_of
 from tests.helpers.prose import prose
 from tests.helpers.scripted import MemoryStore, calls, says
 
@@ -359,7 +360,7 @@ async def test_an_edit_does_not_wake_an_idle_agent_and_is_read_with_the_next_mes
 ) -> None:
     rig = TaskRig(tmp_path, says("hello"))
     rig.engine.edit_tasks(rig.agent_id, TaskEdit("add", text="later"))
-    assert not rig.engine._agent(rig.agent_id).is_running
+    assert not agent_of(rig.engine, rig.agent_id).is_running
     await rig.run("hi")
     text = prose(rig.model.requests[0].messages[-1])
     assert text.startswith("<app:task_edits ")

@@ -185,10 +185,14 @@ def test_a_file_removed_while_it_is_read_does_not_come_back(qtbot, tmp_path):
     file = tmp_path / "a.txt"
     file.write_text("x")
     attachments = AttachmentList()
-    with qtbot.waitSignal(attachments._read):
-        attachments.add_files([file])
-        attachments.remove(attachments.entries[0][0])
-    assert attachments.entries == ()
+    attachments.add_files([file])
+    attachments.remove(attachments.entries[0][0])
+    other = tmp_path / "b.txt"
+    other.write_text("y")
+    with qtbot.waitSignals([attachments.changed, attachments.changed]):
+        attachments.add_files([other])
+    qtbot.waitUntil(lambda: not attachments.is_reading)
+    assert [one.name for _, one in attachments.entries] == ["b.txt"]
 
 
 def test_more_than_the_limit_is_refused_one_by_one(qtbot):

@@ -3,8 +3,8 @@
 import itertools
 
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QImage
+from PySide6.QtCore import QMimeData, QPoint, QPointF, QRect, Qt, QUrl
+from PySide6.QtGui import QAction, QDragEnterEvent, QDragLeaveEvent, QDropEvent, QImage
 from PySide6.QtWidgets import QAbstractButton, QApplication, QMessageBox, QPlainTextEdit, QWidget
 
 from desktop_agent.core.agents import AgentInfo
@@ -22,14 +22,14 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.messages import ImagePart, TextPart, ToolCall
 from desktop_agent.core.notes import Note
-from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.usage import Usage
-from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.composer.composer import Composer
 from desktop_agent.gui.composer.frame import ComposerFrame
 from desktop_agent.gui.composer.text_edit import LONG_TEXT, ComposerText
+from tests.helpers.events import opened
 from tests.helpers.panels import follow
+from tests.helpers.windows import Painted
 
 AGENT = "ag_1"
 ENTER, CTRL, SHIFT = (
@@ -37,15 +37,6 @@ ENTER, CTRL, SHIFT = (
     Qt.KeyboardModifier.ControlModifier,
     Qt.KeyboardModifier.ShiftModifier,
 )
-
-
-def opened(
-    session_id="se_1", *, agent=AGENT, status="idle", folder="/tmp/work", events=(), **changes
-):
-    fields = {"model": "demo", "mode": "ask"} | changes
-    info = SessionInfo(session_id, agent, "Title", Workspace(folder), **fields)
-    main = AgentInfo(agent, session_id, "Main", status=status)
-    return SessionOpened(info, (main,), tuple(events))
 
 
 @pytest.fixture
@@ -182,9 +173,9 @@ def test_stop_says_stopping_at_once_and_asks_only_once(qtbot, running):
 def test_stop_and_send_now_names_the_tool_that_it_cuts(qtbot, running):
     follow(running, ToolStarted(AGENT, ToolCall("c1", "shell"), "running pytest -q"))
     running.set_text("Never mind")
-    bar = running._bar
-    assert bar.cut.text() == "Stop and send now – cuts running pytest -q"
-    note = sent(qtbot, running, bar.cut.trigger, "stop_and_send_requested")
+    cut = running.findChild(QAction, "stopAndSend")
+    assert cut.text() == "Stop and send now – cuts running pytest -q"
+    note = sent(qtbot, running, cut.trigger, "stop_and_send_requested")
     assert note.text == "Never mind"
     assert button(running, "stopButton").accessibleName() == "Stopping…"
 
@@ -226,14 +217,14 @@ def test_each_session_keeps_its_own_draft_and_attachments(qtbot, composer, tmp_p
     file.write_text("x")
     composer.set_text("half a thought")
     composer.attach_files([file])
-    qtbot.waitUntil(lambda: not composer._input.is_reading)
+    qtbot.waitUntil(lambda: not composer.box.is_reading)
     follow(composer, opened("se_2"))
     assert composer.draft() == ""
-    assert composer._input.parts == ()
+    assert composer.box.parts == ()
     composer.set_text("another")
     follow(composer, opened("se_1"))
     assert composer.draft() == "half a thought"
-    assert len(composer._input.parts) == 1
+    assert len(composer.box.parts) == 1
 
 
 def test_what_is_typed_while_the_app_starts_stays_in_the_box(qtbot, theme):
@@ -254,10 +245,14 @@ def test_undo_does_not_bring_back_the_draft_of_another_session(composer):
 
 
 def test_streamed_text_costs_the_composer_nothing(composer):
-    shown = []
-    composer._bar.show_state = shown.append
+    QApplication.processEvents()
+    painted = Painted(composer)
     follow(composer, PartDelta(AGENT, "me_1", "text", "word "))
-    assert shown == []
+    QApplication.processEvents()
+    assert painted.count == 0
+    follow(composer, TurnStarted(AGENT))
+    QApplication.processEvents()
+    assert painted.count > 0
 
 
 def test_a_message_that_never_reached_the_disk_comes_back_into_the_box(qtbot, composer):
@@ -271,7 +266,7 @@ def test_what_was_attached_to_a_lost_message_comes_back_before_what_was_written_
     qtbot, composer
 ):
     composer.set_text("precious words")
-    composer._input._attach_text("a,b\n1,2\n")
+    box(composer).long_text_given.emit("a,b\n1,2\n")
     note = sent(qtbot, composer, lambda: qtbot.keyClick(box(composer), ENTER))
     composer.set_text("the next")
     follow(composer, CommandRefused("send", "The disk is full.", AGENT))
@@ -321,20 +316,25 @@ def test_a_dropped_file_is_attached_and_goes_out_with_the_message(qtbot, compose
     mime.setUrls([QUrl.fromLocalFile(str(file))])
     copy, none = Qt.DropAction.CopyAction, Qt.KeyboardModifier.NoModifier
     drop = QDropEvent(QPointF(5, 5), copy, mime, Qt.MouseButton.LeftButton, none)
-    composer._frame.dropEvent(drop)
-    qtbot.waitUntil(lambda: not composer._input.is_reading)
+    composer.findChild(ComposerFrame).dropEvent(drop)
+    qtbot.waitUntil(lambda: not composer.box.is_reading)
     note = sent(qtbot, composer, button(composer, "sendButton").click)
     assert note.text == ""
     assert isinstance(note.attachments[0], TextPart)
     assert "# Notes" in note.attachments[0].text
-    assert composer._input.parts == ()
+    assert composer.box.parts == ()
 
 
 def test_the_box_lights_up_for_files_that_are_held_over_it(qtbot, composer, tmp_path):
     file = tmp_path / "notes.txt"
     file.write_text("x", encoding="utf-8")
     frame = composer.findChild(ComposerFrame)
+
+    def look():
+        return frame.grab(QRect(0, 0, frame.width(), 6)).toImage()
+
     text = frame.findChild(QPlainTextEdit).viewport()
+    plain = look()
 
     def hold(target, path):
         mime = QMimeData()
@@ -342,9 +342,9 @@ def test_the_box_lights_up_for_files_that_are_held_over_it(qtbot, composer, tmp_
         where, action = QPoint(9, 9), Qt.DropAction.CopyAction
         none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
         QApplication.sendEvent(target, QDragEnterEvent(where, action, mime, *none))
-        is_lit = frame._is_over
+        is_lit = look() != plain
         QApplication.sendEvent(target, QDragLeaveEvent())
-        assert not frame._is_over
+        assert look() == plain
         return is_lit
 
     for target in (frame, text):
@@ -358,11 +358,11 @@ def test_a_pasted_picture_becomes_a_chip_that_can_be_removed(qtbot, composer):
     mime = QMimeData()
     mime.setImageData(image)
     box(composer).insertFromMimeData(mime)
-    assert isinstance(composer._input.parts[0], ImagePart)
+    assert isinstance(composer.box.parts[0], ImagePart)
     remove = button(composer, "removeAttachment")
     assert remove.accessibleName() == "Remove Pasted picture.png"
     remove.click()
-    assert composer._input.parts == ()
+    assert composer.box.parts == ()
     assert not button(composer, "sendButton").isEnabled()
 
 
@@ -371,7 +371,7 @@ def test_very_long_pasted_text_becomes_an_attachment_instead_of_freezing_the_box
     mime.setText("x" * (LONG_TEXT + 1))
     box(composer).insertFromMimeData(mime)
     assert composer.draft() == ""
-    assert len(composer._input.parts) == 1
+    assert len(composer.box.parts) == 1
     mime.setText("short")
     box(composer).insertFromMimeData(mime)
     assert composer.draft() == "short"
@@ -390,7 +390,7 @@ def test_a_message_sent_while_its_file_is_being_read_goes_with_the_file(qtbot, c
 def test_a_refused_file_shows_why_and_is_not_sent(qtbot, composer, tmp_path):
     composer.set_text("look")
     composer.attach_files([tmp_path / "gone.txt"])
-    qtbot.waitUntil(lambda: not composer._input.is_reading)
+    qtbot.waitUntil(lambda: not composer.box.is_reading)
     chips = [w for w in composer.findChildren(QWidget) if w.property("tone") == "err"]
     assert "The file is not there any more." in chips[0].accessibleName()
     assert sent(qtbot, composer, button(composer, "sendButton").click).attachments == ()
@@ -399,8 +399,8 @@ def test_a_refused_file_shows_why_and_is_not_sent(qtbot, composer, tmp_path):
 def test_chips_on_several_lines_take_no_room_from_the_text(qtbot, composer, tmp_path):
     composer.set_text("one\ntwo\nthree")
     composer.attach_files([tmp_path / f"{'long name ' * 3}{number}.txt" for number in range(6)])
-    qtbot.waitUntil(lambda: not composer._input.is_reading)
-    text, chips = box(composer), composer._input._chips
+    qtbot.waitUntil(lambda: not composer.box.is_reading)
+    text, chips = box(composer), composer.findChild(QWidget, "attachmentRow")
     qtbot.waitUntil(lambda: chips.height() > 100)
     assert text.height() == text.sizeHint().height()
     assert chips.geometry().bottom() < text.geometry().top()
@@ -409,7 +409,7 @@ def test_chips_on_several_lines_take_no_room_from_the_text(qtbot, composer, tmp_
 def test_a_model_without_eyes_is_told_of_before_a_picture_is_sent(composer):
     image = QImage(3, 2, QImage.Format.Format_RGB32)
     image.fill(0)
-    composer._input._attach_image(image)
+    box(composer).image_given.emit(image)
     warning = composer.findChild(QWidget, "imageWarning")
     assert not warning.isVisible()
     composer.set_model("Text only", has_images=False)
@@ -421,7 +421,7 @@ def test_an_at_sign_asks_for_files_and_tab_puts_the_path_in(qtbot, composer):
         qtbot.keyClicks(box(composer), "see @re")
     assert hit.args == ["re"]
     composer.set_completions("re", ("retry.py", "src/", "read me.md"))
-    popup = composer._input._lists.files
+    popup = composer.findChild(QWidget, "filePopup")
     assert popup.isVisible()
     qtbot.keyClick(box(composer), Qt.Key.Key_Tab)
     assert composer.draft() == "see retry.py "
@@ -442,7 +442,7 @@ def test_a_path_goes_in_behind_rare_characters_and_before_what_follows(qtbot, co
 def test_in_the_list_of_files_keys_move_choose_and_leave(qtbot, composer):
     qtbot.keyClicks(box(composer), "@r")
     composer.set_completions("r", ("a.py", "read me.md", "src/"))
-    popup = composer._input._lists.files
+    popup = composer.findChild(QWidget, "filePopup")
     qtbot.keyClick(box(composer), Qt.Key.Key_Down)
     with qtbot.assertNotEmitted(composer.submitted):
         qtbot.keyClick(box(composer), ENTER)
@@ -462,7 +462,7 @@ def test_in_the_list_of_files_keys_move_choose_and_leave(qtbot, composer):
 def test_an_answer_for_what_is_no_longer_typed_is_passed_over(qtbot, composer):
     qtbot.keyClicks(box(composer), "@re")
     composer.set_completions("r", ("late.py",))
-    assert composer._input._lists.files is None
+    assert composer.findChild(QWidget, "filePopup") is None
 
 
 def test_an_address_is_no_mention(qtbot, composer):
@@ -471,8 +471,8 @@ def test_an_address_is_no_mention(qtbot, composer):
 
 
 def test_the_free_mode_is_confirmed_once_a_folder_and_coloured(qtbot, composer):
-    mode = composer._bar.mode
-    action = mode._actions["free"]
+    mode = button(composer, "modeButton")
+    action = composer.findChild(QAction, "mode_free")
     with qtbot.assertNotEmitted(composer.mode_chosen):
         action.trigger()
     asked = composer.findChild(QMessageBox, "confirmFree")
@@ -481,30 +481,30 @@ def test_the_free_mode_is_confirmed_once_a_folder_and_coloured(qtbot, composer):
         asked.findChild(QAbstractButton, "confirmFreeYes").click()
     assert hit.args == ["free"]
     assert mode.accessibleName() == "Mode: Work without asking in this folder"
-    mode._actions["ask"].trigger()
+    composer.findChild(QAction, "mode_ask").trigger()
     with qtbot.waitSignal(composer.mode_chosen) as hit:
         action.trigger()
     assert hit.args == ["free"]
 
 
 def test_declining_the_free_mode_changes_nothing(qtbot, composer):
-    composer._bar.mode._actions["free"].trigger()
+    composer.findChild(QAction, "mode_free").trigger()
     asked = composer.findChild(QMessageBox, "confirmFree")
     with qtbot.assertNotEmitted(composer.mode_chosen):
         asked.reject()
-    assert composer._bar.mode.mode == "ask"
+    assert button(composer, "modeButton").mode == "ask"
 
 
 def test_the_mode_follows_the_session(composer):
     follow(composer, opened("se_2", mode="look"))
-    assert composer._bar.mode.mode == "look"
+    assert button(composer, "modeButton").mode == "look"
     info = opened("se_2", mode="free").info
     follow(composer, SessionsChanged((info,)))
-    assert composer._bar.mode.mode == "free"
+    assert button(composer, "modeButton").mode == "free"
 
 
 def test_the_meter_shows_how_full_the_context_is_and_hides_what_is_unknown(composer):
-    meter = composer._bar.meter
+    meter = composer.findChild(QWidget, "contextMeter")
     assert not meter.isVisible()
     follow(composer, opened(context_tokens=76_000, context_limit=200_000))
     assert (meter.text(), meter.isVisible()) == ("38% context", True)
@@ -517,7 +517,7 @@ def test_the_meter_shows_how_full_the_context_is_and_hides_what_is_unknown(compo
 
 
 def test_the_cost_adds_up_and_is_not_invented(composer):
-    cost = composer._bar.cost
+    cost = composer.findChild(QWidget, "costLabel")
     assert not cost.isVisible()
     follow(composer, StepEnded(AGENT, 1, Usage(cost=0.12)))
     follow(composer, StepEnded(AGENT, 2, Usage(cost=None)))
@@ -556,9 +556,10 @@ def test_nothing_is_cut_off_in_a_narrow_window(qtbot, theme, width):
     follow(one, StepEnded(AGENT, 1, Usage(cost=1.0)))
     follow(one, TurnStarted(AGENT))
     one.set_text("x")
-    bar = one._bar
+    bar = button(one, "sendButton").parentWidget()
     assert bar.width() <= width
-    shown = [w for w in bar._placed if w.isVisible()]
+    places = (bar.layout().itemAt(index) for index in range(bar.layout().count()))
+    shown = [place.widget() for place in places if place.widget() and place.widget().isVisible()]
     for before, after in itertools.pairwise(shown):
         assert before.geometry().right() < after.geometry().left()
     assert shown[-1].geometry().right() <= bar.width()

@@ -5,26 +5,19 @@ from msgspec.structs import replace
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QListWidget, QToolButton
 
-from desktop_agent.core.agents import AgentInfo
-from desktop_agent.core.events import CommandRefused, SessionOpened
+from desktop_agent.core.events import CommandRefused
 from desktop_agent.core.messages import Message, TextPart
 from desktop_agent.core.parts.origins import PickedSkill, Spoken
-from desktop_agent.core.sessions import SessionInfo
-from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.composer.composer import Composer
 from desktop_agent.gui.composer.frame import ComposerFrame
 from desktop_agent.gui.composer.skill_chips import SkillChip
 from desktop_agent.gui.composer.text_edit import ComposerText
 from desktop_agent.gui.transcript.state.message_items import user_items
 from tests.gui.skills.samples import SKILLS, untrusted
+from tests.helpers.events import opened
 from tests.helpers.panels import follow
 
 ENTER, SHIFT = Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier
-
-
-def opened(session_id="se_1", agent="ag_1"):
-    info = SessionInfo(session_id, agent, "Title", Workspace("/tmp/work"), model="demo")
-    return SessionOpened(info, (AgentInfo(agent, session_id, "Main"),))
 
 
 @pytest.fixture
@@ -146,7 +139,7 @@ def test_untrusted_and_vanished_skills_are_not_offered_and_never_sent(composer, 
 
 def test_chips_belong_to_their_session(composer, qtbot):
     composer.box.add_skill("review")
-    follow(composer, opened("se_2", "ag_2"))
+    follow(composer, opened("se_2", agent="ag_2"))
     assert chips(composer) == []
     follow(composer, opened())
     assert len(chips(composer)) == 1

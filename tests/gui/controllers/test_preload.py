@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 
 import pytest
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import QObject, Qt, QTimer
 
 from desktop_agent.gui.controllers import preload
 from tests.helpers.patience import HANG_MS
+from tests.helpers.windows import has_running_timer, side_panel
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def test_all_that_the_first_tasks_need_is_got_ready_in_order_and_once(qtbot, in_
     assert {f"desktop_agent.gui.{name}" for name in preload._MODULES} <= sys.modules.keys()
     assert made == [1, 2]
     loading.start()
-    assert not loading._timer.isActive()
+    assert not has_running_timer(loading)
 
 
 def test_nothing_is_got_ready_between_two_keys(qtbot, monkeypatch):
@@ -33,11 +34,11 @@ def test_nothing_is_got_ready_between_two_keys(qtbot, monkeypatch):
     owner, made = QObject(), []
     loading = preload.Preload(owner, (lambda: made.append(1),))
     loading.put_off()
-    assert not loading._timer.isActive()
+    assert not has_running_timer(loading)
     loading.start()
-    loading._timer.setInterval(preload._PAUSE_MS)
+    loading.findChild(QTimer).setInterval(preload._PAUSE_MS)
     loading.put_off()
-    assert loading._timer.interval() == 20_000
+    assert loading.findChild(QTimer).interval() == 20_000
     assert made == []
 
 
@@ -53,7 +54,7 @@ def test_a_step_that_fails_is_tried_once_and_not_for_ever(qtbot, in_no_time):
         loading.start()
         qtbot.waitUntil(lambda: bool(failures), timeout=HANG_MS)
     assert tried == [1]
-    assert not loading._timer.isActive()
+    assert not has_running_timer(loading)
 
 
 def test_a_window_takes_no_room_for_tasks_before_somebody_writes(
@@ -61,12 +62,12 @@ def test_a_window_takes_no_room_for_tasks_before_somebody_writes(
 ):
     window = open_window(project, model="demo")
     qtbot.waitUntil(lambda: window.flow.info is not None, timeout=HANG_MS)
-    assert window.side._panel is None
-    assert not window.side._preload._timer.isActive()
+    assert side_panel(window) is None
+    assert not has_running_timer(window.side.findChild(preload.Preload))
     window.frame.composer.focus_text()
     qtbot.keyClick(window.focusWidget(), Qt.Key.Key_A)
-    qtbot.waitUntil(lambda: window.side._panel is not None, timeout=HANG_MS)
-    panel = window.side._panel
+    qtbot.waitUntil(lambda: side_panel(window) is not None, timeout=HANG_MS)
+    panel = side_panel(window)
     assert window.side._parts == {"tasks": panel.tasks, "agents": panel.agents}
     assert panel.tasks.window() is window
     assert not panel.has_content

@@ -2,17 +2,17 @@
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent import paths
 from desktop_agent.core.agents import AgentInfo
-from desktop_agent.core.events import AgentsChanged, SessionOpened, SessionsChanged
-from desktop_agent.core.sessions import SessionInfo
-from desktop_agent.core.workspace import Workspace
+from desktop_agent.core.events import AgentsChanged, SessionsChanged
 from desktop_agent.gui.agents.panel import AgentPanel
 from desktop_agent.gui.composer.composer import Composer
 from desktop_agent.gui.composer.mode_button import ModeButton
 from desktop_agent.gui.kit.text_cache import TextCache
+from tests.helpers.events import opened
 from tests.helpers.panels import follow
 
 
@@ -31,35 +31,30 @@ def start(qtbot, theme):
     return start_one
 
 
-def opened(number=1):
-    info = SessionInfo(f"se_{number}", f"ag_{number}", "Title", Workspace("/tmp"), "demo")
-    return SessionOpened(info, (AgentInfo(info.main_agent, info.id, "Main"),))
-
-
 def test_what_was_typed_in_a_deleted_session_is_deleted_with_it(start):
     composer = start(Composer)
     for number in (1, 2):
-        follow(composer, opened(number))
+        follow(composer, opened(f"se_{number}", agent=f"ag_{number}"))
         composer.set_text(f"draft {number}")
     composer.hide()
-    follow(composer, SessionsChanged((opened(2).info,)))
+    follow(composer, SessionsChanged((opened("se_2", agent="ag_2").info,)))
     assert "draft 1" not in (paths.data_dir() / "drafts.json").read_text()
     again = start(Composer)
     for number, text in ((1, ""), (2, "draft 2")):
-        follow(again, opened(number))
+        follow(again, opened(f"se_{number}", agent=f"ag_{number}"))
         assert again.draft() == text
 
 
 def test_a_draft_of_each_session_is_there_after_a_restart(start):
     composer = start(Composer)
     for number in (1, 2):
-        follow(composer, opened(number))
+        follow(composer, opened(f"se_{number}", agent=f"ag_{number}"))
         composer.set_text(f"draft {number}\nof two lines \N{ROCKET}")
     composer.hide()
     again = start(Composer)
-    follow(again, opened(1))
+    follow(again, opened())
     assert again.draft() == "draft 1\nof two lines \N{ROCKET}"
-    follow(again, opened(2))
+    follow(again, opened("se_2", agent="ag_2"))
     assert again.draft() == "draft 2\nof two lines \N{ROCKET}"
 
 
@@ -70,7 +65,7 @@ def test_a_sent_message_does_not_come_back_as_a_draft_even_after_a_crash(start, 
     composer.hide()
     composer.show()
     with qtbot.waitSignal(composer.submitted):
-        composer._send(False)
+        composer.findChild(QWidget, "sendButton").click()
     # No orderly end: the file is as it is now.
     again = start(Composer)
     follow(again, opened())
@@ -100,14 +95,15 @@ def test_an_unsent_steer_is_there_after_a_restart(start, qtbot):
 def test_the_free_mode_is_confirmed_once_a_folder_also_after_a_restart(start, qtbot):
     button = start(ModeButton)
     button.set_folder("/home/ada/shop")
-    button._on_confirmed(True)
+    button.findChild(QAction, "mode_free").trigger()
+    button.window().findChild(QWidget, "confirmFreeYes").click()
     again = start(ModeButton)
     again.set_folder("/home/ada/shop")
     with qtbot.waitSignal(again.mode_chosen):
-        again._choose("free")
+        again.findChild(QAction, "mode_free").trigger()
     other = start(ModeButton)
     other.set_folder("/home/ada/other")
-    other._choose("free")
+    other.findChild(QAction, "mode_free").trigger()
     box = other.window().findChild(QWidget, "confirmFree")
     assert box is not None
     box.reject()

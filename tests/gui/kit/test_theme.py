@@ -1,6 +1,7 @@
 """The look follows the person: dark or light, large or small, still or moving."""
 
 import pytest
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QPushButton, QWidget
 
 from desktop_agent import paths
@@ -80,7 +81,7 @@ def test_nothing_turns_when_motion_is_off(theme, qtbot):
     spinner = Spinner(theme)
     qtbot.addWidget(spinner)
     spinner.show()
-    theme.pulse._on_timeout()
+    theme.pulse.findChild(QTimer).timeout.emit()
     assert theme.pulse.angle == 0.0
     assert theme.duration("expand_ms") == 0
     theme.configure("light", 100, False)

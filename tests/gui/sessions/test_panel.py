@@ -15,6 +15,7 @@ from desktop_agent.gui.kit.plurals import with_plural
 from desktop_agent.gui.sessions import panel as session_panel
 from desktop_agent.gui.sessions import rows as session_rows
 from desktop_agent.gui.sessions.panel import SessionPanel
+from tests.helpers.windows import words_in
 
 DAY = 86_400.0
 NOON = time.mktime((2026, 11, 21, 12, 0, 0, 0, 0, -1))
@@ -177,10 +178,10 @@ def test_deleting_is_finished_when_the_app_closes_before(panel, qtbot):
 
 def test_an_empty_list_and_a_search_without_a_match_say_so(panel, qtbot):
     show(panel)
-    assert panel._empty.text() == "No sessions yet"
+    assert "No sessions yet" in words_in(panel)
     show(panel, info(1, "Budget"))
     panel.search.setText("zebra")
-    assert "zebra" in panel._empty.text()
+    assert "zebra" in words_in(panel)
     clear = panel.findChild(QPushButton, "clearSearch")
     qtbot.mouseClick(clear, Qt.MouseButton.LeftButton)
     assert titles(panel) == ["Today", "Budget"]
@@ -215,7 +216,7 @@ def test_sessions_of_the_same_name_in_two_folders_say_which_is_which(panel):
     shop = replace(info(1, "look around"), workspace=Workspace("/tmp/shop"))
     bank = replace(info(2, "look around"), workspace=Workspace("/tmp/bank"))
     show(panel, shop, bank, info(3, "another"))
-    rows = {row.session_id: row for row in panel._model.rows() if row.session_id}
+    rows = {row.session_id: row for row in panel.list.model().rows() if row.session_id}
     assert [rows[one.id].is_ambiguous for one in (shop, bank)] == [True, True]
     assert "look around, bank" in rows_spoken(panel)[1]
     assert "project" not in spoken(panel, "another")
@@ -225,7 +226,7 @@ def test_sessions_of_the_same_name_in_two_folders_say_which_is_which(panel):
 
 
 def rows_spoken(panel):
-    return [session_rows.spoken(row) for row in panel._model.rows() if row.session_id]
+    return [session_rows.spoken(row) for row in panel.list.model().rows() if row.session_id]
 
 
 def test_a_number_of_things_is_said_in_plain_words():

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QWidget
+from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QStackedWidget, QWidget
 
 from desktop_agent.core.agents import Budget
 from desktop_agent.core.approvals import Rule
@@ -11,6 +11,7 @@ from desktop_agent.core.faults import Fault
 from desktop_agent.core.models import KeyInfo, ModelInfo
 from desktop_agent.core.requests import Limits
 from desktop_agent.core.settings import CustomServer, ListedModel, Settings
+from desktop_agent.gui.language_models.key_form import KeyForm
 from desktop_agent.gui.settings.dialog import SettingsDialog
 from desktop_agent.gui.settings.rows import ChoiceBox, NumberBox, Switch
 from desktop_agent.gui.settings.rules_page import visible
@@ -161,7 +162,7 @@ def test_without_a_keyring_the_choice_of_a_file_is_offered(dialog):
     dialog.set_has_keyring(False)
     assert box.isVisible()
     box.click()
-    assert dialog._models.key_form.place == "file"
+    assert dialog.findChild(KeyForm).place == "file"
 
 
 def test_servers_are_added_and_removed(qtbot, dialog):
@@ -182,7 +183,7 @@ def test_the_model_of_new_sessions_is_chosen_from_the_list(qtbot, dialog):
     dialog.set_models((SONNET,))
     with qtbot.waitSignal(dialog.models_requested):
         dialog.findChild(QAbstractButton, "defaultModel").click()
-    picker = dialog._models._picker
+    picker = dialog.findChild(QWidget, "modelPicker")
     qtbot.keyClicks(picker.search, "son")
     with qtbot.waitSignal(dialog.settings_changed) as hit:
         qtbot.keyClick(picker.search, Qt.Key.Key_Return)
@@ -198,7 +199,7 @@ def test_models_for_subagents_are_listed_by_hand_alone_and_taken_off_again(qtbot
     assert add.accessibleName() == "Models that subagents may use unasked"
     for words in ("son", "qwen"):
         add.click()
-        picker = dialog._models._picker
+        picker = dialog.findChild(QWidget, "modelPicker")
         qtbot.keyClicks(picker.search, words)
         with qtbot.waitSignal(dialog.settings_changed) as hit:
             qtbot.keyClick(picker.search, Qt.Key.Key_Return)
@@ -293,8 +294,9 @@ def test_every_page_is_reached_by_keyboard_and_every_control_has_a_name(qtbot, d
     names = dialog.findChild(QWidget, "settingsPages")
     names.setFocus()
     for number in range(5):
-        assert dialog._pages.currentIndex() == number
-        page = dialog._pages.currentWidget()
+        pages = dialog.findChild(QStackedWidget)
+        assert pages.currentIndex() == number
+        page = pages.currentWidget()
         controls = [*page.findChildren(QAbstractButton), *page.findChildren(QLineEdit)]
         nameless = [c.objectName() for c in controls if c.isVisible() and not c.accessibleName()]
         assert [name for name in nameless if name != "qt_spinbox_lineedit"] == []

@@ -16,6 +16,7 @@ from desktop_agent.gui.skills.add_dialog import AddSkillSheet
 from tests.gui.skills.samples import skill
 from tests.helpers.patience import HANG_MS as WAIT
 from tests.helpers.patience import HANG_S as WAIT_S
+from tests.helpers.windows import part
 
 
 class SlowLibrary(SkillLibrary):
@@ -48,6 +49,10 @@ class SlowLibrary(SkillLibrary):
     async def install(self, fetch_id, folders, **where):
         await self._pass("install")
         return await super().install(fetch_id, folders, **where)
+
+    @property
+    def kept(self):
+        return tuple(self._kept.values())
 
     async def _pass(self, name):
         if name in self.gates:
@@ -85,7 +90,7 @@ class Shop:
 
     @property
     def sheet(self):
-        return self.shop._sheet
+        return part(self.window, "addSkillSheet")
 
     def skill(self, place, name, about=""):
         folder = self.top / place / name
@@ -173,18 +178,18 @@ def test_the_failure_of_an_older_fetch_does_not_end_the_newer_one(shop):
 def test_what_was_fetched_before_is_thrown_away_when_something_else_is_looked_at(shop):
     shop.look(shop.skill("old", "alpha"))
     shop.look(shop.skill("new", "beta"))
-    (kept,) = shop.library._kept.values()
+    (kept,) = shop.library.kept
     assert [one.name for one in kept.fetched.skills] == ["beta"]
     shop.sheet.reject()
     shop.settle()
-    assert not shop.library._kept
+    assert not shop.library.kept
 
 
 def test_a_file_that_cannot_be_shown_is_told_in_its_place_and_ends_no_installation(shop):
     shop.hold("preview SKILL.md")
     shop.shop.add(shop.skill("new", "beta"))
     shop.held("preview SKILL.md")
-    (kept,) = shop.library._kept.values()
+    (kept,) = shop.library.kept
     shop.begin_installing()
     (kept.files / "beta" / "SKILL.md").rename(kept.files / "away")
     shop.library.gates["preview SKILL.md"].set()

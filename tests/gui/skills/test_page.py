@@ -62,7 +62,7 @@ def test_all_skills_are_listed_with_the_first_in_detail(page):
     assert page.detail.skill == REVIEW
     assert page.detail.isVisible()
     assert "Valid" in words(page)
-    assert page.detail._body.toPlainText().strip().startswith("How")
+    assert page.detail.findChild(QWidget, "markdownText").toPlainText().strip().startswith("How")
 
 
 def test_typing_filters_and_escape_clears_then_leaves(page, qtbot):
@@ -214,7 +214,7 @@ def test_the_choice_and_the_place_stay_when_the_catalog_changes(page):
 def test_a_late_answer_about_another_skill_is_passed_over(page):
     page.choose(INVOICE.directory)
     page.detail.show_detail(detail(REVIEW, "# Something else"))
-    assert "Something else" not in page.detail._body.toPlainText()
+    assert "Something else" not in page.detail.findChild(QWidget, "markdownText").toPlainText()
 
 
 def test_where_it_is_narrow_list_and_detail_take_turns(page, qtbot):
@@ -226,7 +226,7 @@ def test_where_it_is_narrow_list_and_detail_take_turns(page, qtbot):
     qtbot.keyClick(page.list, Qt.Key.Key_Return)
     assert page.detail.isVisible()
     assert not page.list.isVisible()
-    assert page.detail._body.toPlainText().strip().startswith("How")
+    assert page.detail.findChild(QWidget, "markdownText").toPlainText().strip().startswith("How")
     qtbot.keyClick(page.detail, Qt.Key.Key_Escape)
     assert page.list.isVisible()
     with qtbot.waitSignal(page.left):

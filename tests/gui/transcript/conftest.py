@@ -4,7 +4,10 @@ import pytest
 
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.transcript.cards.factory import Clocks
+from desktop_agent.gui.transcript.view.row_window import VisibleRows
+from desktop_agent.gui.transcript.view.timers import TranscriptTimers
 from desktop_agent.gui.transcript.view.view import TranscriptView
+from tests.helpers.windows import has_running_timer
 
 
 class Clock:
@@ -18,6 +21,27 @@ class Clock:
 
     def advance(self, seconds: float) -> None:
         self.now += seconds
+
+
+def settle(qtbot, view):
+    """Wait until every known row is in the document, coloured, and each in its last form."""
+    rows = view.findChild(VisibleRows)
+
+    def is_settled():
+        is_late = rows._has_work or rows._coloring.has_work(view.page.styles)
+        return not (is_late or has_running_timer(view))
+
+    qtbot.waitUntil(is_settled)
+
+
+def tick(view):
+    """Let a second pass."""
+    view.findChild(TranscriptTimers).second.emit()
+    view.findChild(TranscriptTimers).tick()
+
+
+def is_ticking(view):
+    return view.findChild(TranscriptTimers).is_beating
 
 
 @pytest.fixture(scope="session")

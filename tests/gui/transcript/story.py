@@ -1,6 +1,5 @@
 """Short words for the events of a session."""
 
-from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.approvals import ApprovalRequest, Rule
 from desktop_agent.core.events import (
     ApprovalRequested,
@@ -9,7 +8,6 @@ from desktop_agent.core.events import (
     NoteDelivered,
     PartDelta,
     QuestionAsked,
-    SessionOpened,
     ToolEnded,
     ToolStarted,
     TurnEnded,
@@ -25,8 +23,7 @@ from desktop_agent.core.messages import (
     ToolResult,
 )
 from desktop_agent.core.questions import Question
-from desktop_agent.core.sessions import SessionInfo
-from desktop_agent.core.workspace import Workspace
+from tests.helpers import events as made
 
 AGENT = "ag_1"
 PATCH = """--- a/a.py
@@ -40,9 +37,9 @@ PATCH = """--- a/a.py
 
 
 def opened(*events, status="idle", first_seq=1, agents=None):
-    info = SessionInfo("se_1", AGENT, "A session", Workspace("/folder"), "demo")
-    agents = agents or (AgentInfo(AGENT, "se_1", "Main", status),)
-    return SessionOpened(info, agents, tuple(events), first_seq)
+    return made.opened(
+        folder="/folder", status=status, events=events, agents=agents or (), first_seq=first_seq
+    )
 
 
 def begins(at=1.0):

@@ -13,6 +13,7 @@ from desktop_agent.gui.transcript.cards.approval_forms import RefuseForm
 from desktop_agent.gui.transcript.cards.approval_text import rule_text
 from desktop_agent.gui.transcript.cards.diff_view import DiffView
 from desktop_agent.gui.transcript.cards.line_card import LineCard
+from tests.gui.transcript.conftest import settle, tick
 from tests.gui.transcript.story import AGENT, PATCH, begins, call, needs, opened, runs, says
 from tests.helpers.panels import open_page
 
@@ -315,7 +316,7 @@ def test_the_editor_opens_in_sight_down_to_its_buttons(view, ask, qtbot, clock):
     )
     view.resize(800, 440)
     view.apply([says(2, "More to read.\n\n" * 30)])
-    view._scrolling.show(view.page.rows[view.page.index_of("rq_1")])
+    assert view.focus_oldest_approval()
     QApplication.processEvents()
     clock.advance(1)
     qtbot.mouseClick(button(card, "editCall"), LEFT)
@@ -324,7 +325,7 @@ def test_the_editor_opens_in_sight_down_to_its_buttons(view, ask, qtbot, clock):
     allow = button(card, "allowEdited")
     foot = allow.mapTo(view, allow.rect().bottomLeft()).y()
     assert foot < view.height()
-    pill = view._pill
+    pill = view.findChild(QPushButton, "jumpToLatest")
     assert pill.isHidden() or foot < pill.y()
 
 
@@ -332,8 +333,8 @@ def test_the_editor_opens_in_sight_down_to_its_buttons(view, ask, qtbot, clock):
 def test_the_buttons_of_a_narrow_card_stand_apart(view, ask, qtbot, width):
     view.resize(width, 700)
     card = ask(rules=(Rule("shell", "pytest"),))
-    view._lay_out_again()
     card.set_alike(3)
+    settle(qtbot, view)
     for _ in range(3):
         QApplication.processEvents()
     names = ("allowOnce", "allowAlways", "editCall", "allowAll", "refuse")
@@ -353,7 +354,7 @@ def test_what_was_typed_survives_scrolling_away(view, ask, qtbot, clock):
     qtbot.mouseClick(button(card, "refuse"), LEFT)
     card.findChild(QLineEdit, "refuseReason").setText("wait")
     view.apply([says(number, "text\n\n" * 20) for number in range(2, 40)])
-    view._on_jump()
+    view.findChild(QPushButton, "jumpToLatest").click()
     assert view.focus_oldest_approval()
     shown = view.cards.cards["rq_1"]
     assert shown.findChild(QLineEdit, "refuseReason").text() == "wait"
@@ -406,7 +407,7 @@ def test_it_says_who_asks_when_there_are_several_and_how_long(view, ask, clock):
     agents = (AgentInfo(AGENT, "se_1", "Main", "running"), AgentInfo("ag_2", "se_1", "Research"))
     clock.now = 912.5
     card = ask(agents=agents)
-    view._heartbeat.tick()
+    tick(view)
     assert "asked by Main  ·  waiting 0:12" in words(card)
 
 

@@ -32,6 +32,7 @@ from desktop_agent.gui.transcript.cards.diff_view import DiffView
 from desktop_agent.gui.transcript.cards.line_card import LineCard
 from desktop_agent.gui.transcript.cards.tool_text import summary
 from desktop_agent.gui.transcript.state.items import ToolItem
+from tests.gui.transcript.conftest import is_ticking, tick
 from tests.gui.transcript.story import (
     AGENT,
     PATCH,
@@ -426,14 +427,14 @@ def test_a_paused_agent_neither_spins_nor_counts(view, clock):
     assert (line.verb, line.state) == ("Thinking…", "running")
     view.apply([AgentsChanged("se_1", (AgentInfo(AGENT, "se_1", "tester", "paused"),))])
     clock.advance(36)
-    view._heartbeat.tick()
+    tick(view)
     line = view.cards.cards["working"].line
     assert (line.verb, line.state, line.target) == ("Paused", "", "")
-    assert not view._heartbeat.is_beating
+    assert not is_ticking(view)
     view.apply([AgentsChanged("se_1", (AgentInfo(AGENT, "se_1", "tester", "running"),))])
     line = view.cards.cards["working"].line
     assert (line.verb, line.state) == ("Thinking…", "running")
-    assert view._heartbeat.is_beating
+    assert is_ticking(view)
 
 
 def test_a_turn_at_its_limit_can_go_on(view, qtbot):
@@ -449,7 +450,7 @@ def test_a_retry_counts_down(view, clock):
     assert line.verb == "Too many requests."
     assert line.target == "Trying again in 8 s (attempt 2)"
     clock.advance(5)
-    view._heartbeat.tick()
+    tick(view)
     assert line.target == "Trying again in 3 s (attempt 2)"
 
 

@@ -114,7 +114,7 @@ def test_a_long_answer_comes_in_while_the_window_breathes(view, qtbot):
     open_page(view, opened(*long_session(3), says(50, text)))
     assert view.page.is_behind
     qtbot.waitUntil(lambda: not view.page.is_behind)
-    assert view.page.rows[-1].answer._text == text
+    assert "".join(text.split()) in "".join(view.browser.toPlainText().split())
     assert view.browser.verticalScrollBar().value() == view.browser.verticalScrollBar().maximum()
 
 

@@ -14,6 +14,8 @@ from desktop_agent.gui.transcript.document import document as page_module
 from desktop_agent.gui.transcript.document import markdown_writer as writer_module
 from desktop_agent.gui.transcript.document.copy_selection import selection_text
 from desktop_agent.gui.transcript.state.transcript import Transcript
+from desktop_agent.gui.transcript.view.scroll_anchor import Scrolling
+from tests.gui.transcript.conftest import settle
 from tests.gui.transcript.odd_text import ODD, OddTexts
 from tests.gui.transcript.story import (
     asks,
@@ -52,7 +54,7 @@ def test_an_odd_character_at_any_place_ends_no_answer_and_no_next_one(view, odd)
     view.apply([says(1, f"{odd}Hello{odd}there{odd}"), ends()])
     stream(view, "The next ", "answer", number=2)
     assert "The next answer" in text(view)
-    assert not view._scrolling.is_ours
+    assert not view.findChild(Scrolling).is_ours
 
 
 def test_streams_of_odd_texts_cut_anywhere_are_all_shown(view):
@@ -93,13 +95,13 @@ def test_a_selection_behind_rare_characters_is_copied_as_it_is_marked(view):
     assert utf16_slice("😀a", 2, 3) == "a"
 
 
-def test_a_question_of_several_lines_stands_in_its_place_once(view):
+def test_a_question_of_several_lines_stands_in_its_place_once(view, qtbot):
     asked = call(1, "shell", command="ls")
     open_page(view, opened(status="running"))
     view.apply([begins(), says(1, "", asked), needs(asked, title="One\nTwo")])
     for width in (700, 760, 640):
         view.resize(width, 600)
-        view._lay_out_again()
+        settle(qtbot, view)
     assert text(view).count("One Two") == 1
 
 
@@ -128,7 +130,7 @@ def test_a_block_that_can_not_be_laid_out_is_shown_as_written_and_the_rest_as_ev
     assert "ValueError" in caplog.text
     stream(view, "It goes ", "on", number=2)
     assert "It goes on" in text(view)
-    assert not view._scrolling.is_ours
+    assert not view.findChild(Scrolling).is_ours
 
 
 def test_a_message_that_can_not_be_laid_out_is_shown_as_written(view, monkeypatch):
@@ -168,18 +170,19 @@ def test_an_event_that_can_not_be_taken_in_costs_none_of_those_behind_it(view, m
 
 def test_a_change_that_fails_leaves_the_place_of_the_person_and_the_view_alone(view):
     open_page(view, opened(says(1, "word " * 2_000), ends()))
-    with pytest.raises(ValueError, match=LEAK), view._scrolling.kept():
+    scrolling = view.findChild(Scrolling)
+    with pytest.raises(ValueError, match=LEAK), scrolling.kept():
         fail()
-    assert not view._scrolling.is_ours
+    assert not scrolling.is_ours
     view.apply([says(2, "Still here")])
     assert "Still here" in text(view)
-    assert view._scrolling.is_at_end
+    assert scrolling.is_at_end
 
 
 def test_code_behind_rare_characters_has_its_own_colours(view, theme, qtbot):
     open_page(view, opened(says(1, "```py\n'😀e\u0301' # note\n```"), ends()))
     document = view.browser.document()
-    qtbot.waitUntil(lambda: not view._window._coloring.has_work(view.page.styles))
+    settle(qtbot, view)
     note, quoted = document.find("note"), document.find("😀")
     assert note.charFormat().foreground().color() == theme.color("c_com")
     assert quoted.charFormat().foreground().color() == theme.color("c_str")

@@ -1,9 +1,9 @@
 """What is painted while text comes: no more than changed, and exactly what a whole paint gives."""
 
 import pytest
-from PySide6.QtCore import QEvent, QObject
 from PySide6.QtGui import QGuiApplication
 
+from tests.gui.transcript.conftest import settle
 from tests.gui.transcript.story import (
     begins,
     call,
@@ -16,6 +16,7 @@ from tests.gui.transcript.story import (
     starts_to_say,
 )
 from tests.helpers.panels import open_page
+from tests.helpers.windows import Painted
 
 TEXT = """First words of an answer that goes on for a while, so that its lines fill the width of
 the view and are broken more than once, which is what long answers do.
@@ -38,20 +39,6 @@ And the end, [with a link](https://example.org) and a few more words to it.
 """
 
 
-class Paints(QObject):
-    """Notes how high each painted region is."""
-
-    def __init__(self, widget):
-        super().__init__(widget)
-        self.heights = []
-        widget.installEventFilter(self)
-
-    def eventFilter(self, watched, event):
-        if event.type() == QEvent.Type.Paint:
-            self.heights.append(event.region().boundingRect().height())
-        return False
-
-
 def on_screen(view):
     """Return what stands on the screen, painted piece by piece as it was."""
     QGuiApplication.processEvents()
@@ -63,11 +50,11 @@ def test_what_is_painted_piece_by_piece_is_what_a_whole_paint_gives(view, qtbot,
     one = call(1, "shell", command="make")
     open_page(view, opened(*long_session(3), begins(20), says(2, "Look:", one), status="running"))
     view.apply([runs(one), gives(one), starts_to_say(50)])
-    qtbot.waitUntil(lambda: not view._window._has_work)
+    settle(qtbot, view)
     for at in range(0, len(TEXT) * 2, step):
         view.apply([delta(50, (TEXT * 2)[at : at + step])])
         # Colours, and the first line of what may become a table, come in a moment.
-        qtbot.waitUntil(lambda: not view._window._has_work and not view._hold.isActive())
+        settle(qtbot, view)
         pieces = on_screen(view)
         view.browser.viewport().repaint()
         assert pieces == on_screen(view), (TEXT * 2)[:at][-80:]
@@ -76,9 +63,9 @@ def test_what_is_painted_piece_by_piece_is_what_a_whole_paint_gives(view, qtbot,
 def test_more_words_paint_only_the_paragraph_they_belong_to(view, qtbot):
     open_page(view, opened(*long_session(10), begins(20), status="running"))
     view.apply([starts_to_say(50), delta(50, "First paragraph.\n\nSecond")])
-    qtbot.waitUntil(lambda: not view._window._has_work)
+    settle(qtbot, view)
     on_screen(view)
-    paints = Paints(view.browser.viewport())
+    paints = Painted(view.browser.viewport())
     for _ in range(40):
         view.apply([delta(50, " word")])
         QGuiApplication.processEvents()
@@ -89,10 +76,10 @@ def test_more_words_paint_only_the_paragraph_they_belong_to(view, qtbot):
 def test_words_out_of_sight_paint_nothing(view, qtbot):
     open_page(view, opened(*long_session(10), begins(20), status="running"))
     view.apply([starts_to_say(50), delta(50, "Some words")])
-    qtbot.waitUntil(lambda: not view._window._has_work)
+    settle(qtbot, view)
     view.browser.verticalScrollBar().setValue(0)
     on_screen(view)
-    paints = Paints(view.browser.viewport())
+    paints = Painted(view.browser.viewport())
     for _ in range(40):
         view.apply([delta(50, " word and another")])
         QGuiApplication.processEvents()

@@ -11,6 +11,7 @@ from desktop_agent.core.messages import FilesDisplay, OutputDisplay
 from desktop_agent.gui.transcript.cards.tool_card import ToolCard
 from desktop_agent.gui.transcript.state.items import AnswerItem, UserItem
 from desktop_agent.gui.transcript.state.rows import EarlierRow, WorkingRow
+from tests.gui.transcript.conftest import is_ticking, settle, tick
 from tests.gui.transcript.story import (
     asks,
     begins,
@@ -30,13 +31,12 @@ from tests.gui.transcript.story import (
 from tests.helpers.panels import open_page
 
 
-def settle(qtbot, view):
-    """Wait until every known row is in the document."""
-    qtbot.waitUntil(lambda: not view._window._has_work)
-
-
 def bar(view):
     return view.browser.verticalScrollBar()
+
+
+def pill(view):
+    return view.findChild(QPushButton, "jumpToLatest")
 
 
 def top_of(view, text):
@@ -58,7 +58,7 @@ def test_a_session_opens_at_its_newest_message(view, qtbot):
     settle(qtbot, view)
     assert "answer 0" in view.browser.toPlainText()
     assert bar(view).value() == bar(view).maximum()
-    assert not view._pill.isVisible()
+    assert not pill(view).isVisible()
 
 
 def test_rows_that_come_in_on_top_do_not_move_what_is_read(view, qtbot):
@@ -99,10 +99,10 @@ def test_new_text_is_followed_only_from_near_the_end(view, qtbot):
     place = bar(view).value()
     view.apply([delta(99, "word " * 300)])
     assert bar(view).value() == place
-    assert view._pill.isVisible()
-    qtbot.mouseClick(view._pill, Qt.MouseButton.LeftButton)
+    assert pill(view).isVisible()
+    qtbot.mouseClick(pill(view), Qt.MouseButton.LeftButton)
     assert bar(view).value() == bar(view).maximum()
-    assert not view._pill.isVisible()
+    assert not pill(view).isVisible()
 
 
 def test_nothing_scrolls_under_a_selection(view, qtbot):
@@ -190,7 +190,7 @@ def test_a_very_long_session_drops_its_oldest_rows_from_the_document(view, qtbot
     bar(view).setValue(0)
     assert isinstance(view.page.rows[0].row, EarlierRow)
     with qtbot.assertNotEmitted(view.earlier_requested):
-        view._on_earlier_requested()
+        view.cards.cards["earlier"].findChild(QPushButton, "showEarlier").click()
     settle(qtbot, view)
     assert len(view.page.rows) > 601
 
@@ -228,10 +228,7 @@ def test_unfolding_a_card_keeps_it_under_the_pointer(view, qtbot):
     events = [says(1, "", one), runs(one), gives(one, display=output)]
     open_page(view, opened(*long_session(20), *events, *long_session(40)[100:]))
     settle(qtbot, view)
-    view._window.show_back_to(one.id)
-    index = view.page.index_of(one.id)
-    view._scrolling.show(view.page.rows[index])
-    view._place()
+    assert view.show_call(one.id)
     card = view.cards.cards[one.id]
     before = card.geometry().top()
     qtbot.mouseClick(card.header, Qt.MouseButton.LeftButton)
@@ -251,7 +248,7 @@ def test_a_card_stays_unfolded_when_it_was_scrolled_away_and_back(view, qtbot):
     bar(view).setValue(0)
     view.cards.cards[one.id].header.click()
     view.cards.drop(one.id)
-    view._place()
+    bar(view).setValue(1)
     assert view.cards.cards[one.id].header.isChecked()
 
 
@@ -271,7 +268,7 @@ def test_a_long_running_command_shows_its_time(view, clock):
     card = view.cards.cards[one.id]
     assert card.header.meta == ""
     clock.advance(65)
-    view._heartbeat.tick()
+    tick(view)
     assert card.header.meta == "1:05"
 
 
@@ -281,7 +278,7 @@ def test_a_silent_model_shows_that_it_thinks(view, clock):
     view.apply([starts_to_say(1), delta(1, "I am")])
     assert not isinstance(view.page.rows[-1].row, WorkingRow)
     clock.advance(4)
-    view._heartbeat._on_second()
+    tick(view)
     assert isinstance(view.page.rows[-1].row, WorkingRow)
     view.apply([delta(1, " here")])
     assert not isinstance(view.page.rows[-1].row, WorkingRow)
@@ -293,14 +290,14 @@ def test_no_clock_runs_behind_a_hidden_view(view, theme, clock):
     one = call(1)
     open_page(view, opened(begins(), says(1, "", one), runs(one), status="running"))
     assert theme.pulse.is_running
-    assert view._heartbeat.is_beating
+    assert is_ticking(view)
     view.hide()
     assert not theme.pulse.is_running
-    assert not view._heartbeat.is_beating
+    assert not is_ticking(view)
     view.show()
     view.apply([gives(one), ends()])
     assert not theme.pulse.is_running
-    assert not view._heartbeat.is_beating
+    assert not is_ticking(view)
 
 
 def test_three_reads_become_one_line_when_the_work_goes_on(view):
@@ -328,8 +325,7 @@ def test_another_look_keeps_the_text_and_the_place(view, theme, qtbot):
 def test_nothing_is_wider_than_the_view(view, qtbot, width):
     text = "w" * 400 + "\n\n```\n" + "c" * 400 + "\n```\n"
     open_page(view, opened(*asks(1, "q" * 300), says(1, text), *edits(1)))
-    with qtbot.waitSignal(view._resize.timeout, timeout=5_000, raising=False):
-        view.resize(width, 600)
+    view.resize(width, 600)
     settle(qtbot, view)
     assert view.browser.horizontalScrollBar().maximum() == 0
     assert view.column().width() <= 736

@@ -2,7 +2,7 @@
 
 import pytest
 from PySide6.QtCore import QCoreApplication, Qt
-from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit, QWidget
+from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.models import KeyInfo, ModelInfo, ServerInfo
@@ -16,7 +16,9 @@ from desktop_agent.gui.kit.example_prompts import (
 )
 from desktop_agent.gui.language_models.server_form import tidy_address
 from desktop_agent.gui.sessions.empty_page import EmptySession, PromptButton
+from desktop_agent.gui.welcome.model_step import ModelCard
 from desktop_agent.gui.welcome.page import Welcome
+from tests.helpers.windows import words_in
 
 BASE = "http://127.0.0.1:11434"
 SMALL = ModelInfo("ollama/gemma", "gemma", "Ollama", BASE, 8192, False)
@@ -50,8 +52,11 @@ def kept(welcome):
 
 
 def cards(welcome):
-    step = welcome.models._found
-    return [step.itemAt(n).widget().objectName() for n in range(step.count())]
+    for layout in welcome.models.findChildren(QVBoxLayout):
+        placed = [layout.itemAt(number).widget() for number in range(layout.count())]
+        if any(isinstance(one, ModelCard) for one in placed):
+            return [one.objectName() for one in placed]
+    return []
 
 
 def said(welcome):
@@ -92,7 +97,7 @@ def test_what_is_on_this_computer_stands_before_found_keys(welcome):
     welcome.set_keys((KeyInfo("anthropic", "environment", "ANTHROPIC_API_KEY"),))
     welcome.set_servers((ServerInfo("ollama", "Ollama", BASE, (LOCAL,)),))
     assert cards(welcome) == ["cardLocal", "cardKey"]
-    best = welcome.models._found.itemAt(0).widget().findChild(QAbstractButton, "useModel")
+    best = welcome.findChild(QWidget, "cardLocal").findChild(QAbstractButton, "useModel")
     filled = [b for b in welcome.findChildren(QAbstractButton) if b.property("kind") == "primary"]
     assert best in filled
     assert [b for b in filled if b.objectName() == "useModel"] == [best]
@@ -172,8 +177,7 @@ def test_an_answer_that_comes_without_a_question_keeps_nothing(qtbot, welcome):
 
 def test_without_a_keyring_the_page_says_how_long_a_key_is_kept(qtbot, welcome):
     welcome.set_places(False)
-    form = welcome.models._key
-    assert "kept until you quit" in form._where.text()
+    assert "kept until you quit" in words_in(welcome)
     child(welcome, "keepInFile").click()
     paste(qtbot, welcome, "AIzaKey")
     with qtbot.waitSignal(welcome.key_entered) as hit:
@@ -325,8 +329,7 @@ def test_an_example_goes_into_the_box_by_a_click(qtbot, theme, tmp_path):
     qtbot.addWidget(page)
     page.resize(700, 500)
     page.show()
-    with qtbot.waitSignal(page._listed):
-        page.set_folder(str(tmp_path))
+    page.set_folder(str(tmp_path))
     first = page.findChildren(PromptButton)[0]
     qtbot.waitUntil(lambda: "sales.csv" in first.accessibleName())
     with qtbot.waitSignal(page.prompt_chosen) as hit:
@@ -342,9 +345,9 @@ def test_the_demo_model_is_offered_only_what_it_does(qtbot, theme, tmp_path):
     page.set_folder(str(tmp_path))
     words = lambda: tuple(b.accessibleName() for b in page.findChildren(PromptButton))  # noqa: E731
     qtbot.waitUntil(lambda: words() == demo_prompts())
-    assert "The demo model is a script." in page._about.text()
+    assert "The demo model is a script." in words_in(page)
     page.set_model("openai/some-model")
     assert "sales.csv" in words()[0]
-    assert page._about.text().startswith("Ask for anything")
+    assert "Ask for anything" in words_in(page)
     page.set_model("demo")
     assert words() == demo_prompts()

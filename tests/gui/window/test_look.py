@@ -2,15 +2,17 @@
 
 import pytest
 from msgspec.structs import replace
-from PySide6.QtCore import QPointF
+from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QEnterEvent
 from PySide6.QtWidgets import (
+    QAbstractButton,
     QAbstractSlider,
     QApplication,
     QCheckBox,
     QLabel,
     QStyle,
     QStyleOptionButton,
+    QWidget,
 )
 
 from desktop_agent.core.approvals import AllowOnce
@@ -21,10 +23,14 @@ from desktop_agent.gui.composer.composer import Composer
 from desktop_agent.gui.frame.header import Header
 from desktop_agent.gui.frame.layout import WindowFrame
 from desktop_agent.gui.frame.side_panel import RightPanel
-from desktop_agent.gui.sessions.empty_page import EmptySession
+from desktop_agent.gui.sessions.empty_page import EmptySession, PromptButton
+from desktop_agent.gui.tasks.graph_items import NodeItem
 from desktop_agent.gui.welcome.page import Welcome
 from tests import gallery_story as story
 from tests.helpers.panels import follow, state_of
+from tests.helpers.windows import has_running_timer
+
+CHILDREN = Qt.FindChildOption.FindDirectChildrenOnly
 
 
 @pytest.fixture
@@ -40,16 +46,18 @@ def scaled(theme):
 
 @pytest.mark.parametrize("percent", [100, 200])
 @pytest.mark.parametrize("width", [420, 900])
-def test_example_prompts_show_all_their_words(qtbot, theme, scaled, percent, width):
+def test_example_prompts_show_all_their_words(qtbot, theme, scaled, percent, width, tmp_path):
+    (tmp_path / "a.py").write_text("")
     scaled(percent)
     page = EmptySession(theme)
     qtbot.addWidget(page)
     page.resize(width, 900)
     page.show()
     qtbot.waitExposed(page)
-    page._show(("a.py",))
+    page.set_folder(str(tmp_path))
+    qtbot.waitUntil(page.findChild(PromptButton).isVisible)
     QApplication.processEvents()
-    for button in page._buttons:
+    for button in page.findChildren(PromptButton):
         words = button.words
         assert words.height() >= words.heightForWidth(words.width())
         assert button.contentsRect().contains(words.geometry())
@@ -68,8 +76,7 @@ def panel(qtbot, theme):
 def test_tasks_take_no_more_room_than_they_need_beside_subagents(panel, qtbot):
     follow(panel, story.team())
     panel.agents.tree.flush()
-    qtbot.waitUntil(lambda: panel.tasks.height() == panel._tasks_need() < 450)
-    assert panel.agents.height() > 450
+    qtbot.waitUntil(lambda: panel.tasks.height() < 450 < panel.agents.height())
 
 
 def test_what_waits_for_the_person_gets_the_room(panel, qtbot):
@@ -104,9 +111,9 @@ def test_with_large_text_the_far_panel_is_wider_and_makes_room_as_a_drawer(qtbot
 def test_the_send_button_grows_with_the_text(qtbot, theme, scaled):
     composer = Composer(theme)
     qtbot.addWidget(composer)
-    normal = composer._bar.send.width()
+    normal = composer.findChild(QWidget, "sendButton").width()
     scaled(200)
-    assert composer._bar.send.width() > normal * 1.5
+    assert composer.findChild(QWidget, "sendButton").width() > normal * 1.5
 
 
 @pytest.mark.parametrize("percent", [100, 200])
@@ -123,9 +130,10 @@ def test_no_control_of_the_message_box_is_cut_while_a_team_works(
     follow(composer, story.team())
     follow(composer, TurnStarted(story.MAIN))
     QApplication.processEvents()
-    bar = composer._bar
-    assert bar.stop.accessibleName() == "Stop Main + 5"
-    for control in bar._placed:
+    stop = composer.findChild(QWidget, "stopButton")
+    bar = stop.parentWidget()
+    assert stop.accessibleName() == "Stop Main + 5"
+    for control in bar.findChildren(QWidget, options=CHILDREN):
         if control.isVisible():
             assert control.width() >= control.minimumSizeHint().width()
             assert bar.rect().contains(control.geometry())
@@ -153,10 +161,10 @@ def test_buttons_for_several_requests_are_never_squeezed(panel, qtbot):
     panel.resize(348, 420)
     follow(panel, story.team())
     for event in story.asks():
-        follow(panel, event)
-    for row in panel.agents.asks._views.values():
+        panel.apply(event)
+    for row in panel.agents.asks.findChildren(QWidget, "askRow"):
         row.mark.setChecked(row.ask.is_approval)
-    button = panel.agents.asks._allow
+    button = panel.agents.asks.findChild(QWidget, "asksAllow")
     qtbot.waitUntil(lambda: button.isVisible() and button.height() >= button.sizeHint().height())
 
 
@@ -210,13 +218,17 @@ def test_the_graph_gets_room_and_shows_all_of_a_small_plan_at_once(panel, qtbot)
     )
     follow(panel, replace(opened, lists=(ListChanged(story.MAIN, 1, chain),)))
     panel.agents.tree.flush()
-    panel.tasks._graph_button.click()
+    panel.tasks.findChild(QAbstractButton, "taskGraphTab").click()
     graph = panel.tasks.graph
     qtbot.waitUntil(lambda: panel.tasks.height() >= 440)
 
     def shows_all():
         seen = graph.mapToScene(graph.viewport().rect()).boundingRect()
-        return all(seen.contains(one.sceneBoundingRect()) for one in graph._nodes.values())
+        return all(
+            seen.contains(one.sceneBoundingRect())
+            for one in graph.items()
+            if isinstance(one, NodeItem)
+        )
 
     qtbot.waitUntil(shows_all)
     assert graph.transform().m11() >= 0.55
@@ -245,15 +257,15 @@ def test_the_task_that_is_worked_on_is_scrolled_into_view_until_the_person_scrol
     shown = panel.tasks.tasks.list
 
     def is_seen(number):
-        box = shown.visualRect(panel.tasks.tasks._model.index_of(number))
+        box = shown.visualRect(shown.model().index_of(number))
         return shown.viewport().rect().contains(box)
 
     qtbot.waitUntil(lambda: is_seen(30))
     follow(panel, team_with_tasks(40, 36).lists[0])
     qtbot.waitUntil(lambda: is_seen(36))
     shown.verticalScrollBar().triggerAction(QAbstractSlider.SliderAction.SliderToMinimum)
-    follow(panel, team_with_tasks(40, 38).lists[0])
-    qtbot.waitUntil(lambda: not shown._soon.isActive())
+    panel.apply(team_with_tasks(40, 38).lists[0])
+    qtbot.waitUntil(lambda: not has_running_timer(shown))
     assert is_seen(1)
     assert not is_seen(38)
 
@@ -294,7 +306,7 @@ def test_nothing_under_the_mouse_moves_when_something_begins_or_ends_to_wait(pan
 
 def settled(panel, qtbot):
     QApplication.processEvents()
-    qtbot.waitUntil(lambda: not panel._soon.isActive())
+    qtbot.waitUntil(lambda: not has_running_timer(panel))
     QApplication.processEvents()
 
 
@@ -307,5 +319,5 @@ def test_a_long_title_leaves_the_folder_enough_to_be_known_by(qtbot, theme, scal
     header.show()
     title = "Look around in this folder and say what the project is for and how it is tested"
     header.set_session(title, "payments-api / main")
-    qtbot.waitUntil(lambda: header._place.width() >= 70)
-    assert "pay" in header._place.text()
+    qtbot.waitUntil(lambda: header.findChild(QWidget, "sessionPlace").width() >= 70)
+    assert "pay" in header.findChild(QWidget, "sessionPlace").text()

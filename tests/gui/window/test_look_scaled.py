@@ -99,7 +99,7 @@ def test_the_models_name_takes_the_room_that_is_left(qtbot, theme):
     follow(composer, story.team())
     follow(composer, TurnStarted(story.MAIN))
     QApplication.processEvents()
-    assert "claude-sonnet-4-5" in composer._bar.model.text()
+    assert "claude-sonnet-4-5" in composer.findChild(QWidget, "modelButton").text()
 
 
 @pytest.mark.parametrize("width", [568, 916, 1400])

@@ -26,6 +26,7 @@ from desktop_agent.gui.transcript.cards.approval_forms import RefuseForm
 from desktop_agent.gui.window.close_dialog import make_question
 from tests.helpers.patience import HANG_MS as WAIT
 from tests.helpers.providers import Calls, Fail, LoopbackProvider, NeverEnding, Say
+from tests.helpers.windows import bridge_of, part, words_in
 
 
 @pytest.fixture
@@ -95,7 +96,8 @@ def card_button(qtbot, window, name):
 
 
 def session_titles(window):
-    return [one.title for one in window.frame.sidebar.sessions._model.rows() if one.session_id]
+    rows = window.frame.sidebar.sessions.list.model().rows()
+    return [one.title for one in rows if one.session_id]
 
 
 def test_a_question_is_answered_in_the_window(window, provider, qtbot):
@@ -129,7 +131,7 @@ def test_a_change_happens_only_after_the_person_allowed_it(window, provider, pro
 def rules_shown(window):
     """Open the rules of the settings and return what each row says."""
     window.settings_window.open()
-    dialog = window.settings_window._dialog
+    dialog = part(window, "settingsDialog")
     dialog.open_page("rules")
     return dialog, [row.accessibleName() for row in dialog.findChildren(QWidget, "ruleRow")]
 
@@ -209,7 +211,7 @@ def test_a_session_left_behind_goes_on_and_is_marked(window, provider, qtbot):
     behind = window.flow.current
     qtbot.mouseClick(window.frame.sidebar.new_session, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: window.flow.current not in (None, behind), timeout=WAIT)
-    rows = {one.session_id: one.state for one in window.frame.sidebar.sessions._model.rows()}
+    rows = {one.session_id: one.state for one in window.frame.sidebar.sessions.list.model().rows()}
     assert rows[behind] == "needs_you"
 
 
@@ -237,7 +239,7 @@ def test_esc_asks_once_and_stops_at_the_second_press(window, provider, qtbot):
     write(qtbot, window, "Go on for ever")
     qtbot.waitUntil(lambda: window.known.agent(window.flow.agent).status == "running", timeout=WAIT)
     qtbot.keyClick(window, Qt.Key.Key_Escape)
-    assert "Esc" in window.frame.notices._text.text()
+    assert "Esc" in words_in(window.frame.notices)
     assert window.flow.info.status == "running"
     qtbot.keyClick(window, Qt.Key.Key_Escape)
     wait_idle(qtbot, window)
@@ -247,7 +249,7 @@ def test_a_wrong_key_is_said_and_offers_the_settings(window, provider, qtbot):
     provider.push(Fail(401, message="Incorrect API key"))
     write(qtbot, window, "Hello")
     qtbot.waitUntil(lambda: window.flow.info.status == "failed", timeout=WAIT)
-    assert "key refused" in window.frame.sidebar._state.whole_text()
+    assert "key refused" in part(window, "connection").whole_text()
 
 
 def test_without_a_model_the_first_run_page_is_shown(open_window, qtbot):
@@ -266,7 +268,7 @@ def test_the_demo_and_a_folder_lead_from_the_first_run_to_a_session(open_window,
     page = window.frame.stack.currentWidget()
     page.model_chosen.emit("demo", "")
     assert page.is_choosing_folder
-    assert window.frame.sidebar._state.whole_text() == "Demo model · works offline"
+    assert part(window, "connection").whole_text() == "Demo model · works offline"
     page.folder_chosen.emit(str(project))
     ready(qtbot, window)
     assert window.frame.composer.isVisible()
@@ -395,7 +397,7 @@ def test_the_tray_is_offered_only_where_there_is_one(quick, qtbot):
 
 def test_what_the_engine_can_not_do_is_said_in_a_bar(quick, qtbot):
     ready(qtbot, quick)
-    quick._bridge.engine.rename_session("se_unknown", "x")
+    bridge_of(quick).engine.rename_session("se_unknown", "x")
     qtbot.waitUntil(lambda: quick.frame.notices.isVisible(), timeout=WAIT)
     close = quick.frame.notices.findChild(type(quick.frame.header.find_button), "dismissNotice")
     close.click()
@@ -404,7 +406,7 @@ def test_what_the_engine_can_not_do_is_said_in_a_bar(quick, qtbot):
 
 def test_the_end_of_a_turn_reaches_the_list(quick, qtbot):
     ended = []
-    quick._bridge.received.connect(
+    bridge_of(quick).received.connect(
         lambda batch: ended.extend(e for e in batch if isinstance(e, TurnEnded))
     )
     write(qtbot, quick, "list files")
@@ -446,8 +448,8 @@ def test_a_second_window_on_the_same_sessions_says_why_it_can_not_open_them(
     ready(qtbot, quick)
     second = open_window(project, model="demo")
     qtbot.waitUntil(lambda: second.frame.notices.isVisible(), timeout=WAIT)
-    assert second.frame.notices._text.text()
-    assert "Error" not in second.frame.notices._text.text()
+    assert words_in(second.frame.notices)
+    assert "Error" not in words_in(second.frame.notices)
 
 
 def test_deleting_the_session_on_screen_shows_another_and_undo_brings_it_back(quick, qtbot):
@@ -456,7 +458,7 @@ def test_deleting_the_session_on_screen_shows_another_and_undo_brings_it_back(qu
     first = quick.flow.current
     quick.commands.delete.trigger()
     qtbot.waitUntil(lambda: quick.flow.current not in (None, first), timeout=WAIT)
-    assert first not in [one.session_id for one in quick.frame.sidebar.sessions._model.rows()]
+    assert first not in [one.session_id for one in quick.frame.sidebar.sessions.list.model().rows()]
     quick.frame.sidebar.sessions.undo_delete()
     qtbot.waitUntil(lambda: quick.flow.current == first, timeout=WAIT)
     wait_shown(qtbot, quick, "notes.txt")
@@ -472,10 +474,12 @@ def test_undoing_the_deletion_of_another_session_leaves_the_one_shown(quick, qtb
     panel = quick.frame.sidebar.sessions
     for change in (lambda: panel.delete(first), panel.undo_delete):
         change()
-        assert quick.flow._wanted is None
         assert quick.flow.current == second
         marked = panel.list.selectionModel().selectedIndexes()
-        assert [panel._model.rows()[one.row()].session_id for one in marked] == [second]
+        assert [panel.list.model().rows()[one.row()].session_id for one in marked] == [second]
+    write(qtbot, quick, "list files")
+    wait_idle(qtbot, quick)
+    assert quick.flow.current == second
 
 
 def test_every_key_is_listed_on_one_sheet(quick, qtbot):
@@ -494,7 +498,7 @@ def test_every_key_is_listed_on_one_sheet(quick, qtbot):
 def test_the_sheet_of_keys_takes_the_place_of_the_list_of_commands(quick, qtbot):
     ready(qtbot, quick)
     quick.commands.palette.trigger()
-    palette = quick.popups._palette
+    palette = part(quick, "commandPalette")
     qtbot.waitUntil(palette.isVisible)
     quick.commands.shortcuts.trigger()
     assert not palette.isVisible()
@@ -540,7 +544,7 @@ def test_another_branch_is_seen_when_the_person_comes_back(quick, project, qtbot
     ready(qtbot, quick)
     subprocess.run(["git", "init", "-q", "-b", "side", str(project)], check=True)
     QApplication.sendEvent(quick, QEvent(QEvent.Type.ActivationChange))
-    assert "side" in quick.frame.header._place.whole_text()
+    assert "side" in part(quick, "sessionPlace").whole_text()
 
 
 def test_what_is_typed_right_after_the_model_was_chosen_goes_to_the_message_box(
