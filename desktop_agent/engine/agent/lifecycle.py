@@ -139,6 +139,8 @@ class Lifecycle:
         self.budget_owner: AgentId | None = None
         self.turn: asyncio.Task[None] | None = None
         self.over = asyncio.Event()
+        if ended_as is not None:
+            self.over.set()
 
     @property
     def phase(self) -> Phase:

@@ -6,7 +6,13 @@ from collections.abc import Iterable
 
 import pytest
 
-from desktop_agent.core.events import ListChanged, NoteQueued, TurnEnded
+from desktop_agent.core.events import (
+    CommandRefused,
+    EngineFailed,
+    ListChanged,
+    NoteQueued,
+    TurnEnded,
+)
 from desktop_agent.core.ids import AgentId, NoteId
 from desktop_agent.core.notes import Note
 from desktop_agent.core.parts.origins import TaskEdits
@@ -146,6 +152,18 @@ async def test_the_list_that_the_agent_reads_is_as_it_is_then(tmp_path) -> None:
     await rig.until(TurnEnded)
     text = rig.model.requests[2].messages[-1].text
     assert text.endswith("<tasks>\n- #1 [completed] a\n- #2 [pending] c\n</tasks>")
+
+
+async def test_an_edit_that_a_rule_of_the_list_refuses_is_said_and_is_no_defect(tmp_path) -> None:
+    rig = Rig(tmp_path)
+    rig.engine.edit_tasks(rig.agent_id, TaskEdit("add", text="a"))
+    rig.engine.edit_tasks(rig.agent_id, TaskEdit("add", text="a"))
+    (refused,) = rig.of(CommandRefused)
+    assert (refused.command, refused.agent_id) == ("edit_tasks", rig.agent_id)
+    assert "a" in refused.message
+    assert not rig.of(EngineFailed)
+    assert [task.subject for task in rig.of(ListChanged)[-1].tasks] == ["a"]
+    await rig.engine.close()
 
 
 def test_a_very_long_subject_makes_no_long_note() -> None:
