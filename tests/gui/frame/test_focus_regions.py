@@ -13,7 +13,7 @@ from desktop_agent.core.ids import MessageId
 from desktop_agent.core.messages import Message, TextPart
 from desktop_agent.gui.frame.focus_regions import first_focusable, focus_neighbour
 from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
-from desktop_agent.gui.transcript.document.document import Page
+from desktop_agent.gui.transcript.document.document import TranscriptDocument
 from desktop_agent.gui.transcript.document.styles import Styles
 from desktop_agent.gui.transcript.state.items import AnswerItem
 from desktop_agent.gui.transcript.view.browser import TranscriptBrowser
@@ -161,7 +161,7 @@ def test_a_text_that_leaves_the_transcript_takes_no_document_along(qtbot, theme)
     browser = TranscriptBrowser(theme)
     qtbot.addWidget(browser)
     document = browser.document()
-    page = Page(document, Styles(theme), lambda _: 0, lambda _: "")
+    page = TranscriptDocument(document, Styles(theme), lambda _: 0, lambda _: "")
     page.clear()
     page.insert(0, AnswerItem("one", "Words and\n\n```py\ncode = 1\n", is_live=True))
     page.update(0, AnswerItem("one", "Words and\n\n```py\ncode = 1\nmore = 2\n```\n\nafter"))
