@@ -110,7 +110,7 @@ def test_the_readme_names_only_scripts_that_exist() -> None:
 
 def test_the_architecture_fits_on_a_few_pages() -> None:
     lines = (ROOT / "desktop_agent/ARCHITECTURE.md").read_text(encoding="utf-8").splitlines()
-    assert len(lines) <= 190
+    assert len(lines) <= 215
 
 
 def test_the_architecture_names_only_files_that_exist() -> None:
