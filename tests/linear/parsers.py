@@ -16,10 +16,9 @@ from desktop_agent.core.parts.origins import Report
 from desktop_agent.core.prose import framing
 from desktop_agent.core.skill_install import SkillLibraryError
 from desktop_agent.core.tool import ToolError
-from desktop_agent.engine.permissions.shell import classify, deny_list, parse
+from desktop_agent.engine.permissions.shell import classify, deny_list, looking, parse
 from desktop_agent.engine.skills import front_matter, rules, yaml_fields
 from desktop_agent.engine.workspace import windows_names
-from desktop_agent.gui.composer import attachments
 from desktop_agent.gui.kit import safe_text
 from desktop_agent.gui.kit import text as label_text
 from desktop_agent.gui.transcript.cards import diff
@@ -65,7 +64,7 @@ class Parser:
 
 def _user(text: str) -> object:
     message = Message(id=new_message_id(), role="user", parts=(TextPart(text),))
-    return message_items.user_item(message, None)
+    return message_items.user_items(message, lambda _: None)
 
 
 def _front(text: str) -> object:
@@ -89,7 +88,7 @@ def _address(text: str) -> None:
 
 
 def _fault(text: str) -> object:
-    return faults.explain(ValueError(text), None, "key-of-mine")
+    return faults.explain(ValueError(text), None)
 
 
 def _streamed(text: str) -> None:
@@ -142,8 +141,10 @@ def _words(text: str) -> object:
     return list(classify.words_of(text)), classify.split_parts(text), classify.is_forbidden(text)
 
 
-def _read_only(text: str) -> object:
-    return classify.is_read_only(text), classify.paths_read(text), classify.covers("ls", text)
+def _looking(text: str) -> object:
+    script = classify.plain_script(text)
+    found = looking.parts_of(script, lambda _, pattern: [pattern]) if script is not None else ()
+    return found, classify.covers("ls", text), classify.offers(text), classify.refusals(text)
 
 
 _SHELL = (
@@ -258,7 +259,7 @@ PARSERS: dict[str, Parser] = {
     ),
     "core.tasks:one_line": Parser(tasks.one_line, (("", "<tasks>", ""),)),
     "core.updates:is_newer": Parser(lambda text: updates.is_newer(text, "1.0"), (("1.", "1", ""),)),
-    "engine.permissions.shell.classify:is_read_only": Parser(_read_only, _SHELL),
+    "engine.permissions.shell.looking:parts_of": Parser(_looking, _SHELL),
     "engine.permissions.shell.classify:words_of": Parser(_words, _SHELL),
     "engine.permissions.shell.deny_list:why_never": Parser(
         lambda text: deny_list.why_never(parse.SimpleCommand(words=["rm", "-rf", text])),
@@ -272,9 +273,6 @@ PARSERS: dict[str, Parser] = {
     ),
     "engine.skills.yaml_fields:read": Parser(yaml_fields.read, _YAML),
     "gui.kit.text:plain_words": Parser(label_text.plain_words, (("", "**a", ""), ("", "`a``", ""))),
-    "gui.composer.attachments:fenced": Parser(
-        lambda text: attachments.fenced("x", text), (("", "```", ""),)
-    ),
     "gui.kit.safe_text:terminal_text": Parser(
         safe_text.terminal_text, (("", "\x1b]", ""), ("", "a\r", ""), ("", "\x1b[0", ""))
     ),
@@ -284,7 +282,7 @@ PARSERS: dict[str, Parser] = {
     "gui.transcript.cards.diff:diff_lines": Parser(_shown_diff, (("", "@@ -1 +1 @@\n", ""),)),
     "gui.transcript.document.markdown:parse": Parser(markdown.parse, _MARKDOWN),
     "gui.transcript.document.markdown:split_open": Parser(_split, _MARKDOWN),
-    "gui.transcript.state.message_items:user_item": Parser(
+    "gui.transcript.state.message_items:user_items": Parser(
         _user, (("\n\n[The person picked the skill '", "' for this, but ", "]"),)
     ),
     "gui.transcript.document.stable_blocks:sure": Parser(

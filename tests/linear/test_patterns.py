@@ -26,6 +26,8 @@ METHODS = {
     "adapters.skills.fetch.address:_GITHUB": "fullmatch",
     "adapters.skills.fetch.address:_GITLAB": "fullmatch",
     "core.keys.redaction:_SHAPES": "sub",
+    "engine.permissions.protected_files:_ASKED_NAME": "match",
+    "engine.permissions.protected_files:_SECRET_NAME": "match",
     "model_host.demo.orders:_ORDERS": "fullmatch",
     "model_host.litellm_client.faults:_BY_WORDS": "search",
 }

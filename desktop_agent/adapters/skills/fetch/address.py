@@ -78,6 +78,13 @@ def read_address(text: str, *, allows_loopback_http: bool = False) -> Place:
 
 
 def _without_scheme(address: str) -> Place:
+    try:
+        return _path_or_short(address)
+    except OSError:  # too long for a name: no path, and nothing else of this form is that long
+        raise SkillLibraryError(_UNKNOWN) from None
+
+
+def _path_or_short(address: str) -> Place:
     path = with_home(address)
     is_path = address.startswith(("/", "~", ".", "\\")) or _DRIVE.match(address) is not None
     if is_path or path.exists():
