@@ -113,7 +113,7 @@ class AgentActions(QObject):
             "steer": self.tr("Steer…"),
             "answer": self.tr("Answer…"),
             "probe": self.tr("Probe"),
-            "aside": self.tr("Ask aside…"),
+            "aside": self.tr("Ask without interrupting…"),
             "pause": self.tr("Resume") if is_paused else self.tr("Pause"),
             "step": self.tr("Take one step"),
             "finish": self.tr("Stop, keep its work"),

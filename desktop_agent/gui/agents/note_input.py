@@ -121,7 +121,7 @@ class SteerInput(QWidget):
                 self.tr("Answers its question (Enter). Esc goes back"),
             ),
             "aside": (
-                self.tr("Ask {name} aside…"),
+                self.tr("Ask {name} without interrupting…"),
                 self.tr("Ask"),
                 self.tr("Its work goes on unchanged (Enter). Esc goes back"),
             ),

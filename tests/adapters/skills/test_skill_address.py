@@ -92,3 +92,9 @@ def test_encryption_is_only_left_out_for_this_computer_and_only_in_tests() -> No
     for address in ("http://example.org/x.zip", "http://127.0.0.1.example.org/x.zip"):
         with pytest.raises(SkillLibraryError, match="Use the https:// address"):
             read_address(address, allows_loopback_http=True)
+
+
+@pytest.mark.parametrize("address", ["a." * 400, "./" + "a" * 400, "file:///" + "a" * 400])
+def test_an_address_too_long_for_a_file_name_is_refused_in_words(address: str) -> None:
+    with pytest.raises(SkillLibraryError):
+        read_address(address)

@@ -791,7 +791,7 @@ def test_after_a_restart_notes_that_still_wait_are_spoken_of(panel) -> None:
         "Pause",
         "Stop",
         "Stop, keep its work",
-        "Ask aside…",
+        "Ask without interrupting…",
         "Budget…",
         "Open transcript",
         "Quick steer",

@@ -78,16 +78,9 @@ def read_address(text: str, *, allows_loopback_http: bool = False) -> Place:
 
 
 def _without_scheme(address: str) -> Place:
-    try:
-        return _path_or_short(address)
-    except OSError:  # too long for a name: no path, and nothing else of this form is that long
-        raise SkillLibraryError(_UNKNOWN) from None
-
-
-def _path_or_short(address: str) -> Place:
     path = with_home(address)
     is_path = address.startswith(("/", "~", ".", "\\")) or _DRIVE.match(address) is not None
-    if is_path or path.exists():
+    if is_path or _exists(path):
         return _local(path)
     if _SHORT.fullmatch(address):
         name = address.removesuffix(".git")
@@ -104,12 +97,19 @@ def _path_or_short(address: str) -> Place:
 def _local(path: Path) -> Place:
     if str(path).startswith(("\\\\", "//")):
         raise SkillLibraryError("Folders of the network can't be used. Copy it to this computer.")
-    if not path.exists():
+    if not _exists(path):
         raise SkillLibraryError(f"{path} doesn't exist.")
     path = path.resolve()
     if path.is_dir() and is_repository(path):
         return Repository(path.as_uri(), "file")
     return Local(path)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name longer than the file system allows
+        return False
 
 
 def is_repository(path: Path) -> bool:
