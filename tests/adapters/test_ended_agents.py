@@ -108,7 +108,7 @@ class Work:
             tools=agent_tools(),
             settings=Settings(),
             emit=self._hear,
-            spill_dir=folder,
+            spill_dir=folder / "outputs",
         )
         self.engine.start()
         session = new_session_id()

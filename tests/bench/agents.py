@@ -84,7 +84,7 @@ async def _measure_registry() -> None:
             tools=(),
             settings=Settings(max_children=16, max_agents=16),
             emit=hear,
-            spill_dir=Path(folder),
+            spill_dir=Path(folder, "outputs"),
         )
         engine.start()
         session = new_session_id()

@@ -39,8 +39,11 @@ class Queries(QObject):
         async def run() -> None:
             then(await query)
 
+        def let_go(_: object) -> None:
+            query.close()
+
         # What is cancelled before its turn comes never begins.
-        self.run(run(), "a query").add_done_callback(lambda _: query.close())
+        self.run(run(), "a query").add_done_callback(let_go)
 
     def run(self, work: Coroutine[Any, Any, None], name: str) -> Any:
         """Run some work on the window's loop; its failure is logged and told.
