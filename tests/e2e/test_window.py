@@ -17,7 +17,7 @@ from desktop_agent.core.messages import open_calls
 from desktop_agent.core.requests import Limits
 from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
 from tests.e2e import job, wire
-from tests.helpers.engines import agent_of
+from tests.helpers.engines import history_of
 from tests.helpers.patience import HANG_MS as WAIT
 from tests.helpers.providers import DIALECTS, Calls, Fail, Reset, Say, Wait
 from tests.helpers.windows import backend_of
@@ -133,8 +133,7 @@ def check_is_whole(person, *providers):
         for request in provider.requests:
             assert not wire.problem(provider.dialect, request.body)
     engine = backend_of(person.window).engine
-    agent = agent_of(engine, person.window.flow.info.main_agent)
-    assert not open_calls(agent.history)
+    assert not open_calls(history_of(engine, person.window.flow.info.main_agent))
 
 
 def test_the_main_job_by_mouse_and_keys_with_a_provider_of_each_kind(person, provide, shop):

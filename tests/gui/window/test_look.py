@@ -161,7 +161,7 @@ def test_buttons_for_several_requests_are_never_squeezed(panel, qtbot):
     panel.resize(348, 420)
     follow(panel, story.team())
     for event in story.asks():
-        panel.apply(event)
+        follow(panel, event)
     for row in panel.agents.asks.findChildren(QWidget, "askRow"):
         row.mark.setChecked(row.ask.is_approval)
     button = panel.agents.asks.findChild(QWidget, "asksAllow")
@@ -264,7 +264,7 @@ def test_the_task_that_is_worked_on_is_scrolled_into_view_until_the_person_scrol
     follow(panel, team_with_tasks(40, 36).lists[0])
     qtbot.waitUntil(lambda: is_seen(36))
     shown.verticalScrollBar().triggerAction(QAbstractSlider.SliderAction.SliderToMinimum)
-    panel.apply(team_with_tasks(40, 38).lists[0])
+    follow(panel, team_with_tasks(40, 38).lists[0])
     qtbot.waitUntil(lambda: not has_running_timer(shown))
     assert is_seen(1)
     assert not is_seen(38)
