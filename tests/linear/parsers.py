@@ -277,7 +277,11 @@ PARSERS: dict[str, Parser] = {
         safe_text.terminal_text, (("", "\x1b]", ""), ("", "a\r", ""), ("", "\x1b[0", ""))
     ),
     "gui.kit.safe_text:breakable": Parser(
-        lambda text: safe_text.breakable(safe_text.clean(safe_text.hard_wrapped(text)))
+        lambda text: safe_text.breakable(safe_text.clean(safe_text.hard_wrapped(text))),
+        # Words shorter than the limit of an unbroken one cost next to nothing: a step, no square.
+        (("", "é", "\0"), ("", "a", ""), ("", "a ", ""), ("", "\u200b", ""), ("", "a\n", "")),
+        takes_any=False,
+        bounded_at=1 << 17,
     ),
     "gui.transcript.cards.diff:diff_lines": Parser(_shown_diff, (("", "@@ -1 +1 @@\n", ""),)),
     "gui.transcript.document.markdown:parse": Parser(markdown.parse, _MARKDOWN),
