@@ -320,7 +320,11 @@ PARSERS: dict[str, Parser] = {
         takes_any=False,
     ),
     "tools.files.edits:apply": Parser(
-        _edited, (("", "a \n", ""), ("", "ab\n\n", ""), ("", "\n", "")), takes_any=False
+        _edited,
+        (("", "a \n", ""), ("", "ab\n\n", ""), ("", "\n", "")),
+        takes_any=False,
+        # Near misses are looked for within a bound of some 25 ms, and not at all above it.
+        bounded_at=1 << 15,
     ),
     "tools.web.html_markdown:markdown_of": Parser(
         lambda text: html_markdown.markdown_of(text, "https://a.b/c"), _HTML
