@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 
 from desktop_agent.core.agents import Budget
 from desktop_agent.core.approvals import Decision, Mode, Rule
-from desktop_agent.core.events import Happening
+from desktop_agent.core.events import AgentEvent
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import AgentId, NoteId, QuestionId, RequestId, SessionId
 from desktop_agent.core.models import KeyInfo, ModelInfo, ServerInfo
@@ -31,7 +31,7 @@ KeyPlace = Literal["keyring", "session", "file"]
 class EventPage:
     """A run of recorded events, oldest first; `first_seq` numbers the oldest (1 is the first)."""
 
-    events: tuple[Happening, ...]
+    events: tuple[AgentEvent, ...]
     first_seq: int
 
 
@@ -102,7 +102,7 @@ class EngineQueries(Protocol):
     async def result_of(self, agent_id: AgentId) -> str: ...
     async def ask_aside(self, agent_id: AgentId, question: str) -> str: ...
     async def skill_detail(self, root: str, directory: str) -> SkillDetail | None: ...
-    async def brought(self, root: str) -> tuple[SkillFile, ...]: ...
+    async def provided_files(self, root: str) -> tuple[SkillFile, ...]: ...
 
 
 class EngineSide(EngineCommands, EngineQueries, Protocol):

@@ -5,7 +5,7 @@ refused it, is TurnEnded alone. Within a step:
 StepStarted, MessageAdded(user)?, NoteDelivered*, MessageStarted, PartDelta*,
 MessageAdded(assistant), StepEnded, (ToolStarted, ToolOutput*, ToolEnded)*, MessageAdded(tool).
 
-Happenings belong to one agent and are recorded. `…Changed` are snapshots: each replaces the
+Agent events belong to one agent and are recorded. `…Changed` are snapshots: each replaces the
 one before it (a ListChanged is recorded too, as the agent's list).
 """
 
@@ -302,7 +302,7 @@ class EngineFailed(Value, frozen=True):
     agent_id: AgentId | None = None
 
 
-Happening = (
+AgentEvent = (
     TurnStarted
     | TurnEnded
     | StepStarted
@@ -341,7 +341,7 @@ class SessionOpened(Value, frozen=True):
 
     info: SessionInfo
     agents: tuple[AgentInfo, ...] = ()
-    events: tuple[Happening, ...] = ()
+    events: tuple[AgentEvent, ...] = ()
     first_seq: int = 1
     lists: tuple[ListChanged, ...] = ()
     notes: tuple[NoteQueued, ...] = ()
@@ -351,7 +351,7 @@ class AgentOpened(Value, frozen=True):
     """One agent's transcript for the window: as SessionOpened, for the events of one."""
 
     info: AgentInfo
-    events: tuple[Happening, ...] = ()
+    events: tuple[AgentEvent, ...] = ()
     first_seq: int = 1
 
 
@@ -364,4 +364,4 @@ Snapshot = (
     | CommandRefused
     | EngineFailed
 )
-Event = Happening | Snapshot
+Event = AgentEvent | Snapshot

@@ -204,7 +204,7 @@ class Engine(SkillCommands):
             self.watch_skills(workspace.root)
 
     def open_session(self, session_id: SessionId) -> None:
-        """Send out a session's state and its newest happenings."""
+        """Send out a session's state and its newest events."""
         self._check_thread()
         self._sessions.open(session_id)
         self.watch_skills(self._sessions.session(session_id).info.workspace.root)
@@ -391,7 +391,7 @@ class Engine(SkillCommands):
     async def earlier(
         self, session_id: SessionId, before_seq: int, count: int, agent_id: AgentId | None = None
     ) -> EventPage:
-        """Return an agent's happenings before a number (without an id: the main agent's)."""
+        """Return an agent's events before a number (without an id: the main agent's)."""
         agent_id = agent_id or self._sessions.session(session_id).info.main_agent
         return self._store.page(session_id, before_seq, count, agent_id)
 

@@ -14,8 +14,8 @@ import msgspec
 from desktop_agent.core.agents import AgentStatus, StopReason
 from desktop_agent.core.events import (
     AgentEnded,
+    AgentEvent,
     EngineFailed,
-    Happening,
     MessageAdded,
     SideCallEnded,
     StepEnded,
@@ -405,7 +405,7 @@ class Agent:
             raise
         self._history.append(message)
 
-    def _emit(self, event: Happening) -> None:
+    def _emit(self, event: AgentEvent) -> None:
         self.meter.heard()
         self.session.emit(event)
 
