@@ -74,7 +74,10 @@ class StepStarted(Value, frozen=True):
 
 
 class StepEnded(Value, frozen=True):
-    """The model has answered; the tool calls of the step follow. `context_tokens` is what the request took, if known."""
+    """The model has answered; the tool calls of the step follow.
+
+    `context_tokens` is what the request took, if known.
+    """
 
     agent_id: AgentId
     step: int

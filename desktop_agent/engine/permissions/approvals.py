@@ -19,7 +19,7 @@ from desktop_agent.engine.base.session import Session
 
 @dataclass(frozen=True, slots=True)
 class _Open:
-    """A request that waits; `decide_by_rules` returns what the rules as they are now decide of it."""
+    """A request that waits; `decide_by_rules` returns what the rules now decide of it."""
 
     request: ApprovalRequest
     answer: asyncio.Future[Decision]
