@@ -18,6 +18,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 import desktop_agent.gui  # noqa: F401 - before pytest-qt: no test imports under Qt's hook
+from tests.helpers.forked import FORKS
 from tests.helpers.patience import HANG_MS, HANG_S
 
 _LIMITS = (
@@ -129,6 +130,20 @@ def patient_app(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lift the app's own limits that only a busy machine runs into; some tests set their own."""
     for name in _LIMITS:
         monkeypatch.setattr(f"desktop_agent.{name}", HANG_S)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def end_forks() -> Iterator[None]:
+    """End what the tests have started once for all of them."""
+    yield
+    FORKS.close()
+
+
+@pytest.fixture
+def forked_hosts() -> Iterator[None]:
+    """Let the apps of a test start their model hosts without importing everything again."""
+    with FORKS.hosts():
+        yield
 
 
 @pytest.fixture
