@@ -53,7 +53,7 @@ class Live:
             self.hear()
             return holds()
 
-        await self.rig.when(heard)
+        await self.rig.once(heard)
 
     def state(self, agent_id: str) -> str:
         row = self.panel.tree.row(agent_id)
