@@ -481,7 +481,7 @@ def test_a_survey_that_was_stopped_in_its_first_words_goes_on(garden: Path) -> N
 def test_what_a_stop_or_a_crash_cut_off_is_done_again(garden: Path, tool: str, cut: str) -> None:
     play = Play(garden)
     answers = iter([(cut, CutShort())])
-    real = getattr(play, f"_{tool}")
+    real = getattr(play, f"do_{tool}")
     play.overrides[tool] = lambda call: next(answers, "") or real(call)
     play.say("Look around")
     play.until(tool)
