@@ -41,6 +41,32 @@ _SHOWN_FOR = (
 )
 
 
+# The files that take longest, by their names: whoever takes them last has the others wait.
+_LONGEST = (
+    "test_headless",
+    "test_window",
+    "test_kill",
+    "test_self_check",
+    "test_demo_story",
+    "test_refused_writes",
+    "test_desktop",
+    "test_desktop_skills",
+    "test_desktop_tasks",
+    "test_desktop_team",
+    "test_host_process",
+    "test_host_faults",
+    "test_faults",
+    "test_headless_dialects",
+    "test_tree_properties",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest files; each stays whole."""
+    first = {name: place for place, name in enumerate(_LONGEST)}
+    items.sort(key=lambda item: (first.get(item.path.stem, len(first)), item.path))
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Report half characters, which tests log on purpose, in a form that can be sent on."""
