@@ -99,7 +99,7 @@ def fill_session(
     made = 0
     maker = _Maker(agent_id, seed)
     while made < messages:
-        turns: list[Happening] = []  # many at once: each call is a transaction
+        turns: list[AgentEvent] = []  # many at once: each call is a transaction
         while made < messages and len(turns) < _AT_ONCE:
             turn = list(maker.turn())
             made += sum(isinstance(event, MessageAdded) for event in turn)
