@@ -53,7 +53,7 @@ class Live:
             self.hear()
             return holds()
 
-        await self.rig.when(heard)
+        await self.rig.once(heard)
 
     def state(self, agent_id: str) -> str:
         row = self.panel.tree.row(agent_id)
@@ -214,6 +214,6 @@ async def test_a_note_to_a_child_that_is_stopped_comes_back_and_can_be_sent_to_m
     await live.when(lambda: "Not delivered: it was stopped by you" in live.notes())
     live.press("steerNoteResend")
     main = live.rig.agent_id
-    await live.rig.when(lambda: any("and the CLI" in m.text for m in live.rig.messages_of(main)))
+    await live.rig.once(lambda: any("and the CLI" in m.text for m in live.rig.messages_of(main)))
     assert live.panel.tree.row(AgentId(child)).chip == "Stopped"
     await live.engine.close()
