@@ -213,7 +213,7 @@ async def _team(gallery: Gallery) -> None:
     gallery.hear(*story.notes())
     await gallery.take("31-strip")
     view = panel.tree.view
-    box = view.wish_box(panel.tree.model.index_of(story.EXPLORER), "probe")
+    box = view.button_box(panel.tree.model.index_of(story.EXPLORER), "probe")
     gallery.point(view.viewport(), box.center())
     await gallery.take("32-row-buttons")
     menu = view.actions_of_row.make_menu(view)

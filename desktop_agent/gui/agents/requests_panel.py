@@ -1,8 +1,9 @@
-"""One list of all that waits for the person in the whole tree of agents, oldest first."""
+"""One list of all that waits for the user in the whole tree of agents, oldest first."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal
@@ -38,10 +39,10 @@ _LEAST_HEIGHT = 150
 class RequestsPanel(QWidget):
     """Signals:
     decided: a request's id and a Decision.
-    answered: a question's id and the words.
+    answered: a question's id and the text.
     ask_chosen: an agent's id and the id of what it asks, to go to its card.
     count_changed: how many wait.
-    left: what had the focus is settled, and nothing else waits.
+    left: what had the focus is answered, and nothing else waits.
     """
 
     decided = Signal(str, object)
@@ -57,20 +58,29 @@ class RequestsPanel(QWidget):
         self._shown: tuple[PendingRequest, ...] = ()
         self._views: dict[str, RequestRow] = {}
         self._moved_at = 0.0
-        self._now = time.monotonic
+        self.clock: Callable[[], float] = time.monotonic
         self.setObjectName("asksPanel")
         self.setAccessibleName(self.tr("Waiting for you"))
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self._build()
-        self._ages = QTimer(self)
-        self._ages.setInterval(1_000)
+        self._ages = QTimer(self, interval=1_000)
         self._ages.timeout.connect(self._show_ages)
         self.hide()
 
     def show_state(self, state: SessionState) -> None:
         """Show what waits in the session that is shown."""
         self._state = state
-        self._refresh()
+        waiting = state.waiting()
+        if [ask.key for ask in waiting] != [ask.key for ask in self._shown]:
+            before = len(self._shown)
+            self._announce(waiting)
+            self._shown = waiting
+            self._moved_at = self.clock()
+            self._show_rows()
+            if before != len(waiting):
+                self.count_changed.emit(len(waiting))
+        self._show_ages()
+        self.setVisible(bool(waiting))
 
     @property
     def count(self) -> int:
@@ -90,24 +100,11 @@ class RequestsPanel(QWidget):
         return first is not None
 
     @property
-    def is_armed(self) -> bool:
+    def _is_armed(self) -> bool:
         """Whether a click counts: the rows stand still for long enough."""
-        return self._now() - self._moved_at >= ARM_S
+        return self.clock() - self._moved_at >= ARM_S
 
     # -- showing ---------------------------------------------------------------------------
-
-    def _refresh(self) -> None:
-        waiting = self._state.waiting()
-        if [ask.key for ask in waiting] != [ask.key for ask in self._shown]:
-            before = len(self._shown)
-            self._announce(waiting)
-            self._shown = waiting
-            self._moved_at = self._now()
-            self._show_rows()
-            if before != len(waiting):
-                self.count_changed.emit(len(waiting))
-        self._show_ages()
-        self.setVisible(bool(waiting))
 
     def _show_rows(self) -> None:
         shown = self._shown[:_MAX_ROWS]
@@ -154,8 +151,8 @@ class RequestsPanel(QWidget):
         for ask in waiting:
             path = path_of(self._state.agents, ask.agent_id)
             if ask.key not in self._views and len(path) > 1:
-                words = self.tr("{who} is waiting for you").format(who=self._who(ask.agent_id))
-                event = QAccessibleAnnouncementEvent(self, words)
+                text = self.tr("{who} is waiting for you").format(who=self._who(ask.agent_id))
+                event = QAccessibleAnnouncementEvent(self, text)
                 event.setPoliteness(QAccessible.AnnouncementPoliteness.Assertive)
                 QAccessible.updateAccessibility(event)
 
@@ -168,9 +165,9 @@ class RequestsPanel(QWidget):
 
     def _make(self, ask: PendingRequest) -> RequestRow:
         view = RequestRow(self._theme, ask, self._content)
-        view.chosen.connect(partial(self._choose, ask))
-        view.allowed.connect(partial(self._decide, ask, AllowOnce()))
-        view.refused.connect(partial(self._decide, ask, Deny()))
+        view.chosen.connect(partial(self.ask_chosen.emit, ask.agent_id, ask.key))
+        view.allowed.connect(partial(self._decide, (ask,), AllowOnce()))
+        view.refused.connect(partial(self._decide, (ask,), Deny()))
         view.answered.connect(partial(self._answer, ask))
         view.marked.connect(self._show_bar)
         view.walked.connect(partial(self._walk, ask.key))
@@ -194,21 +191,14 @@ class RequestsPanel(QWidget):
 
     # -- acting ----------------------------------------------------------------------------
 
-    def _choose(self, ask: PendingRequest) -> None:
-        self.ask_chosen.emit(ask.agent_id, ask.key)
-
-    def _decide(self, ask: PendingRequest, decision: AllowOnce | Deny) -> None:
-        if self.is_armed:
-            self.decided.emit(ask.key, decision)
+    def _decide(self, asks: Sequence[PendingRequest], decision: AllowOnce | Deny) -> None:
+        if self._is_armed:
+            for ask in asks:
+                self.decided.emit(ask.key, decision)
 
     def _answer(self, ask: PendingRequest, text: str) -> None:
-        if self.is_armed:
+        if self._is_armed:
             self.answered.emit(ask.key, text)
-
-    def _decide_marked(self, decision: AllowOnce | Deny) -> None:
-        if self.is_armed:
-            for ask in self._marked():
-                self.decided.emit(ask.key, decision)
 
     def _walk(self, key: str, step: int) -> None:
         keys = list(self._views)
@@ -230,14 +220,15 @@ class RequestsPanel(QWidget):
         self._area = FittedArea(self._content, _MAX_HEIGHT, self)
         self._area.setAccessibleName(self.tr("Waiting for you"))
         self._rest = TextLabel("", "caption", self)
+        self._rest.setObjectName("asksRest")
         self._rest.hide()
         self._bar = QWidget(self)
         self._allow = PrimaryButton(theme, "", parent=self._bar)
         self._allow.setObjectName("asksAllow")
-        self._allow.clicked.connect(lambda: self._decide_marked(AllowOnce()))
+        self._allow.clicked.connect(lambda: self._decide(self._marked(), AllowOnce()))
         self._refuse = TextButton(theme, "", parent=self._bar)
         self._refuse.setObjectName("asksRefuse")
-        self._refuse.clicked.connect(lambda: self._decide_marked(Deny()))
+        self._refuse.clicked.connect(lambda: self._decide(self._marked(), Deny()))
         self._bar.setLayout(row(self._allow, self._refuse, None))
         # In a low window the rest is scrolled; these are not squeezed.
         self._bar.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
@@ -258,11 +249,9 @@ class RequestsPanel(QWidget):
         column.addWidget(self._bar)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Count the time of waiting."""
         super().showEvent(event)
         self._ages.start()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Rest while hidden."""
         super().hideEvent(event)
         self._ages.stop()

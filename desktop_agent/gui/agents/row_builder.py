@@ -1,4 +1,4 @@
-"""Makes the rows of the tree of subagents from a snapshot, as few of them anew as can be. No Qt."""
+"""Makes the rows of the tree of subagents from a snapshot, as few of them anew as can be."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from desktop_agent.core.agents import AgentInfo, AgentStatus
 from desktop_agent.core.ids import AgentId
-from desktop_agent.gui.agents.rows import AgentRow, AgentWords, RowState, tokens_of
+from desktop_agent.gui.agents.rows import AgentRow, RowState, tokens_of
 
 SILENT_S = 30.0
 _STATES: dict[AgentStatus, RowState] = {
@@ -37,8 +37,7 @@ class _Made:
 class AgentRowBuilder:
     """Makes rows, keeping the very row of an agent for which nothing changed: views compare."""
 
-    def __init__(self, words: AgentWords) -> None:
-        self._words = words
+    def __init__(self) -> None:
         self._made: dict[AgentId, _Made] = {}
         # The agents that were put in order last, and where each then stood.
         self._ordered: Sequence[AgentInfo] = ()
@@ -93,7 +92,7 @@ class AgentRowBuilder:
             silence = 0
         seconds = _seconds(info, now)
         stopper = self._name_of(info.stopped_by) if info.stopped_by else ""
-        row = AgentRow(info, state, self._words, seconds, silence, children, stopper)
+        row = AgentRow(info, state, seconds, silence, children, stopper)
         if known is not None and known.row == row:
             row = known.row
         # Elapsed seconds are whole: the row stands until the next one.

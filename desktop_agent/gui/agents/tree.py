@@ -13,7 +13,6 @@ from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.ids import AgentId
 from desktop_agent.gui.agents.row_builder import AgentRowBuilder, Outline, outline, same_states
 from desktop_agent.gui.agents.rows import AgentRow, matching
-from desktop_agent.gui.agents.text import agent_words
 from desktop_agent.gui.agents.tree_view import AgentTreeView, changed_roles
 from desktop_agent.gui.kit.lists.tree_model import SnapshotTreeModel
 from desktop_agent.gui.kit.search_field import SearchField
@@ -22,7 +21,7 @@ from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.tooltips import plain_tip
 from desktop_agent.gui.kit.widgets import ElidedLabel, TextLabel, row
 
-# Ten looks a second are enough to follow anything.
+# Ten updates a second are enough to follow anything.
 _COALESCE_MS = 100
 _SECOND_MS = 1_000
 FILTER_ABOVE = 50
@@ -31,20 +30,14 @@ _LEAST_ROWS = 2
 
 
 class AgentTree(QWidget):
-    """Signals carry an agent's id.
+    """What is done with a row are signals of the `view` and of its `actions_of_row`.
 
     Signals:
-        opened: a row was clicked.
-        wished: one of `WISHES` was asked for, by key, menu or button.
-        quick_chosen: a quick steer, with its words.
-        selected: another row is the current one; empty when there is none.
+        selected: another row is the current one: an agent's id, or nothing.
         filled: whether there is any subagent.
         shown: the rows were brought up to date.
     """
 
-    opened = Signal(str)
-    wished = Signal(str, str)
-    quick_chosen = Signal(str, str)
     selected = Signal(str)
     filled = Signal(bool)
     shown = Signal()
@@ -61,22 +54,20 @@ class AgentTree(QWidget):
         self._is_showing = False
         self._marked = AgentId("")
         self._newest = AgentId("")
-        self._maker = AgentRowBuilder(agent_words())
+        self._maker = AgentRowBuilder()
         self.setObjectName("agentSection")
         self.setAccessibleName(self.tr("Subagents"))
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self._build()
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
-        self._soon.setInterval(_COALESCE_MS)
-        self._soon.timeout.connect(self._on_soon)
-        self._reveal = QTimer(self)
-        self._reveal.setSingleShot(True)
-        self._reveal.timeout.connect(self._show_newest_now)
         self._is_stale = False
         self._turns = False
-        self._clock = QTimer(self)
-        self._clock.setInterval(_SECOND_MS)
+        self._soon = QTimer(self, singleShot=True, interval=_COALESCE_MS)
+        self._soon.setObjectName("agentUpdates")
+        self._soon.timeout.connect(self._on_soon)
+        self._reveal = QTimer(self, singleShot=True)
+        self._reveal.timeout.connect(self._show_newest_now)
+        self._clock = QTimer(self, interval=_SECOND_MS)
+        self._clock.setObjectName("agentClock")
         self._clock.timeout.connect(self.flush)
         theme.pulse.ticked.connect(self._on_pulse)
         theme.changed.connect(self._fit)
@@ -85,7 +76,7 @@ class AgentTree(QWidget):
     def set_agents(self, agents: Sequence[AgentInfo], held: Collection[AgentId]) -> None:
         """Show these agents; many calls in a row are shown ten times a second.
 
-        While spinners turn, words that change come with their next turn: both are one paint.
+        While spinners turn, text that changes comes with their next turn: both are one paint.
         """
         kept = frozenset(held)
         is_news = kept != self._held or not same_states(self._agents, agents)
@@ -101,10 +92,11 @@ class AgentTree(QWidget):
         self._is_stale = False
         self._rows = self._maker.rows(self._agents, self._held, time.time())
         whole = outline(self._rows)
-        self._show_filter()
+        self.filter.setVisible(len(self._rows) > FILTER_ABOVE or bool(self.filter.text()))
         self._show_rows()
         self._show_newest(whole.newest)
-        self._show_summary(whole)
+        text, tokens = self.tr("{active} active · {tokens} tokens"), short_count(whole.tokens)
+        self.summary.set_text(text.format(active=whole.active, tokens=tokens))
         self._keep_time(whole)
         if self._is_filled != bool(self._rows):
             self._is_filled = bool(self._rows)
@@ -118,11 +110,9 @@ class AgentTree(QWidget):
 
     @property
     def current(self) -> AgentRow | None:
-        """The row that is marked."""
         return self.view.row_at(self.view.currentIndex())
 
     def row(self, agent_id: str) -> AgentRow | None:
-        """Return an agent's row."""
         return next((one for one in self._rows if one.key == agent_id), None)
 
     def select(self, agent_id: str) -> None:
@@ -172,14 +162,6 @@ class AgentTree(QWidget):
         if not index.isValid() and self.view.selectionModel().hasSelection():
             self.view.clearSelection()
 
-    def _show_filter(self) -> None:
-        self.filter.setVisible(len(self._rows) > FILTER_ABOVE or bool(self.filter.text()))
-
-    def _show_summary(self, whole: Outline) -> None:
-        words = self.tr("{active} active · {tokens} tokens")
-        tokens = short_count(whole.tokens)
-        self.summary.set_text(words.format(active=whole.active, tokens=tokens))
-
     @property
     def _is_turning(self) -> bool:
         pulse = self._theme.pulse
@@ -219,7 +201,7 @@ class AgentTree(QWidget):
         theme = self._theme
         title = TextLabel(self.tr("Subagents"), "title", self)
         self.summary = ElidedLabel("", role="muted", parent=self)
-        # It shrinks when the words are large, and else stands at the far edge.
+        # It shrinks when the text is large, and else stands at the trailing edge.
         self.summary.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
         self.summary.setMinimumWidth(1)
         self.summary.setObjectName("agentSummary")
@@ -227,6 +209,7 @@ class AgentTree(QWidget):
         self.filter.setObjectName("findAgent")
         self.filter.hide()
         self._none = TextLabel("", "muted", self)
+        self._none.setObjectName("noAgentFound")
         self._none.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self._none.setWordWrap(True)
         self._none.hide()
@@ -243,9 +226,6 @@ class AgentTree(QWidget):
             changed_roles,
         )
         self.view = AgentTreeView(theme, self.model, self)
-        self.view.opened.connect(self.opened)
-        self.view.actions_of_row.wished.connect(self.wished)
-        self.view.actions_of_row.quick_chosen.connect(self.quick_chosen)
         self.view.selectionModel().currentChanged.connect(self._on_current)
         model, view = self.model, self.view
         for signal in (model.rowsInserted, model.rowsRemoved, model.rowsMoved):
@@ -284,12 +264,10 @@ class AgentTree(QWidget):
         (pulse.hold if self._turns else pulse.release)(self)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Go on."""
         super().showEvent(event)
         self.flush()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Rest while hidden."""
         super().hideEvent(event)
         self._clock.stop()
         self._turns = False
