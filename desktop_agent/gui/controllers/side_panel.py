@@ -159,7 +159,7 @@ class SidePanelController(QObject):
         panel.tasks.edited.connect(
             lambda edit: self._flow.tell(self._bridge.engine.edit_tasks, edit)
         )
-        panel.tasks.jump_requested.connect(self._jump)
+        panel.tasks.tasks.jump_requested.connect(self._jump)
         panel.tasks.owner_chosen.connect(self._show_owner)
         self._connect_agents(panel.agents)
         panel.show_state(self._known, EVERYTHING)

@@ -53,7 +53,7 @@ class RightPanel(QFrame):
         column.addWidget(self.agents, 1)
         for part in (self.tasks, self.agents):
             part.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
-        self.tasks.filled.connect(lambda _: self._show_parts())
+        self.tasks.tasks.filled.connect(lambda _: self._show_parts())
         self.tasks.turned.connect(self._share)
         self.agents.tree.filled.connect(lambda _: self._show_parts())
         self.agents.asks.left.connect(self.left)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt
 from PySide6.QtGui import (
     QFontMetrics,
     QHideEvent,
-    QKeySequence,
     QPainter,
     QPaintEvent,
     QResizeEvent,
-    QShortcut,
     QShowEvent,
 )
 from PySide6.QtWidgets import (
@@ -306,13 +302,6 @@ def row(*widgets: QWidget | int | None, spacing: int = 8) -> QHBoxLayout:
         else:
             layout.addWidget(widget)
     return layout
-
-
-def undo_by_key(area: QWidget, undo: Callable[[], None]) -> None:
-    """Let the usual key undo, wherever the focus is in the area; in a field it is the field's."""
-    keys = QShortcut(QKeySequence(QKeySequence.StandardKey.Undo), area)
-    keys.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-    keys.activated.connect(undo)
 
 
 def has_focus_in(widget: QWidget) -> bool:

@@ -13,7 +13,6 @@ from PySide6.QtCore import (
     QRectF,
     QSize,
     Qt,
-    Signal,
 )
 from PySide6.QtGui import QFontMetrics, QPainter
 from PySide6.QtWidgets import QStyleOptionViewItem, QWidget
@@ -36,20 +35,14 @@ _ICON_PX = 14
 
 
 class SessionDelegate(RenamingDelegate):
-    """Never writes into the model.
+    """Draws sessions, and the headings of their groups."""
 
-    Signals:
-        renamed(session_id, title): a new title was entered
-    """
-
-    renamed = Signal(str, str)
     field_name = "renameSession"
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
-        said_name = QCoreApplication.translate("SessionDelegate", "Session name")
-        super().__init__(said_name, _title_of, parent)
+        name = QCoreApplication.translate("SessionDelegate", "Session name")
+        super().__init__(name, _title_of, parent)
         self._theme = theme
-        self.titled.connect(self._tell)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
         row: SessionRow = index.data(ROW_ROLE)
@@ -108,9 +101,6 @@ class SessionDelegate(RenamingDelegate):
             pen.painter.drawEllipse(box.center(), radius, radius)
         else:
             pen.icon(icon, *_ICONS[row.state])
-
-    def _tell(self, row: SessionRow, title: str) -> None:
-        self.renamed.emit(row.session_id, title)
 
     def displayText(self, value: object, locale: QLocale | QLocale.Language) -> str:
         return str(value)

@@ -48,7 +48,6 @@ class PromptButton(QPushButton):
         return self._inner.heightForWidth(width)
 
     def set_prompt(self, prompt: str) -> None:
-        """Show this prompt."""
         self.words.setText(prompt)
         self.setAccessibleName(prompt)
 
@@ -68,12 +67,10 @@ class EmptySession(QWidget):
         self._folder, self._model = "", model
         self._names: tuple[str, ...] = ()
         self.setObjectName("emptySession")
-        self._title = TextLabel("", "h1")
-        self._title.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._title.setWordWrap(True)
-        self._about = about = TextLabel("", "muted")
-        about.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        about.setWordWrap(True)
+        self._title, self._about = TextLabel("", "h1"), TextLabel("", "muted")
+        for label in (self._title, self._about):
+            label.setAlignment(Qt.AlignmentFlag.AlignCenter)
+            label.setWordWrap(True)
         self._buttons = tuple(PromptButton(theme, self) for _ in range(3))
         column = QWidget()
         column.setMaximumWidth(_COLUMN)
@@ -81,7 +78,7 @@ class EmptySession(QWidget):
         stack.setContentsMargins(0, 0, 0, 0)
         stack.setSpacing(8)
         stack.addWidget(self._title)
-        stack.addWidget(about)
+        stack.addWidget(self._about)
         stack.addSpacing(12)
         for button in self._buttons:
             button.clicked.connect(
@@ -110,8 +107,8 @@ class EmptySession(QWidget):
     def set_folder(self, folder: str) -> None:
         """Offer prompts for this folder's files; the folder is listed beside the window."""
         self._folder = folder
-        words = self.tr("What should be done in {folder}?")
-        self._title.setText(words.format(folder=PurePath(folder).name or folder))
+        text = self.tr("What should be done in {folder}?")
+        self._title.setText(text.format(folder=PurePath(folder).name or folder))
         # A daemon: a network disk that hangs must not keep the app from ending.
         threading.Thread(target=self._list, args=(folder,), daemon=True).start()
 

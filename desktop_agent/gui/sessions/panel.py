@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QListView, QMenu, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QListView, QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from desktop_agent.core.events import Event, SessionsChanged
 from desktop_agent.core.ids import SessionId
@@ -17,14 +16,8 @@ from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel
 from desktop_agent.gui.kit.search_field import SearchField
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.tooltips import plain_tip
-from desktop_agent.gui.kit.widgets import (
-    ElidedLabel,
-    GhostButton,
-    TextLabel,
-    has_focus_in,
-    row,
-    undo_by_key,
-)
+from desktop_agent.gui.kit.undo_bar import UndoBar
+from desktop_agent.gui.kit.widgets import GhostButton, TextLabel, row
 from desktop_agent.gui.sessions.delegate import SessionDelegate
 from desktop_agent.gui.sessions.rows import SessionRow, in_shown_order, make_rows, spoken
 
@@ -54,13 +47,14 @@ class SessionPanel(QWidget):
         self._matches: frozenset[SessionId] = frozenset()
         self.setObjectName("sessionPanel")
         self._build()
-        self._ages = self._timer(_AGE_MS, self._show_rows)
-        self._search_delay = self._timer(_SEARCH_MS, self._ask_search, is_single=True)
+        self._ages = QTimer(self, interval=_AGE_MS)
+        self._ages.timeout.connect(self._show_rows)
+        self._search_delay = QTimer(self, singleShot=True, interval=_SEARCH_MS)
+        self._search_delay.timeout.connect(self._ask_search)
         theme.pulse.ticked.connect(self._turn_spinners)
         theme.changed.connect(self.list.doItemsLayout)
 
     def apply(self, event: Event) -> None:
-        """Follow the list of sessions."""
         if isinstance(event, SessionsChanged):
             self._sessions = event.sessions
             self._show_rows()
@@ -87,7 +81,8 @@ class SessionPanel(QWidget):
         known = SessionId(session_id or "")
         if known in self._leaving or all(info.id != known for info in self._sessions):
             return
-        timer = self._timer(UNDO_MS, lambda: self._finish(known), is_single=True)
+        timer = QTimer(self, singleShot=True, interval=UNDO_MS)
+        timer.timeout.connect(lambda: self._finish(known))
         timer.start()
         self._leaving[known] = timer
         self._show_rows()
@@ -99,8 +94,6 @@ class SessionPanel(QWidget):
         if self._leaving:
             session_id, timer = self._leaving.popitem()
             timer.deleteLater()
-            if has_focus_in(self._undo):
-                self.list.setFocus(Qt.FocusReason.OtherFocusReason)
             self._show_rows()
             self._show_undo()
             self.returned.emit(session_id)
@@ -115,7 +108,7 @@ class SessionPanel(QWidget):
         self.search = SearchField(theme, self.tr("Search sessions"), self)
         self.search.setObjectName("searchSessions")
         self.search.textChanged.connect(self._on_search_changed)
-        self.search.left.connect(self._focus_list)
+        self.search.left.connect(lambda: self.list.setFocus())
         self._model: SnapshotListModel[SessionRow] = SnapshotListModel(
             lambda one: one.key,
             {
@@ -132,7 +125,7 @@ class SessionPanel(QWidget):
         self.list.setSelectionMode(QListView.SelectionMode.NoSelection)
         self.list.setModel(self._model)
         delegate = SessionDelegate(theme, self.list)
-        delegate.renamed.connect(self.renamed)
+        delegate.titled.connect(self._on_titled)
         # What came in while a name was typed is shown after it.
         delegate.closeEditor.connect(self._show_rows, Qt.ConnectionType.QueuedConnection)
         self.list.setItemDelegate(delegate)
@@ -149,7 +142,9 @@ class SessionPanel(QWidget):
         layout.setSpacing(theme.space("xs"))
         layout.addLayout(row(theme.space("m"), self.search, theme.space("m"), spacing=0))
         layout.addWidget(self._pages, 1)
-        layout.addWidget(self._undo_bar())
+        self._undo = UndoBar(theme, "undoDelete", self, self.list, self.undo_delete)
+        edge = theme.space("s")
+        layout.addLayout(row(edge, self._undo, edge, spacing=0))
 
     def _empty_page(self) -> QWidget:
         page = QWidget(self)
@@ -166,34 +161,6 @@ class SessionPanel(QWidget):
         layout.addStretch(1)
         return page
 
-    def _undo_bar(self) -> QWidget:
-        self._undo = QFrame(self)
-        self._undo.setProperty("frame", "card")
-        self._undo.setObjectName("undoDelete")
-        self._undo_text = ElidedLabel("", role="muted", parent=self._undo)
-        button = GhostButton(self._theme, self.tr("Undo"), "undo-2", self._undo)
-        button.setObjectName("undoDeleteButton")
-        button.clicked.connect(self.undo_delete)
-        undo_by_key(self, self.undo_delete)
-        layout = QVBoxLayout(self._undo)
-        layout.setContentsMargins(10, 2, 2, 2)
-        line = row(self._undo_text, button)
-        line.setStretch(0, 1)
-        layout.addLayout(line)
-        self._undo.hide()
-        holder = QWidget(self)
-        outer = QVBoxLayout(holder)
-        outer.setContentsMargins(self._theme.space("s"), 0, self._theme.space("s"), 0)
-        outer.addWidget(self._undo)
-        return holder
-
-    def _timer(self, interval: int, slot: Callable[[], None], *, is_single: bool = False) -> QTimer:
-        timer = QTimer(self)
-        timer.setInterval(interval)
-        timer.setSingleShot(is_single)
-        timer.timeout.connect(slot)
-        return timer
-
     def _show_rows(self) -> None:
         wanted = self.search.text().strip().casefold()
         shown = [
@@ -209,16 +176,12 @@ class SessionPanel(QWidget):
             shown.sort(key=lambda info: info.status != "needs_you")
         if self.list.state() != QListView.State.EditingState:
             self._model.set_rows(make_rows(shown, time.time()))
-        self._show_page(wanted)
-        self._select_current()
-        self._hold_pulse()
-
-    def _show_page(self, wanted: str) -> None:
-        has_rows = self._model.rowCount() > 0
-        self._pages.setCurrentIndex(0 if has_rows else 1)
+        self._pages.setCurrentIndex(0 if self._model.rowCount() else 1)
         self._clear.setVisible(bool(wanted))
         text = self.tr("No session matches “{text}”") if wanted else self.tr("No sessions yet")
         self._empty.setText(text.format(text=self.search.text().strip()))
+        self._select_current()
+        self._hold_pulse()
 
     def _select_current(self) -> None:
         index = self._model.index_of(self._current) if self._current else QModelIndex()
@@ -238,8 +201,8 @@ class SessionPanel(QWidget):
         if len(text) >= 2:
             self.searched.emit(text)
 
-    def _focus_list(self) -> None:
-        self.list.setFocus()
+    def _on_titled(self, one: SessionRow, title: str) -> None:
+        self.renamed.emit(one.session_id, title)
 
     def _choose(self, index: QModelIndex) -> None:
         one = index.data(ROW_ROLE)
@@ -248,8 +211,7 @@ class SessionPanel(QWidget):
 
     def _delete_index(self, index: QModelIndex) -> None:
         one = index.data(ROW_ROLE)
-        if one is not None and one.session_id:
-            self.delete(one.session_id)
+        self.delete(one.session_id if one is not None else None)
 
     def _finish(self, session_id: SessionId) -> None:
         timer = self._leaving.pop(session_id, None)
@@ -261,11 +223,12 @@ class SessionPanel(QWidget):
             self._show_undo()
 
     def _show_undo(self) -> None:
-        self._undo.setVisible(bool(self._leaving))
-        if self._leaving:
-            last = list(self._leaving)[-1]
-            title = next((one.title for one in self._sessions if one.id == last), "")
-            self._undo_text.set_text(self.tr("Deleted “{title}”").format(title=title))
+        last = next(reversed(self._leaving), None)
+        title = next((one.title for one in self._sessions if one.id == last), "")
+        if last is None:
+            self._undo.hide()
+        else:
+            self._undo.offer(self.tr("Deleted “{title}”").format(title=title))
 
     def _show_menu(self, where: QPoint) -> None:
         index = self.list.indexAt(where)

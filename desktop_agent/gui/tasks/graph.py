@@ -49,13 +49,11 @@ class TaskGraph(QGraphicsView):
         self._nodes: dict[int, NodeItem] = {}
         self._arrows: dict[Edge, ArrowItem] = {}
         self._current = 0
-        # What is shown: a readable part, all of it, or what the person went to.
+        # What is shown: a readable part, all of it, or what the user went to.
         self._shown: Literal["part", "all", "own"] = "part"
         self._pressed_at = QPoint()
         # Laying out a large graph takes a while: many changes in a row are laid out once.
-        self._later = QTimer(self)
-        self._later.setSingleShot(True)
-        self._later.setInterval(_WAIT_MS)
+        self._later = QTimer(self, singleShot=True, interval=_WAIT_MS)
         self._later.timeout.connect(self._rebuild)
         self.setObjectName("taskGraph")
         self.setAccessibleName(self.tr("Dependencies of the tasks"))
@@ -123,11 +121,10 @@ class TaskGraph(QGraphicsView):
 
     def _place(self, layout: Layout) -> None:
         self._plan = plan = best_plan(layout, node_size(self._theme), self._room())
-        way = plan.way
         for number, node in self._nodes.items():
             node.setPos(plan.corner(number))
         for edge, arrow in self._arrows.items():
-            arrow.run(plan.path(edge), way)
+            arrow.run(plan.path(edge), plan.way)
         self.scene().setSceneRect(plan.box)
 
     def _room(self) -> QSizeF:
@@ -152,8 +149,8 @@ class TaskGraph(QGraphicsView):
         around = (-_ROUND, -_ROUND, _ROUND, _ROUND)
         number = self._middle()
         part = self._nodes[number].sceneBoundingRect().adjusted(*around)
-        near = {a if b == number else b for a, b in self._edges if number in (a, b)}
-        for other in sorted(near & self._nodes.keys()):
+        neighbours = {a if b == number else b for a, b in self._edges if number in (a, b)}
+        for other in sorted(neighbours & self._nodes.keys()):
             wider = part.united(self._nodes[other].sceneBoundingRect().adjusted(*around))
             if scale_for(wider, self._room()) >= _READABLE:
                 part = wider
@@ -166,10 +163,9 @@ class TaskGraph(QGraphicsView):
         order = {"in_progress": 0, "pending": 1, "completed": 2}
         return min(self._tasks, key=lambda one: (order[one.status], bool(one.open_blockers))).id
 
-    # -- the person ------------------------------------------------------------------------
+    # -- the user --------------------------------------------------------------------------
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Begin to pan, or to click."""
         self._pressed_at = event.position().toPoint()
         super().mousePressEvent(event)
 
@@ -211,7 +207,7 @@ class TaskGraph(QGraphicsView):
             super().keyPressEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep in view what is shown until the person goes elsewhere."""
+        """Keep in view what is shown until the user goes elsewhere."""
         super().resizeEvent(event)
         if self._shown != "own":
             self._place(self._plan.layout)
@@ -243,7 +239,7 @@ class TaskGraph(QGraphicsView):
         for one, node in self._nodes.items():
             node.set_current(one == number)
         for edge, arrow in self._arrows.items():
-            arrow.set_near(number in edge)
+            arrow.set_strong(number in edge)
         self.ensureVisible(self._nodes[number], 32, 32)
         self.setAccessibleDescription(self._described())
 

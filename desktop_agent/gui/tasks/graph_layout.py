@@ -128,10 +128,10 @@ class _Graph:
         """Sort each layer by the mean place of its neighbours, down and up in turn."""
         for sweep in range(_FEWER_SWEEPS if self._is_large else _SWEEPS):
             is_down = sweep % 2 == 0
-            near = self._before if is_down else self._after
+            neighbours = self._before if is_down else self._after
             place = {v: n - len(layer) / 2 for layer in self.layers for n, v in enumerate(layer)}
             for layer in self.layers if is_down else reversed(self.layers):
-                means = {v: _mean([place[one] for one in near[v]], place[v]) for v in layer}
+                means = {v: _mean([place[one] for one in neighbours[v]], place[v]) for v in layer}
                 layer.sort(key=means.__getitem__)
                 place.update((v, n - len(layer) / 2) for n, v in enumerate(layer))
 

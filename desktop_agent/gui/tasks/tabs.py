@@ -1,4 +1,4 @@
-"""The panel at the far side of the window: the selected agent's tasks, as a list or a graph."""
+"""The tasks of the selected agent beside the conversation, as a list or a graph."""
 
 from __future__ import annotations
 
@@ -28,16 +28,13 @@ class GraphWindow(QDialog):
 
 class SidePanel(QFrame):
     """Signals:
-    edited: a TaskEdit the person made.
-    jump_requested: the id of the tool call that changed a task last.
+    edited: a TaskEdit the user made.
     owner_chosen: the name of the agent that works on a task.
-    filled: whether there is anything to show. turned: to the list or the graph.
+    turned: to the list or the graph.
     """
 
     edited = Signal(object)
-    jump_requested = Signal(str)
     owner_chosen = Signal(str)
-    filled = Signal(bool)
     turned = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -52,12 +49,13 @@ class SidePanel(QFrame):
         self.graph = TaskGraph(theme, self)
         self._build()
         self.tasks.edited.connect(self.edited)
-        self.graph.edited.connect(self.edited)
-        self.graph.owner_chosen.connect(self.owner_chosen)
-        self.tasks.jump_requested.connect(self.jump_requested)
-        self.tasks.filled.connect(self.filled)
         self.tasks.selected.connect(self.graph.select)
-        self.graph.selected.connect(self.tasks.select)
+        self._connect_graph(self.graph)
+
+    def _connect_graph(self, graph: TaskGraph) -> None:
+        graph.edited.connect(self.edited)
+        graph.owner_chosen.connect(self.owner_chosen)
+        graph.selected.connect(self.tasks.select)
 
     def _fit(self) -> None:
         self.setFixedWidth(self._theme.size("right"))
@@ -84,9 +82,7 @@ class SidePanel(QFrame):
     def _open_window(self) -> None:
         if self._window is None:
             self._window = GraphWindow(self._theme, self)
-            self._window.graph.edited.connect(self.edited)
-            self._window.graph.owner_chosen.connect(self.owner_chosen)
-            self._window.graph.selected.connect(self.tasks.select)
+            self._connect_graph(self._window.graph)
         self._window.show()
         self._window.raise_()
         self._show_graph()
@@ -94,17 +90,24 @@ class SidePanel(QFrame):
     def _build(self) -> None:
         theme = self._theme
         title = TextLabel(self.tr("Tasks"), "title", self)
-        self._list_button = self._tab("list-checks", self.tr("List"), "taskListTab")
-        self._graph_button = self._tab("workflow", self.tr("Dependencies"), "taskGraphTab")
-        self._list_button.setChecked(True)
-        self._tabs = QButtonGroup(self)
-        for number, button in enumerate((self._list_button, self._graph_button)):
-            self._tabs.addButton(button, number)
-        self._tabs.idClicked.connect(self._show_tab)
+        tabs = QButtonGroup(self)
+        top = row(title, self.tasks.count_label, None)
+        for number, (icon, name, object_name) in enumerate(
+            (
+                ("list-checks", self.tr("List"), "taskListTab"),
+                ("workflow", self.tr("Dependencies"), "taskGraphTab"),
+            )
+        ):
+            button = IconButton(theme, icon, name, self)
+            button.setObjectName(object_name)
+            button.setCheckable(True)
+            button.setChecked(number == 0)
+            tabs.addButton(button, number)
+            top.addWidget(button)
+        tabs.idClicked.connect(self._show_tab)
         edge = theme.space("l")
         header = QWidget(self)
         header.setFixedHeight(theme.size("header"))
-        top = row(title, self.tasks.count_label, None, self._list_button, self._graph_button)
         top.setContentsMargins(edge, 0, theme.space("m"), 0)
         header.setLayout(top)
         self._stack = QStackedWidget(self)
@@ -133,12 +136,6 @@ class SidePanel(QFrame):
         buttons.setContentsMargins(edge, 0, edge, 0)
         column.addLayout(buttons)
         return page
-
-    def _tab(self, icon: str, name: str, object_name: str) -> IconButton:
-        button = IconButton(self._theme, icon, name, self)
-        button.setObjectName(object_name)
-        button.setCheckable(True)
-        return button
 
     def _show_tab(self, number: int) -> None:
         self._stack.setCurrentIndex(number)

@@ -23,6 +23,7 @@ from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.agents.panel import AgentPanel
 from desktop_agent.gui.kit.theme import Theme
 from tests.helpers.panels import follow
+from tests.helpers.windows import turn_spinners
 
 SESSION, MAIN = SessionId("se"), AgentId("ag_main")
 NAMES = (
@@ -74,11 +75,6 @@ def moving(theme: Theme):
     timer.setInterval(3_600_000)
     yield theme
     timer.setInterval(before)
-
-
-def turn(theme: Theme) -> None:
-    """Have the spinners turn once, as the clock does."""
-    theme.pulse.findChild(QTimer).timeout.emit()
 
 
 @pytest.fixture
@@ -199,7 +195,7 @@ class Fate:
         QApplication.sendEvent(self.panel.tree.view, QEvent(QEvent.Type.Leave))
 
     def turn(self) -> None:
-        turn(self.theme)
+        turn_spinners(self.theme)
 
     def focus(self) -> None:
         view = self.panel.tree.view
@@ -300,14 +296,14 @@ def test_another_name_is_on_screen_at_once(qtbot, moving, panel) -> None:
     show(panel, *team())
     settle(panel)
     follow(panel, changed(*team("Renamed")))
-    turn(moving)
+    turn_spinners(moving)
     assert on_screen(panel) == painted_anew(fresh(qtbot, moving, panel, *team("Renamed")))
 
 
 @pytest.mark.parametrize("look", [("dark", 100, False), ("light", 200, False), ("dark", 150, True)])
 def test_another_look_leaves_nothing_of_the_one_before(qtbot, moving, panel, look) -> None:
     show(panel, *team())
-    turn(moving)
+    turn_spinners(moving)
     settle(panel)
     moving.configure(*look)
     settle(panel)
@@ -346,7 +342,7 @@ def test_words_that_change_paint_their_line_and_nothing_of_others(moving, panel)
 def test_a_spinner_turns_without_a_word_being_painted(moving, panel) -> None:
     show(panel, *(still(n) for n in range(6)))
     painted = Painted(panel)
-    region = painted.during(lambda: turn(moving))
+    region = painted.during(lambda: turn_spinners(moving))
     assert region.rectCount() == 6
     assert region.boundingRect().width() == moving.icon_px(16)
 
@@ -357,7 +353,7 @@ def test_words_wait_for_the_next_turn_of_the_spinners_and_another_state_does_not
     show(panel, still(0), still(1))
     panel.tree.findChild(QTimer, "agentUpdates").stop()
     follow(panel, changed(still(0, doing="writing"), still(1)))
-    turn(moving)
+    turn_spinners(moving)
     assert panel.tree.row("sa_0").doing == "writing"
     follow(panel, changed(still(0, doing="writing"), still(1, status="waiting_approval")))
     assert panel.tree.row("sa_1").chip == "Needs approval"
