@@ -62,7 +62,6 @@ class AgentActions(QObject):
         self._refresh()
 
     def set_row(self, row: AgentRow | None) -> None:
-        """Act on this row from now on."""
         if row is not self._row:
             self._row = row
             self._refresh()

@@ -13,7 +13,6 @@ from desktop_agent.gui.kit.text import plain
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.tooltips import plain_tip
 from desktop_agent.gui.kit.widgets import GhostButton, TextLabel
-from desktop_agent.gui.state.agent_tree import path_of
 
 _LONGEST = 28
 
@@ -35,16 +34,15 @@ class Breadcrumb(QFrame):
         self._line.addStretch(1)
         self.hide()
 
-    def show_agent(self, agents: Sequence[AgentInfo], agent_id: AgentId) -> None:
-        """Show the path to this agent."""
-        path = tuple((info.id, plain(info.name)) for info in path_of(agents, agent_id))
+    def show_path(self, agents: Sequence[AgentInfo]) -> None:
+        """Show these agents, from the main one down."""
+        path = tuple((info.id, plain(info.name)) for info in agents)
         if path != self._path:
             self._path = path
             self._fill()
         self.setVisible(len(path) > 1)
 
     def changeEvent(self, event: QEvent) -> None:
-        """Turn the marks with the window."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.LayoutDirectionChange:
             self._fill()

@@ -62,7 +62,6 @@ class AgentCard(QFrame):
     def show_agent(
         self, agent: AgentRow | None, notes: AgentNotes, question: Question | None
     ) -> None:
-        """Show this agent as it stands."""
         if agent is None or agent.key != self.agent_id:
             self._doubt = 0
         self._agent, self._question = agent, question
@@ -181,6 +180,9 @@ class AgentCard(QFrame):
         if self._question is not None:
             self._on_sent("answer", self._question.options[number])
 
+    def _on_held(self, number: int) -> None:
+        self._command(_HELD_COMMANDS[number])
+
     def _on_doubt(self, number: int) -> None:
         self._doubt = 0
         self.doubt.hide()
@@ -204,7 +206,7 @@ class AgentCard(QFrame):
         self.asked = ChoiceBlock(theme, "steerQuestion", "message-circle-question-mark", self)
         self.asked.chosen.connect(self._on_option)
         self.held = ChoiceBlock(theme, "steerBudget", "gauge", self)
-        self.held.chosen.connect(lambda number: self._command(_HELD_COMMANDS[number]))
+        self.held.chosen.connect(self._on_held)
         self.doubt = ChoiceBlock(theme, "steerStop", "circle-stop", self)
         self.doubt.chosen.connect(self._on_doubt)
         self.quote = ProbeQuote(theme, self)
@@ -213,7 +215,7 @@ class AgentCard(QFrame):
         self.input.sent.connect(self._on_sent)
         self.notes = NoteList(theme, is_in_card=True, spacing=2)
         # What was typed too late is not lost: it can be sent as a note of its own.
-        self.notes.edit_missed.connect(lambda text: self.input.set_mode("steer", text))
+        self.notes.edit_missed.connect(partial(self.input.set_mode, "steer"))
         head = row(self._name, self._step)
         head.addLayout(self._icon_row())
         head.setStretch(0, 1)

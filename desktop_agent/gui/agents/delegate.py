@@ -106,7 +106,6 @@ class AgentDelegate(QStyledItemDelegate):
     # -- where things are ------------------------------------------------------------------
 
     def icon_box(self, look: RowLook) -> QRect:
-        """Return where the state icon is."""
         rect, size = look.rect, self._icon
         middle = rect.top() + 4 + (rect.height() // 2 - 5) // 2  # of the upper line
         return look.visual(QRect(rect.left() + _EDGE, middle - size // 2 + 1, size, size))
@@ -123,7 +122,6 @@ class AgentDelegate(QStyledItemDelegate):
         return ""
 
     def button_box(self, look: RowLook, command: str) -> QRect:
-        """Return where the button of a command is."""
         side = self._button
         left = look.rect.right() - 4 - (len(ROW_COMMANDS) - ROW_COMMANDS.index(command)) * side
         top = self._lines(look.rect)[0].center().y() - side // 2 + 1

@@ -69,7 +69,6 @@ class SteerInput(QWidget):
         self._refresh()
 
     def begin(self, mode: SteerMode, text: str = "") -> None:
-        """Let the user type in a mode."""
         self.set_mode(mode, text)
         self.field.setFocus(Qt.FocusReason.OtherFocusReason)
         self.field.end(False)

@@ -81,7 +81,6 @@ class AgentPanel(QWidget):
     # -- what comes down -------------------------------------------------------------------
 
     def show_state(self, state: SessionState, changed: Facet) -> None:
-        """Show the agents of the session that is shown, and the selected one's card."""
         self._state = state
         if changed & (Facet.SESSION | Facet.AGENTS | Facet.REQUESTS):
             self.asks.show_state(state)
@@ -95,7 +94,6 @@ class AgentPanel(QWidget):
             self._show_strip()
 
     def show_notes(self) -> None:
-        """Show the notes to the selected agent as they stand."""
         self._show_strip()
 
     def set_probe_result(self, agent_id: str, text: str) -> None:
@@ -231,6 +229,12 @@ class AgentPanel(QWidget):
         else:
             self._steer(agent_id, text)
 
+    def _on_note_edited(self, row: NoteRow, text: str) -> None:
+        self.note_edited.emit(self.strip.agent_id, row.note.id, text)
+
+    def _on_note_withdrawn(self, row: NoteRow) -> None:
+        self.note_withdrawn.emit(self.strip.agent_id, row.note.id)
+
     def _on_resent(self, row: NoteRow) -> None:
         """What an agent can't read any more goes to Main, as a task of its own."""
         main, kept = self._state.main_agent, row.note
@@ -273,12 +277,8 @@ class AgentPanel(QWidget):
         self.strip.commanded.connect(self._on_command)
         self.strip.sent.connect(self._on_sent)
         self.strip.probe_closed.connect(self._close_probe)
-        notes.edited.connect(
-            lambda row, text: self.note_edited.emit(self.strip.agent_id, row.note.id, text)
-        )
-        notes.withdrawn.connect(
-            lambda row: self.note_withdrawn.emit(self.strip.agent_id, row.note.id)
-        )
+        notes.edited.connect(self._on_note_edited)
+        notes.withdrawn.connect(self._on_note_withdrawn)
         notes.resent.connect(self._on_resent)
         notes.discarded.connect(self._forget_note)
         # What needs neither text nor the card.

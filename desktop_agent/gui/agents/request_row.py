@@ -26,7 +26,7 @@ from desktop_agent.gui.kit.widgets import (
     TextLabel,
     row,
 )
-from desktop_agent.gui.state.pending_requests import PendingRequest
+from desktop_agent.gui.state.session_state import PendingRequest
 from desktop_agent.gui.transcript.cards.approval_text import request_words
 
 # The card in the transcript shows all of it.
@@ -73,7 +73,6 @@ class RequestRow(QFrame):
         self._build()
 
     def show_ask(self, who: str) -> None:
-        """Show who asks, and for how long."""
         asked = self.ask.asked
         seconds = max(0, int(time.time() - asked.created_at))
         waited = f"{seconds // 60}:{seconds % 60:02d}"

@@ -25,9 +25,7 @@ from desktop_agent.gui.kit.widgets import (
     has_focus_in,
     row,
 )
-from desktop_agent.gui.state.agent_tree import path_of
-from desktop_agent.gui.state.pending_requests import PendingRequest
-from desktop_agent.gui.state.session_state import SessionState
+from desktop_agent.gui.state.session_state import PendingRequest, SessionState
 
 # After the list has moved, a click may have been meant for another row.
 ARM_S = 0.4
@@ -68,7 +66,6 @@ class RequestsPanel(QWidget):
         self.hide()
 
     def show_state(self, state: SessionState) -> None:
-        """Show what waits in the session that is shown."""
         self._state = state
         waiting = state.waiting()
         if [ask.key for ask in waiting] != [ask.key for ask in self._shown]:
@@ -88,7 +85,6 @@ class RequestsPanel(QWidget):
         return len(self._shown)
 
     def set_room(self, high: int) -> None:
-        """Scroll what is higher than this."""
         self._area.set_highest(max(_LEAST_HEIGHT, min(high, _MAX_HEIGHT)))
 
     def focus_oldest(self) -> bool:
@@ -149,8 +145,8 @@ class RequestsPanel(QWidget):
         if not QAccessible.isActive():
             return
         for ask in waiting:
-            path = path_of(self._state.agents, ask.agent_id)
-            if ask.key not in self._views and len(path) > 1:
+            is_new = ask.key not in self._views
+            if is_new and len(self._state.path_of(ask.agent_id)) > 1:
                 text = self.tr("{who} is waiting for you").format(who=self._who(ask.agent_id))
                 event = QAccessibleAnnouncementEvent(self, text)
                 event.setPoliteness(QAccessible.AnnouncementPoliteness.Assertive)
@@ -161,7 +157,7 @@ class RequestsPanel(QWidget):
             view.show_ask(self._who(view.ask.agent_id))
 
     def _who(self, agent_id: AgentId) -> str:
-        return " ▸ ".join(plain(info.name) for info in path_of(self._state.agents, agent_id))
+        return " ▸ ".join(plain(info.name) for info in self._state.path_of(agent_id))
 
     def _make(self, ask: PendingRequest) -> RequestRow:
         view = RequestRow(self._theme, ask, self._content)

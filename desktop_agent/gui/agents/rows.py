@@ -120,7 +120,6 @@ class AgentRow:
 
     @property
     def spoken(self) -> str:
-        """What a screen reader says of the row."""
         said = [self.name, self.standing, self._pace]
         said += [self._activity] if not self.info.is_ended else []
         return ", ".join(part for part in (*said, self.tokens, self._silent, self._percent) if part)

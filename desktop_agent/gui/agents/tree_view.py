@@ -131,7 +131,6 @@ class AgentTreeView(QTreeView):
         self.viewport().update(changed)
 
     def button_box(self, index: QModelIndex, command: str) -> QRect:
-        """Return where a row's button is, for pointing at it."""
         look = self._look(index, self._across(self.visualRect(index)))
         return QRect() if look is None else self.rows.button_box(look, command)
 
@@ -164,7 +163,6 @@ class AgentTreeView(QTreeView):
         self.rows.draw(painter, look, self._dirty)
 
     def _plain_look(self, row: AgentRow, whole: QRect, index: _Index) -> RowLook:
-        """Return a row as far in as it stands in the width of the view."""
         inset = (self._tree.level_of(index) + 1) * self.indentation()
         is_mirrored = self.isRightToLeft()
         left, right = (0, -inset) if is_mirrored else (inset, 0)
@@ -183,7 +181,6 @@ class AgentTreeView(QTreeView):
         return look
 
     def _across(self, rect: QRect) -> QRect:
-        """Return the whole width of a row."""
         return QRect(0, rect.top(), self.viewport().width(), rect.height())
 
     def _paint_chevron(self, painter: QPainter, look: RowLook, index: _Index) -> None:

@@ -91,7 +91,7 @@ class SidePanelController(QObject):
         if self._breadcrumb is None:
             self._make_breadcrumb()
         bar: Any = self._breadcrumb
-        bar.show_agent(self._known.agents, agent_id)
+        bar.show_path(self._known.path_of(agent_id))
 
     def toggle(self) -> None:
         """Show or hide the panel; an empty one comes with its field for a first task."""

@@ -54,7 +54,6 @@ class NoteList(QWidget):
         self._clock.timeout.connect(self._show)
 
     def show_notes(self, notes: AgentNotes, rows: Sequence[NoteRow]) -> None:
-        """Show these of the notes as they stand."""
         self._notes, self._rows = notes, rows
         wanted = {note.note.id for note in rows}
         for note_id in self._views.keys() - wanted:
@@ -107,12 +106,10 @@ class NoteStrip(QFrame):
         self.hide()
 
     def show_notes(self, notes: AgentNotes) -> None:
-        """Show how these stand."""
         self._notes = notes
         self.refresh()
 
     def refresh(self) -> None:
-        """Show the present rows."""
         rows = self._notes.rows
         self.notes.show_notes(self._notes, rows)
         for row in rows:

@@ -60,7 +60,6 @@ class SessionPanel(QWidget):
             self._show_rows()
 
     def set_current(self, session_id: str | None) -> None:
-        """Mark the session that is shown."""
         self._current = SessionId(session_id) if session_id else None
         self._select_current()
 
@@ -90,7 +89,6 @@ class SessionPanel(QWidget):
         self.leaving.emit(known)
 
     def undo_delete(self) -> None:
-        """Bring the session deleted last back."""
         if self._leaving:
             session_id, timer = self._leaving.popitem()
             timer.deleteLater()

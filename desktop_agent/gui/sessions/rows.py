@@ -42,7 +42,6 @@ class SessionRow:
 
     @property
     def is_bold(self) -> bool:
-        """Whether the row calls for attention."""
         return self.state in ("needs_you", "unread")
 
 

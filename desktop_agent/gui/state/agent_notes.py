@@ -179,7 +179,6 @@ class AgentNotes:
             self._return(row, event, names)
 
     def apply_turn(self, event: TurnEvent) -> None:
-        """Take in what the agent does."""
         match event:
             case TurnStarted():
                 self.turn += 1

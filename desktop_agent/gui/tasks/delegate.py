@@ -123,7 +123,6 @@ class TaskDelegate(RenamingDelegate):
             pen.icon(box, *STATE_ICONS[row.state])
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: _Index) -> QWidget:
-        """Return a field over the row, beside its icon."""
         self.room = (_EDGE + self._icon + 2, 6)
         self.editor = super().createEditor(parent, option, index)
         return self.editor

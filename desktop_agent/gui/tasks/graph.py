@@ -88,7 +88,6 @@ class TaskGraph(QGraphicsView):
         self.setAccessibleDescription(self._described())
 
     def select(self, task_id: int) -> None:
-        """Mark a task and bring it into view."""
         if task_id in self._nodes and task_id != self._current:
             self._mark(task_id)
 

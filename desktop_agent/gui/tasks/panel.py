@@ -59,7 +59,6 @@ class TaskPanel(QWidget):
     # -- what comes down -------------------------------------------------------------------
 
     def show_state(self, state: SessionState, changed: Facet) -> None:
-        """Show the list of the agent that is shown, whether it works, its notes of edits."""
         info, tasks = state.agent(state.shown), state.tasks(state.shown)
         is_live = info is not None and info.is_working
         self._notes = state.notes(state.shown)
@@ -73,16 +72,13 @@ class TaskPanel(QWidget):
 
     @property
     def tasks(self) -> tuple[Task, ...]:
-        """The list as it is shown."""
         return self._tasks
 
     @property
     def is_live(self) -> bool:
-        """Whether the agent runs."""
         return self._is_live
 
     def select(self, task_id: int) -> None:
-        """Mark a task and bring it into view."""
         index = self._model.index_of(task_id)
         if index.isValid():
             self.list.setCurrentIndex(index)

@@ -52,7 +52,6 @@ class RowBuilder:
 
     @property
     def done(self) -> int:
-        """How many tasks are completed."""
         return len(self._done)
 
     @property

@@ -62,11 +62,9 @@ class SidePanel(QFrame):
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no task to show."""
         return not self.tasks.tasks
 
     def show_state(self, state: SessionState, changed: Facet) -> None:
-        """Show the tasks of the agent that is shown."""
         self.tasks.show_state(state, changed)
         if changed & (Facet.SHOWN | Facet.TASKS | Facet.AGENTS):
             self._show_graph()

@@ -48,7 +48,6 @@ class ExtraFolders(QWidget):
         self.hide()
 
     def set_workspace(self, workspace: Workspace | None) -> None:
-        """Show the extra folders of this workspace."""
         self._workspace = workspace
         self.setVisible(workspace is not None)
         while self._rows.count():

@@ -75,7 +75,7 @@ def test_no_name_breaks_the_panel_the_path_or_the_message_box(panel, theme, qtbo
 
     crumb = Breadcrumb(theme)
     qtbot.addWidget(crumb)
-    crumb.show_agent(opened.agents, "sa_1")
+    crumb.show_path(opened.agents)
     assert all(len(label.text()) <= 28 for label in crumb.findChildren(QLabel))
 
     composer = Composer(theme)

@@ -754,14 +754,14 @@ def test_the_breadcrumb_leads_back_and_hides_at_the_main_agent(qtbot, theme: The
     crumb = Breadcrumb(theme)
     qtbot.addWidget(crumb)
     agents = (main_agent(), agent(ONE, "Research"), agent(DEEP, "Prices", parent_id=ONE))
-    crumb.show_agent(agents, DEEP)
+    crumb.show_path(agents)
     assert not crumb.isHidden()
     parts = [one for one in crumb.findChildren(QPushButton) if not one.isHidden()]
     assert [one.accessibleName() for one in parts] == ["Go to Main", "Go to Research"]
     with qtbot.waitSignal(crumb.chosen) as hit:
         parts[1].click()
     assert hit.args == [ONE]
-    crumb.show_agent(agents, MAIN)
+    crumb.show_path(agents[:1])
     assert crumb.isHidden()
 
 
