@@ -38,11 +38,11 @@ _NEED_LIFE = frozenset({"steer", "aside", "pause", "step", "finish", "stop", "bu
 
 class AgentActions(QObject):
     """Signals:
-    commanded: an agent's id and one of the commands in `ICONS`.
+    command_requested: an agent's id and one of the commands in `ICONS`.
     quick_chosen: an agent's id and the text to send; with `…` at the end, to finish first.
     """
 
-    commanded = Signal(str, str)
+    command_requested = Signal(str, str)
     quick_chosen = Signal(str, str)
 
     def __init__(self, theme: Theme, view: QWidget) -> None:
@@ -55,7 +55,9 @@ class AgentActions(QObject):
             action.setObjectName(f"agent-{command}")
             action.setShortcuts([QKeySequence(key) for key in _KEYS.get(command, ())])
             action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
-            action.triggered.connect(lambda _=False, one=command: self._emit(self.commanded, one))
+            action.triggered.connect(
+                lambda _=False, one=command: self._emit(self.command_requested, one)
+            )
             view.addAction(action)
             self._actions[command] = action
         theme.changed.connect(self._refresh)

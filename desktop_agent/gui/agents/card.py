@@ -31,12 +31,12 @@ class AgentCard(QFrame):
 
     Signals:
         sent: mode (`steer`, `answer` or `aside`) and text.
-        commanded: one of `actions.ICONS`, or `more` (budget), or `stop_all` (the user
+        command_requested: one of `actions.ICONS`, or `more` (budget), or `stop_all` (the user
             confirmed it).
     """
 
     sent = Signal(str, str, str)
-    commanded = Signal(str, str)
+    command_requested = Signal(str, str)
     probe_closed = Signal(str)
 
     def __init__(self, theme: Theme, actions: AgentActions, parent: QWidget | None = None) -> None:
@@ -174,7 +174,7 @@ class AgentCard(QFrame):
 
     def _command(self, command: str) -> None:
         if self._agent is not None:
-            self.commanded.emit(self._agent.key, command)
+            self.command_requested.emit(self._agent.key, command)
 
     def _on_option(self, number: int) -> None:
         if self._question is not None:

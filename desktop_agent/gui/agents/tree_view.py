@@ -248,7 +248,7 @@ class AgentTreeView(QTreeView):
         if not command:
             self.opened.emit(row.key)
         elif self.actions_of_row.can_do(row, command):
-            self.actions_of_row.commanded.emit(row.key, command)
+            self.actions_of_row.command_requested.emit(row.key, command)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         where = event.pos()

@@ -14,6 +14,7 @@ from typing import Any
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.approvals import ApprovalRequest
 from desktop_agent.core.events import (
+    AgentEvent,
     AgentOpened,
     AgentsChanged,
     ApprovalRequested,
@@ -21,7 +22,6 @@ from desktop_agent.core.events import (
     BudgetChanged,
     BudgetReached,
     Event,
-    Happening,
     ListChanged,
     NoteDelivered,
     NoteQueued,
@@ -74,7 +74,7 @@ class AgentPage:
     agent_id: AgentId
     model: str
     agents: tuple[AgentInfo, ...] = ()
-    events: tuple[Happening, ...] = ()
+    events: tuple[AgentEvent, ...] = ()
     first_seq: int = 1
 
     @classmethod
@@ -309,7 +309,7 @@ class SessionState:
         self._drop_resting((info,))
         return Facet.NOTES | Facet.REQUESTS if self._is_of_shown(info.id) else NOTHING
 
-    def _replay(self, agent_id: AgentId, events: tuple[Happening, ...]) -> None:
+    def _replay(self, agent_id: AgentId, events: tuple[AgentEvent, ...]) -> None:
         notes = self.notes(agent_id)
         notes.replay(events, self._infos)
         if agent_id in self._infos:
