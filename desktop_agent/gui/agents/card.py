@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
 from desktop_agent.core.questions import Question
 from desktop_agent.gui.agents.actions import ICONS, AgentActions
@@ -15,7 +15,14 @@ from desktop_agent.gui.agents.rows import AgentRow
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.text import plain_words
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import ElidedLabel, GhostButton, IconButton, TextLabel, row
+from desktop_agent.gui.kit.widgets import (
+    ElidedLabel,
+    GhostButton,
+    IconButton,
+    TextLabel,
+    column,
+    row,
+)
 from desktop_agent.gui.notes.strip import NoteList
 from desktop_agent.gui.state.agent_notes import AgentNotes
 
@@ -216,18 +223,11 @@ class AgentCard(QFrame):
         self.notes = NoteList(theme, is_in_card=True, spacing=2)
         # What was typed too late is not lost: it can be sent as a note of its own.
         self.notes.edit_missed.connect(partial(self.input.set_mode, "steer"))
-        head = row(self._name, self._step)
-        head.addLayout(self._icon_row())
-        head.setStretch(0, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(12, theme.space("s"), theme.space("s"), theme.space("s"))
-        column.setSpacing(theme.space("s"))
-        column.addLayout(head)
-        for part in (self._end, self.asked, self.held, self.doubt, self.notes, self._others):
-            column.addWidget(part)
-        column.addWidget(self.quote)
-        column.addWidget(self.input)
-        column.addWidget(self._button_row())
+        head = row(self._name, self._step, self._icon_row(), stretch=0)
+        blocks = (self._end, self.asked, self.held, self.doubt, self.notes, self._others)
+        parts = (head, *blocks, self.quote, self.input, self._button_row())
+        gap = theme.space("s")
+        self.setLayout(column(*parts, spacing=gap, edges=(12, gap, gap, gap)))
 
     def _icon_row(self) -> QHBoxLayout:
         line = row(spacing=0)

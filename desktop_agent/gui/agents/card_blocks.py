@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QWidget
 
 from desktop_agent.gui.kit.fitted_area import FittedArea
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.tooltips import plain_tip
-from desktop_agent.gui.kit.widgets import IconButton, IconLabel, Spinner, TextButton, TextLabel, row
+from desktop_agent.gui.kit.widgets import (
+    IconButton,
+    IconLabel,
+    Spinner,
+    TextButton,
+    TextLabel,
+    column,
+    row,
+)
 
 _QUOTE_HIGH = 150
 _LONGEST = 34
@@ -44,11 +52,8 @@ class ChoiceBlock(QFrame):
         self._buttons = QWidget(self)
         self._flow = FlowLayout(self._buttons, theme.space("xs"))
         self._flow.setContentsMargins(0, 0, 0, 0)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(*(theme.space("s"),) * 4)
-        column.setSpacing(theme.space("s"))
-        column.addLayout(top)
-        column.addWidget(self._buttons)
+        gap = theme.space("s")
+        self.setLayout(column(top, self._buttons, spacing=gap, edges=(gap, gap, gap, gap)))
         self.hide()
 
     def show_choices(self, text: str, *choices: tuple[str, str]) -> None:
@@ -106,13 +111,8 @@ class ProbeQuote(QFrame):
         )
         self._area = FittedArea(self._text, _QUOTE_HIGH, self)
         self._area.setAccessibleName(self.tr("Answer to the probe"))
-        top = row(self._spinner, self._icon, self._head, close, spacing=6)
-        top.setStretch(2, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(10, 4, 4, 8)
-        column.setSpacing(2)
-        column.addLayout(top)
-        column.addWidget(self._area)
+        top = row(self._spinner, self._icon, self._head, close, spacing=6, stretch=2)
+        self.setLayout(column(top, self._area, spacing=2, edges=(10, 4, 4, 8)))
         self._theme = theme
         theme.changed.connect(self._set_font)
         self._set_font()

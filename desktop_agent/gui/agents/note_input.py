@@ -46,9 +46,7 @@ class SteerInput(QWidget):
         self.button = PrimaryButton(theme, self.tr("Send"), parent=self)
         self.button.setObjectName("steerSend")
         self.button.clicked.connect(self._send)
-        line = row(self.quick, self.field, self.button, spacing=6)
-        line.setStretch(1, 1)
-        self.setLayout(line)
+        self.setLayout(row(self.quick, self.field, self.button, spacing=6, stretch=1))
 
     def show_agent(self, agent_id: str, name: str, reason: str) -> None:
         """Be the field of this agent; `reason` tells why nothing can be sent, if so."""

@@ -8,7 +8,7 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QAction, QResizeEvent
-from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.ids import AgentId, new_note_id
 from desktop_agent.core.notes import Note
@@ -16,8 +16,10 @@ from desktop_agent.gui.agents.card import AgentCard
 from desktop_agent.gui.agents.requests_panel import RequestsPanel
 from desktop_agent.gui.agents.rows import AgentRow
 from desktop_agent.gui.agents.tree import AgentTree
+from desktop_agent.gui.kit.fitted_area import plain_area
 from desktop_agent.gui.kit.lists.columns import CardPlace, ScrolledColumn
 from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import column
 from desktop_agent.gui.state.agent_notes import AgentNotes, NoteRow
 from desktop_agent.gui.state.session_state import Facet, SessionState
 
@@ -70,7 +72,6 @@ class AgentPanel(QWidget):
         self._is_filled = False
         self.setObjectName("agentPanel")
         self.setAccessibleName(self.tr("Subagents"))
-        self._area = QScrollArea(self)
         self.asks = RequestsPanel(theme, self)
         self.tree = AgentTree(theme, self)
         self.strip = AgentCard(theme, self.tree.view.actions_of_row, self)
@@ -296,27 +297,14 @@ class AgentPanel(QWidget):
     def _lay_out(self) -> None:
         theme = self._theme
         holder = CardPlace(self.tree, self)
-        inner = QVBoxLayout(holder)
-        inner.setContentsMargins(theme.space("m"), 0, theme.space("m"), theme.space("s"))
-        inner.addWidget(self.strip)
+        edge, gap = theme.space("m"), theme.space("s")
+        holder.setLayout(column(self.strip, edges=(edge, 0, edge, gap)))
         self._content = content = ScrolledColumn()
-        column = QVBoxLayout(content)
-        self._column = column
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(theme.space("s"))
-        column.addWidget(self.tree, 1)
-        column.addWidget(holder)
-        column.addStretch(0)
+        self._column = column(self.tree, holder, spacing=gap, stretch=0)
+        self._column.addStretch(0)
+        content.setLayout(self._column)
         # In a low window the whole panel scrolls; nothing in it is squeezed.
-        self._area.setWidgetResizable(True)
-        self._area.setWidget(content)
-        self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._area = plain_area(content)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._area.viewport().setAutoFillBackground(False)
-        content.setAutoFillBackground(False)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.setSpacing(0)
-        outer.addWidget(self._area, 1)
-        # Below all: what comes and goes by itself pushes nothing from under the mouse.
-        outer.addWidget(self.asks)
+        # Requests below all: what comes and goes by itself pushes nothing from under the mouse.
+        self.setLayout(column(self._area, self.asks, stretch=0))

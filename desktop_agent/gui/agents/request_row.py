@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QCheckBox, QFrame, QLineEdit, QVBoxLayout, QWidget
 
-from desktop_agent.core.approvals import ApprovalRequest
+from desktop_agent.core.approvals import AllowOnce, ApprovalRequest, Deny
 from desktop_agent.core.messages import CommandDisplay, DiffDisplay
 from desktop_agent.core.questions import Question
 from desktop_agent.gui.agents.card_blocks import option_button
@@ -24,6 +25,7 @@ from desktop_agent.gui.kit.widgets import (
     PrimaryButton,
     TextButton,
     TextLabel,
+    column,
     row,
 )
 from desktop_agent.gui.state.session_state import PendingRequest
@@ -35,13 +37,14 @@ _OPTIONS, _OPTION = 4, 30
 
 
 class RequestRow(QFrame):
-    """Signals: `chosen` (click or Enter), `allowed`, `refused`, `answered(str)`,
-    `marked(bool)`, and `walked(int)` for the arrow keys.
+    """Signals:
+    chosen: by a click or Enter, to go to its card.
+    decided: AllowOnce or Deny. answered: the text.
+    marked: whether it is selected. walked: how far by the arrow keys.
     """
 
     chosen = Signal()
-    allowed = Signal()
-    refused = Signal()
+    decided = Signal(object)
     answered = Signal(str)
     marked = Signal(bool)
     walked = Signal(int)
@@ -65,11 +68,16 @@ class RequestRow(QFrame):
         self._who = ElidedLabel("", Qt.TextElideMode.ElideLeft, "caption", self)
         self._who.setObjectName("askWho")
         self._age = TextLabel("", "caption", self)
-        self._what = TextLabel("", "strong", self)
+        what = ask.asked.title if isinstance(ask.asked, ApprovalRequest) else ask.asked.text
+        self._what = TextLabel(plain_words(what), "strong", self)
         self._what.setWordWrap(True)
         self._effect = TextLabel("", "mono", self)
         self._effect.setObjectName("askEffect")
         self._effect.setWordWrap(True)
+        effect = self._effect_text()
+        self._effect.setText(effect)
+        self._effect.setVisible(bool(effect))
+        self.setAccessibleDescription(effect)
         self._build()
 
     def show_ask(self, who: str) -> None:
@@ -78,14 +86,8 @@ class RequestRow(QFrame):
         waited = f"{seconds // 60}:{seconds % 60:02d}"
         self._who.set_text(who)
         self._age.setText(f"\u2068{waited}\u2069")
-        what = asked.title if isinstance(asked, ApprovalRequest) else asked.text
-        self._what.setText(plain_words(what))
-        effect = self._effect_text()
-        self._effect.setText(effect)
-        self._effect.setVisible(bool(effect))
         said = self.tr("{who} asks: {what}, waiting {time}")
         self.setAccessibleName(said.format(who=who, what=self._what.text(), time=waited))
-        self.setAccessibleDescription(effect)
 
     def _effect_text(self) -> str:
         asked = self.ask.asked
@@ -107,32 +109,29 @@ class RequestRow(QFrame):
 
     def _build(self) -> None:
         theme = self._theme
-        head = row(self.mark, self._icon, self._who, self._age, spacing=6)
-        head.setStretch(2, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(10, theme.space("s"), 10, theme.space("s"))
-        column.setSpacing(theme.space("xs"))
-        column.addLayout(head)
-        column.addWidget(self._what)
-        column.addWidget(self._effect)
+        head = row(self.mark, self._icon, self._who, self._age, spacing=6, stretch=2)
+        parts = (head, self._what, self._effect)
+        edges = (10, theme.space("s"), 10, theme.space("s"))
+        lines = column(*parts, spacing=theme.space("xs"), edges=edges)
+        self.setLayout(lines)
         if isinstance(self.ask.asked, Question):
-            self._add_options(column, self.ask.asked)
-            self._add_field(column)
+            self._add_options(lines, self.ask.asked)
+            self._add_field(lines)
             return
         allow = PrimaryButton(theme, self.tr("Allow once"), parent=self)
         refuse = TextButton(theme, self.tr("Refuse"), parent=self)
         show = GhostButton(theme, self.tr("Show"), parent=self)
         show.setToolTip(self.tr("Goes to the card in the transcript (Enter)"))
-        for button, name, signal in (
-            (allow, "askAllow", self.allowed),
-            (refuse, "askRefuse", self.refused),
-            (show, "askShow", self.chosen),
+        for button, name, act in (
+            (allow, "askAllow", partial(self.decided.emit, AllowOnce())),
+            (refuse, "askRefuse", partial(self.decided.emit, Deny())),
+            (show, "askShow", self.chosen.emit),
         ):
             button.setObjectName(name)
-            button.clicked.connect(signal)
-        column.addLayout(row(allow, refuse, None, show, spacing=6))
+            button.clicked.connect(lambda _=False, act=act: act())
+        lines.addLayout(row(allow, refuse, None, show, spacing=6))
 
-    def _add_field(self, column: QVBoxLayout) -> None:
+    def _add_field(self, lines: QVBoxLayout) -> None:
         self._field = QLineEdit(self)
         self._field.setObjectName("askField")
         self._field.setAccessibleName(self.tr("Answer"))
@@ -141,11 +140,9 @@ class RequestRow(QFrame):
         answer = PrimaryButton(self._theme, self.tr("Answer"), parent=self)
         answer.setObjectName("askAnswer")
         answer.clicked.connect(self._answer)
-        line = row(self._field, answer, spacing=6)
-        line.setStretch(0, 1)
-        column.addLayout(line)
+        lines.addLayout(row(self._field, answer, spacing=6, stretch=0))
 
-    def _add_options(self, column: QVBoxLayout, question: Question) -> None:
+    def _add_options(self, lines: QVBoxLayout, question: Question) -> None:
         """Offer the first few answers as buttons; the card in the transcript has all."""
         if not question.options:
             return
@@ -156,7 +153,7 @@ class RequestRow(QFrame):
             button.setObjectName("askOption")
             button.clicked.connect(lambda _=False, text=option: self.answered.emit(text))
             flow.addWidget(button)
-        column.addWidget(holder)
+        lines.addWidget(holder)
 
     def _answer(self) -> None:
         text = self._field.text().strip()

@@ -8,7 +8,7 @@ from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QHideEvent, QShowEvent
-from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from desktop_agent.core.approvals import AllowOnce, Deny
 from desktop_agent.core.ids import AgentId
@@ -22,6 +22,7 @@ from desktop_agent.gui.kit.widgets import (
     Separator,
     TextButton,
     TextLabel,
+    column,
     has_focus_in,
     row,
 )
@@ -162,8 +163,7 @@ class RequestsPanel(QWidget):
     def _make(self, ask: PendingRequest) -> RequestRow:
         view = RequestRow(self._theme, ask, self._content)
         view.chosen.connect(partial(self.ask_chosen.emit, ask.agent_id, ask.key))
-        view.allowed.connect(partial(self._decide, (ask,), AllowOnce()))
-        view.refused.connect(partial(self._decide, (ask,), Deny()))
+        view.decided.connect(partial(self._decide, (ask,)))
         view.answered.connect(partial(self._answer, ask))
         view.marked.connect(self._show_bar)
         view.walked.connect(partial(self._walk, ask.key))
@@ -210,9 +210,8 @@ class RequestsPanel(QWidget):
         theme = self._theme
         self._count = Chip("", "warn", self)
         self._content = QWidget()
-        self._rows = QVBoxLayout(self._content)
-        self._rows.setContentsMargins(0, 0, 0, 0)
-        self._rows.setSpacing(theme.space("xs"))
+        self._rows = column(spacing=theme.space("xs"))
+        self._content.setLayout(self._rows)
         self._area = FittedArea(self._content, _MAX_HEIGHT, self)
         self._area.setAccessibleName(self.tr("Waiting for you"))
         self._rest = TextLabel("", "caption", self)
@@ -230,19 +229,11 @@ class RequestsPanel(QWidget):
         self._bar.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self._bar.hide()
         title = TextLabel(self.tr("Waiting for you"), "title", self)
-        edge = theme.space("m")
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.setSpacing(0)
-        outer.addWidget(Separator(self))
-        column = QVBoxLayout()
-        outer.addLayout(column)
-        column.setContentsMargins(edge, theme.space("s"), edge, theme.space("s"))
-        column.setSpacing(theme.space("s"))
-        column.addLayout(row(theme.space("xs"), title, self._count, None))
-        column.addWidget(self._area)
-        column.addWidget(self._rest)
-        column.addWidget(self._bar)
+        head = row(theme.space("xs"), title, self._count, None)
+        edge, gap = theme.space("m"), theme.space("s")
+        parts = (head, self._area, self._rest, self._bar)
+        inner = column(*parts, spacing=gap, edges=(edge, gap, edge, gap))
+        self.setLayout(column(Separator(self), inner))
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

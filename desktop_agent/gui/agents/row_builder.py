@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from desktop_agent.core.agents import AgentInfo, AgentStatus
 from desktop_agent.core.ids import AgentId
-from desktop_agent.gui.agents.rows import AgentRow, RowState, tokens_of
+from desktop_agent.gui.agents.rows import AgentRow, RowState
 
 SILENT_S = 30.0
 _STATES: dict[AgentStatus, RowState] = {
@@ -57,8 +57,7 @@ class AgentRowBuilder:
         made: dict[AgentId, _Made] = {}
         for place in self._places:
             info = agents[place]
-            waits = info.status == "paused" and is_held(info, held)
-            made[info.id] = self._make(info, waits, children.get(info.id, 0), now)
+            made[info.id] = self._make(info, is_held(info, held), children.get(info.id, 0), now)
         self._made = made
         return tuple([one.row for one in made.values()])
 
@@ -99,31 +98,6 @@ class AgentRowBuilder:
         is_ended = info.is_ended
         stale_at = float("inf") if is_ended else now + 1.0 - ((now - info.started_at) % 1.0)
         return _Made(is_held, row, stale_at)
-
-
-@dataclass(frozen=True, slots=True)
-class Outline:
-    """The rows in sum: how many work, what all of them used, and who started last."""
-
-    active: int = 0
-    tokens: int = 0
-    is_turning: bool = False
-    newest: AgentRow | None = None
-
-
-def outline(rows: Sequence[AgentRow]) -> Outline:
-    """Return the sum of the rows, in one pass."""
-    active = tokens = 0
-    is_turning = False
-    newest, started_at = None, float("-inf")
-    for row in rows:
-        info = row.info
-        active += not info.is_ended
-        tokens += tokens_of(info)
-        is_turning = is_turning or row.state == "running"
-        if info.started_at > started_at:
-            newest, started_at = row, info.started_at
-    return Outline(active, tokens, is_turning, newest)
 
 
 def same_states(before: Sequence[AgentInfo], after: Sequence[AgentInfo]) -> bool:

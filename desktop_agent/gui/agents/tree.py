@@ -7,19 +7,19 @@ from collections.abc import Collection, Sequence
 
 from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.ids import AgentId
-from desktop_agent.gui.agents.row_builder import AgentRowBuilder, Outline, outline, same_states
-from desktop_agent.gui.agents.rows import AgentRow, matching
+from desktop_agent.gui.agents.row_builder import AgentRowBuilder, same_states
+from desktop_agent.gui.agents.rows import AgentRow, matching, tokens_of
 from desktop_agent.gui.agents.tree_view import AgentTreeView, changed_roles
 from desktop_agent.gui.kit.lists.tree_model import SnapshotTreeModel
 from desktop_agent.gui.kit.search_field import SearchField
 from desktop_agent.gui.kit.text import short_count
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.tooltips import plain_tip
-from desktop_agent.gui.kit.widgets import ElidedLabel, TextLabel, row
+from desktop_agent.gui.kit.widgets import ElidedLabel, TextLabel, column, row
 
 # Ten updates a second are enough to follow anything.
 _COALESCE_MS = 100
@@ -64,8 +64,6 @@ class AgentTree(QWidget):
         self._soon = QTimer(self, singleShot=True, interval=_COALESCE_MS)
         self._soon.setObjectName("agentUpdates")
         self._soon.timeout.connect(self._on_soon)
-        self._reveal = QTimer(self, singleShot=True)
-        self._reveal.timeout.connect(self._show_newest_now)
         self._clock = QTimer(self, interval=_SECOND_MS)
         self._clock.setObjectName("agentClock")
         self._clock.timeout.connect(self.flush)
@@ -91,13 +89,14 @@ class AgentTree(QWidget):
         """Show now what came last."""
         self._is_stale = False
         self._rows = self._maker.rows(self._agents, self._held, time.time())
-        whole = outline(self._rows)
         self.filter.setVisible(len(self._rows) > FILTER_ABOVE or bool(self.filter.text()))
         self._show_rows()
-        self._show_newest(whole.newest)
-        text, tokens = self.tr("{active} active · {tokens} tokens"), short_count(whole.tokens)
-        self.summary.set_text(text.format(active=whole.active, tokens=tokens))
-        self._keep_time(whole)
+        self._show_newest()
+        active = sum(not one.info.is_ended for one in self._rows)
+        tokens = short_count(sum(tokens_of(one.info) for one in self._rows))
+        text = self.tr("{active} active · {tokens} tokens")
+        self.summary.set_text(text.format(active=active, tokens=tokens))
+        self._keep_time(is_active=active > 0)
         if self._is_filled != bool(self._rows):
             self._is_filled = bool(self._rows)
             self.filled.emit(self._is_filled)
@@ -141,13 +140,14 @@ class AgentTree(QWidget):
         if self._is_reshaped:
             self._fit()
 
-    def _show_newest(self, newest: AgentRow | None) -> None:
+    def _show_newest(self) -> None:
         """Bring who started last into view once it has its place, unless the mouse is there."""
+        newest = max(self._rows, key=lambda one: one.info.started_at, default=None)
         if newest is None or newest.key == self._newest:
             return
         was_known, self._newest = bool(self._newest), newest.key
         if was_known and not newest.info.is_ended:
-            self._reveal.start()
+            QTimer.singleShot(0, self, self._show_newest_now)
 
     def _show_newest_now(self) -> None:
         index = self.model.index_of(self._newest)
@@ -239,27 +239,22 @@ class AgentTree(QWidget):
     def _lay_out(self, title: TextLabel) -> None:
         theme = self._theme
         edge = theme.space("l")
-        header = row(edge, title, theme.space("s"), None, self.summary, edge, spacing=0)
-        header.setContentsMargins(0, theme.space("xs"), 0, theme.space("xs"))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(theme.space("xs"))
-        column.addLayout(header)
-        column.addLayout(row(theme.space("m"), self.filter, theme.space("m"), spacing=0))
-        column.addWidget(self._none)
-        column.addWidget(self.view, 1)
+        header = row(title, theme.space("s"), None, self.summary, spacing=0)
+        header.setContentsMargins(edge, theme.space("xs"), edge, theme.space("xs"))
+        found = row(theme.space("m"), self.filter, theme.space("m"), spacing=0)
+        parts = (header, found, self._none, self.view)
+        self.setLayout(column(*parts, spacing=theme.space("xs"), stretch=3))
 
     # -- life ------------------------------------------------------------------------------
 
-    def _keep_time(self, whole: Outline) -> None:
+    def _keep_time(self, *, is_active: bool) -> None:
         """Count seconds while somebody lives, turn spinners while somebody runs."""
         is_seen = self.isVisible()
-        if whole.active and is_seen:
-            if not self._clock.isActive():
-                self._clock.start()
-        else:
+        if not is_active or not is_seen:
             self._clock.stop()
-        self._turns = whole.is_turning and is_seen
+        elif not self._clock.isActive():
+            self._clock.start()
+        self._turns = is_seen and any(one.state == "running" for one in self._rows)
         pulse = self._theme.pulse
         (pulse.hold if self._turns else pulse.release)(self)
 

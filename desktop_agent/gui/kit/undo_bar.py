@@ -32,10 +32,7 @@ class UndoBar(QFrame):
         keys = QShortcut(QKeySequence(QKeySequence.StandardKey.Undo), area)
         keys.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         keys.activated.connect(self._act)
-        line = row(self._text, button)
-        line.setStretch(0, 1)
-        line.setContentsMargins(10, 2, 2, 2)
-        self.setLayout(line)
+        self.setLayout(row(self._text, button, stretch=0, edges=(10, 2, 2, 2)))
         self.hide()
 
     def offer(self, text: str) -> None:

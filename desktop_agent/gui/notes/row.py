@@ -19,6 +19,7 @@ from desktop_agent.gui.kit.widgets import (
     IconButton,
     IconLabel,
     TextButton,
+    column,
     restyle,
     row,
 )
@@ -85,25 +86,17 @@ class NoteRowView(QWidget):
         self._set_fonts()
 
     def _lay_out_in_strip(self) -> QVBoxLayout:
-        lines = QVBoxLayout()
-        lines.setSpacing(1)
-        lines.addWidget(self._text)
-        lines.addWidget(self._state)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(12, 6, 6, 6)
-        layout.setSpacing(8)
-        layout.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
-        layout.addLayout(lines, 1)
-        for button in (self._resend, self._retry, self._discard, self._interrupt):
-            layout.addWidget(button)
-        layout.addWidget(self._edit)
-        layout.addWidget(self._withdraw)
+        lines = column(self._text, self._state, spacing=1)
+        buttons = (self._resend, self._retry, self._discard, self._interrupt)
+        parts = (self._icon, lines, *buttons, self._edit, self._withdraw)
+        layout = row(*parts, stretch=1, edges=(12, 6, 6, 6))
+        layout.setAlignment(self._icon, Qt.AlignmentFlag.AlignTop)
+        self.setLayout(layout)
         return lines
 
     def _lay_out_in_card(self) -> QHBoxLayout:
         theme = self._theme
-        first = row(self._text, self._edit, self._withdraw, spacing=0)
-        first.setStretch(0, 1)
+        first = row(self._text, self._edit, self._withdraw, spacing=0, stretch=0)
         grid = QGridLayout(self)
         grid.setContentsMargins(0, theme.space("xxs"), 0, theme.space("xxs"))
         grid.setHorizontalSpacing(theme.space("s"))

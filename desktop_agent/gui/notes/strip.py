@@ -7,11 +7,12 @@ from functools import partial
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QSizePolicy, QWidget
 
 from desktop_agent.core.ids import AgentId, NoteId
 from desktop_agent.gui.kit.fitted_area import FittedArea
 from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import column
 from desktop_agent.gui.notes.row import NoteRowView
 from desktop_agent.gui.state.agent_notes import AgentNotes, NoteRow
 
@@ -45,9 +46,8 @@ class NoteList(QWidget):
         self._notes = AgentNotes(AgentId(""))
         self._rows: Sequence[NoteRow] = ()
         self._views: dict[NoteId, NoteRowView] = {}
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(spacing)
+        self._column = column(spacing=spacing)
+        self.setLayout(self._column)
         # Counts the seconds of the tool that a note waits for; stands still otherwise.
         self._clock = QTimer(self)
         self._clock.setInterval(1_000)
@@ -100,9 +100,7 @@ class NoteStrip(QFrame):
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.notes = NoteList(theme)
         self.notes.setContentsMargins(0, 2, 0, 2)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(1, 1, 1, 1)
-        layout.addWidget(FittedArea(self.notes, _MAX_HEIGHT, self))
+        self.setLayout(column(FittedArea(self.notes, _MAX_HEIGHT, self), edges=(1, 1, 1, 1)))
         self.hide()
 
     def show_notes(self, notes: AgentNotes) -> None:

@@ -6,7 +6,7 @@ import time
 
 from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QListView, QMenu, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QListView, QMenu, QStackedWidget, QWidget
 
 from desktop_agent.core.events import Event, SessionsChanged
 from desktop_agent.core.ids import SessionId
@@ -17,7 +17,7 @@ from desktop_agent.gui.kit.search_field import SearchField
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.tooltips import plain_tip
 from desktop_agent.gui.kit.undo_bar import UndoBar
-from desktop_agent.gui.kit.widgets import GhostButton, TextLabel, row
+from desktop_agent.gui.kit.widgets import GhostButton, TextLabel, column, row
 from desktop_agent.gui.sessions.delegate import SessionDelegate
 from desktop_agent.gui.sessions.rows import SessionRow, in_shown_order, make_rows, spoken
 
@@ -135,14 +135,11 @@ class SessionPanel(QWidget):
         self._pages = QStackedWidget(self)
         self._pages.addWidget(self.list)
         self._pages.addWidget(self._empty_page())
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(theme.space("xs"))
-        layout.addLayout(row(theme.space("m"), self.search, theme.space("m"), spacing=0))
-        layout.addWidget(self._pages, 1)
+        search = row(theme.space("m"), self.search, theme.space("m"), spacing=0)
         self._undo = UndoBar(theme, "undoDelete", self, self.list, self.undo_delete)
         edge = theme.space("s")
-        layout.addLayout(row(edge, self._undo, edge, spacing=0))
+        undo = row(edge, self._undo, edge, spacing=0)
+        self.setLayout(column(search, self._pages, undo, spacing=theme.space("xs"), stretch=1))
 
     def _empty_page(self) -> QWidget:
         page = QWidget(self)
@@ -152,11 +149,8 @@ class SessionPanel(QWidget):
         self._clear = GhostButton(self._theme, self.tr("Clear search"), "", page)
         self._clear.setObjectName("clearSearch")
         self._clear.clicked.connect(self.search.clear)
-        layout = QVBoxLayout(page)
-        layout.setContentsMargins(*(self._theme.space("l"),) * 4)
-        layout.addWidget(self._empty)
-        layout.addLayout(row(None, self._clear, None))
-        layout.addStretch(1)
+        edge, clear = self._theme.space("l"), row(None, self._clear, None)
+        page.setLayout(column(self._empty, clear, None, spacing=-1, edges=(edge, edge, edge, edge)))
         return page
 
     def _show_rows(self) -> None:

@@ -6,7 +6,7 @@ from operator import attrgetter
 
 from PySide6.QtCore import QLocale, QModelIndex, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QHideEvent, QShowEvent
-from PySide6.QtWidgets import QLineEdit, QMenu, QProgressBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QMenu, QProgressBar, QWidget
 
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.tasks import Task, TaskEdit
@@ -15,7 +15,7 @@ from desktop_agent.gui.kit.safe_text import clean
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.tooltips import plain_tip
 from desktop_agent.gui.kit.undo_bar import UndoBar
-from desktop_agent.gui.kit.widgets import ElidedLabel, IconLabel, TextLabel, row
+from desktop_agent.gui.kit.widgets import ElidedLabel, IconLabel, TextLabel, column, row
 from desktop_agent.gui.state.agent_notes import AgentNotes, NoteRow
 from desktop_agent.gui.state.session_state import Facet, SessionState
 from desktop_agent.gui.tasks.delegate import UNIFORM_ABOVE, owner_name
@@ -243,23 +243,19 @@ class TaskPanel(QWidget):
         self._add.setAccessibleName(self.tr("Add a task"))
         self._add.setPlaceholderText(self.tr("Add a task…"))
         self._add.returnPressed.connect(self._on_added)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(theme.space("xs"))
-        column.addLayout(row(edge, self._bar, edge, spacing=0))
-        column.addWidget(self.list, 1)
+        lines = column(row(edge, self._bar, edge, spacing=0), self.list, stretch=1)
+        lines.setSpacing(theme.space("xs"))
         self._undo = UndoBar(theme, "undoTask", self, self.list, self._undo_delete)
         for part in (self._undo, self._receipt_line(), self._add):
-            column.addLayout(row(theme.space("m"), part, theme.space("m"), spacing=0))
+            lines.addLayout(row(theme.space("m"), part, theme.space("m"), spacing=0))
+        self.setLayout(lines)
 
     def _receipt_line(self) -> QWidget:
         self._receipt_row = QWidget(self)
         self._receipt_row.setObjectName("taskReceipt")
         self._receipt_icon = IconLabel(self._theme, "clock", "warn", 14, self._receipt_row)
         self._receipt_text = ElidedLabel("", role="muted", parent=self._receipt_row)
-        inner = row(self._receipt_icon, self._receipt_text)
-        inner.setStretch(1, 1)
-        self._receipt_row.setLayout(inner)
+        self._receipt_row.setLayout(row(self._receipt_icon, self._receipt_text, stretch=1))
         self._receipt_row.hide()
         return self._receipt_row
 

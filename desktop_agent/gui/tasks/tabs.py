@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QButtonGroup, QDialog, QFrame, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QDialog, QFrame, QStackedWidget, QWidget
 
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import GhostButton, IconButton, TextLabel, row
+from desktop_agent.gui.kit.widgets import GhostButton, IconButton, TextLabel, column, row
 from desktop_agent.gui.state.session_state import Facet, SessionState
 from desktop_agent.gui.tasks.graph import TaskGraph
 from desktop_agent.gui.tasks.panel import TaskPanel
@@ -21,9 +21,7 @@ class GraphWindow(QDialog):
         self.setWindowTitle(self.tr("Dependencies"))
         self.resize(1040, 680)
         self.graph = TaskGraph(theme, self)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.graph)
+        self.setLayout(column(self.graph))
 
 
 class SidePanel(QFrame):
@@ -111,11 +109,7 @@ class SidePanel(QFrame):
         self._stack = QStackedWidget(self)
         self._stack.addWidget(self.tasks)
         self._stack.addWidget(self._graph_page())
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, theme.space("m"))
-        column.setSpacing(0)
-        column.addWidget(header)
-        column.addWidget(self._stack, 1)
+        self.setLayout(column(header, self._stack, stretch=1, edges=(0, 0, 0, theme.space("m"))))
 
     def _graph_page(self) -> QWidget:
         page = QWidget(self)
@@ -125,14 +119,9 @@ class SidePanel(QFrame):
         window = GhostButton(self._theme, self.tr("Larger"), "external-link", page)
         window.setObjectName("graphWindow")
         window.clicked.connect(self._open_window)
-        column = QVBoxLayout(page)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(self._theme.space("xs"))
-        column.addWidget(self.graph, 1)
         edge = self._theme.space("m")
-        buttons = row(whole, None, window)
-        buttons.setContentsMargins(edge, 0, edge, 0)
-        column.addLayout(buttons)
+        buttons = row(whole, None, window, edges=(edge, 0, edge, 0))
+        page.setLayout(column(self.graph, buttons, spacing=self._theme.space("xs"), stretch=0))
         return page
 
     def _show_tab(self, number: int) -> None:

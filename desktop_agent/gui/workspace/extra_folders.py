@@ -6,12 +6,19 @@ from functools import partial
 
 from msgspec.structs import replace
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QWidget
 
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.kit.folders import folder_warning, real_folder, short_path
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import ElidedLabel, GhostButton, IconButton, TextLabel, row
+from desktop_agent.gui.kit.widgets import (
+    ElidedLabel,
+    GhostButton,
+    IconButton,
+    TextLabel,
+    column,
+    row,
+)
 
 # As the entries of the box that chooses one of them.
 _READ, _WRITE, _NONE = 0, 1, 2
@@ -28,8 +35,7 @@ class ExtraFolders(QWidget):
         self._theme = theme
         self._workspace: Workspace | None = None
         self.setObjectName("extraFolders")
-        self._rows = QVBoxLayout()
-        self._rows.setSpacing(theme.space("xs"))
+        self._rows = column(spacing=theme.space("xs"))
         self._note = TextLabel("", "warn", self)
         self._note.setWordWrap(True)
         self._note.hide()
@@ -37,14 +43,10 @@ class ExtraFolders(QWidget):
         add.setObjectName("addExtraFolder")
         add.setToolTip(self.tr("Let the agent use another folder as well"))
         add.clicked.connect(self.add_requested)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, theme.space("s"), 0, 0)
         title = TextLabel(self.tr("Also allowed in this session"), "section", self)
         title.setIndent(theme.space("s"))
-        layout.addWidget(title)
-        layout.addLayout(self._rows)
-        layout.addWidget(self._note)
-        layout.addLayout(row(add, None))
+        parts = (title, self._rows, self._note, row(add, None))
+        self.setLayout(column(*parts, spacing=-1, edges=(0, theme.space("s"), 0, 0)))
         self.hide()
 
     def set_workspace(self, workspace: Workspace | None) -> None:
@@ -84,9 +86,7 @@ class ExtraFolders(QWidget):
         remove = IconButton(self._theme, "x", self.tr("Remove this folder"), line, size=14)
         remove.setObjectName("removeExtraFolder")
         remove.clicked.connect(lambda: self._set_access(path, _NONE))
-        layout = row(name, right, remove, spacing=4)
-        layout.setStretch(0, 1)
-        line.setLayout(layout)
+        line.setLayout(row(name, right, remove, spacing=4, stretch=0))
         return line
 
     def _set_access(self, path: str, access: int) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
-from PySide6.QtWidgets import QFrame, QMenu, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QMenu, QWidget
 
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.kit.folders import folder_icon, folder_warning, real_folder, short_path
@@ -24,6 +24,7 @@ from desktop_agent.gui.kit.widgets import (
     Separator,
     TextButton,
     TextLabel,
+    column,
     row,
 )
 from desktop_agent.gui.skills.trust_line import TrustLine
@@ -151,13 +152,10 @@ class WorkspacePicker(Popover):
         self._ask_second = GhostButton(self._theme, "", "", frame)
         self._ask_second.setObjectName("folderWarningOther")
         self._ask_second.clicked.connect(self._on_other)
-        layout = QVBoxLayout(frame)
-        layout.setContentsMargins(*(self._theme.space("m"),) * 4)
-        top = row(icon, self._ask_text)
+        top = row(icon, self._ask_text, stretch=1)
         top.setAlignment(icon, Qt.AlignmentFlag.AlignTop)
-        top.setStretch(1, 1)
-        layout.addLayout(top)
-        layout.addLayout(row(self._ask_first, self._ask_second, None))
+        buttons, edge = row(self._ask_first, self._ask_second, None), self._theme.space("m")
+        frame.setLayout(column(top, buttons, spacing=-1, edges=(edge, edge, edge, edge)))
         frame.hide()
         return frame
 
