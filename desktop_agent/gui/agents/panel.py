@@ -20,7 +20,7 @@ from desktop_agent.gui.kit.fitted_area import plain_area
 from desktop_agent.gui.kit.lists.columns import CardPlace, ScrolledColumn
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import column
-from desktop_agent.gui.state.agent_notes import AgentNotes, NoteRow
+from desktop_agent.gui.state.agent_notes import NoteRow
 from desktop_agent.gui.state.session_state import Facet, SessionState
 
 _PALETTE_COMMANDS = ("open", "steer", "pause", "step", "stop")
@@ -34,21 +34,18 @@ class AgentPanel(QWidget):
     """Signals carry the agent's id first.
 
     Signals:
-        opened: show its transcript. `ask_chosen` also names the card to go to.
+        opened: show its transcript.
         steered: with a Note to send to it.
-        decided, answered: with the id of the request or the question first.
+        answered: with the id of the question first.
         result_requested: its whole result is to be copied.
-        filled: whether there is anything to show. asks_changed: how many things wait.
         notes_forgotten: what came back was sent elsewhere or discarded (without an id).
     """
 
     opened = Signal(str)
-    ask_chosen = Signal(str, str)
     steered = Signal(str, object)
     note_edited = Signal(str, str, str)
     note_withdrawn = Signal(str, str)
     answered = Signal(str, str)
-    decided = Signal(str, object)
     paused = Signal(str)
     resumed = Signal(str)
     stepped = Signal(str)
@@ -59,8 +56,6 @@ class AgentPanel(QWidget):
     probe_requested = Signal(str)
     aside_requested = Signal(str, str)
     result_requested = Signal(str)
-    filled = Signal(bool)
-    asks_changed = Signal(int)
     notes_forgotten = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -69,7 +64,6 @@ class AgentPanel(QWidget):
         self._state = SessionState()
         # What was asked without interrupting, and what a probe said: (question, answer).
         self._probes: dict[str, tuple[str, str]] = {}
-        self._is_filled = False
         self.setObjectName("agentPanel")
         self.setAccessibleName(self.tr("Subagents"))
         self.asks = RequestsPanel(theme, self)
@@ -77,7 +71,7 @@ class AgentPanel(QWidget):
         self.strip = AgentCard(theme, self.tree.view.actions_of_row, self)
         self._lay_out()
         self._connect()
-        self._fill()
+        self.tree.hide()
 
     # -- what comes down -------------------------------------------------------------------
 
@@ -92,16 +86,13 @@ class AgentPanel(QWidget):
         if changed & Facet.SESSION:
             self.tree.flush()
         if changed & (Facet.AGENTS | Facet.BUDGETS | Facet.REQUESTS | Facet.NOTES):
-            self._show_strip()
-
-    def show_notes(self) -> None:
-        self._show_strip()
+            self.show_card()
 
     def set_probe_result(self, agent_id: str, text: str) -> None:
         """Show the answer to a probe or to a question beside the work, or why there is none."""
         question, _ = self._probes.get(agent_id, ("", ""))
         self._probes[agent_id] = (question, text.strip() or self.tr("It gave no answer."))
-        self._show_strip()
+        self.show_card()
 
     def select(self, agent_id: str) -> None:
         """Mark an agent, as when its transcript is shown."""
@@ -132,24 +123,12 @@ class AgentPanel(QWidget):
         super().resizeEvent(event)
         self.asks.set_room(round(self.height() * _ASKS_SHARE))
 
-    # -- showing ---------------------------------------------------------------------------
-
-    def _show_strip(self) -> None:
+    def show_card(self) -> None:
+        """Show the selected agent and the notes to it as they stand."""
         one = self.tree.current
-        if one is None:
-            self.strip.show_agent(None, AgentNotes(AgentId("")), None)
-            return
-        question = self._state.question_of(one.key)
-        self.strip.show_agent(one, self._state.notes(one.key), question)
-        self.strip.show_probe(*self._probes.get(one.key, ("", "")))
-
-    def _fill(self) -> None:
-        has_tree = bool(self.tree.rows)
-        self.tree.setVisible(has_tree)
-        is_filled = has_tree or self.asks.count > 0
-        if is_filled != self._is_filled:
-            self._is_filled = is_filled
-            self.filled.emit(is_filled)
+        key = one.key if one is not None else AgentId("")
+        self.strip.show_agent(one, self._state.notes(key or None), self._state.question_of(key))
+        self.strip.show_probe(*self._probes.get(key, ("", "")))
 
     # -- what goes up ----------------------------------------------------------------------
 
@@ -206,7 +185,7 @@ class AgentPanel(QWidget):
 
     def _select(self, agent_id: str) -> None:
         self.tree.select(agent_id)
-        self._show_strip()
+        self.show_card()
 
     def _on_sent(self, agent_id: str, mode: str, text: str) -> None:
         question = self._state.question_of(agent_id)
@@ -215,7 +194,7 @@ class AgentPanel(QWidget):
         elif mode == "aside":
             self._probes[agent_id] = (text, "")
             self.aside_requested.emit(agent_id, text)
-            self._show_strip()
+            self.show_card()
         elif question is not None:
             self.answered.emit(question.id, text)
 
@@ -253,26 +232,22 @@ class AgentPanel(QWidget):
 
     def _forget_note(self, row: NoteRow) -> None:
         self._state.forget_note(AgentId(self.strip.agent_id), row.note.id)
-        self._show_strip()
+        self.show_card()
         self.notes_forgotten.emit()
 
     def _close_probe(self, agent_id: str) -> None:
         self._probes.pop(agent_id, None)
-        self._show_strip()
+        self.show_card()
 
     # -- building --------------------------------------------------------------------------
 
     def _connect(self) -> None:
-        self.asks.decided.connect(self.decided)
         self.asks.answered.connect(self.answered)
-        self.asks.ask_chosen.connect(self.ask_chosen)
-        self.asks.count_changed.connect(self.asks_changed)
-        self.asks.count_changed.connect(self._fill)
         actions, notes = self.tree.view.actions_of_row, self.strip.notes
         self.tree.view.opened.connect(self.opened)
-        self.tree.selected.connect(self._show_strip)
-        self.tree.shown.connect(self._show_strip)
-        self.tree.filled.connect(self._fill)
+        self.tree.selected.connect(self.show_card)
+        self.tree.shown.connect(self.show_card)
+        self.tree.filled.connect(self.tree.setVisible)
         actions.command_requested.connect(self._on_command)
         actions.quick_chosen.connect(self._on_quick)
         self.strip.command_requested.connect(self._on_command)

@@ -14,6 +14,7 @@ from desktop_agent.core.ids import AgentId
 from desktop_agent.gui.agents.row_builder import AgentRowBuilder, same_states
 from desktop_agent.gui.agents.rows import AgentRow, matching, tokens_of
 from desktop_agent.gui.agents.tree_view import AgentTreeView, changed_roles
+from desktop_agent.gui.kit.lists.list_model import text_roles
 from desktop_agent.gui.kit.lists.tree_model import SnapshotTreeModel
 from desktop_agent.gui.kit.search_field import SearchField
 from desktop_agent.gui.kit.text import short_count
@@ -213,15 +214,12 @@ class AgentTree(QWidget):
         self._none.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self._none.setWordWrap(True)
         self._none.hide()
-        role = Qt.ItemDataRole
         self.model: SnapshotTreeModel[AgentRow] = SnapshotTreeModel(
             lambda one: one.key,
             lambda one: one.parent_key,
-            {
-                int(role.DisplayRole): lambda one: one.name,
-                int(role.AccessibleTextRole): lambda one: one.spoken,
-                int(role.ToolTipRole): lambda one: plain_tip(one.tip),
-            },
+            text_roles(
+                lambda one: one.name, lambda one: one.spoken, lambda one: plain_tip(one.tip)
+            ),
             self,
             changed_roles,
         )

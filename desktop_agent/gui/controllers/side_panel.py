@@ -207,16 +207,16 @@ class SidePanelController(QObject):
     def _connect_agents(self, agents: Any) -> None:
         engine = self._bridge.engine
         agents.opened.connect(self._flow.show_agent)
-        agents.ask_chosen.connect(self._go_to_ask)
-        agents.asks_changed.connect(self._count_asks)
+        agents.asks.ask_chosen.connect(self._go_to_ask)
+        agents.asks.count_changed.connect(self._count_asks)
         agents.steered.connect(engine.send)
         agents.note_edited.connect(engine.edit_note)
         agents.note_withdrawn.connect(engine.withdraw_note)
         # A note that came back stands on the card and over the message box.
         agents.notes_forgotten.connect(lambda: self._frame.composer.show_state(self._known))
-        self._frame.composer.note_withdrawn.connect(agents.show_notes)
+        self._frame.composer.note_withdrawn.connect(agents.show_card)
         agents.answered.connect(engine.answer)
-        agents.decided.connect(engine.decide)
+        agents.asks.decided.connect(engine.decide)
         agents.paused.connect(engine.pause)
         agents.resumed.connect(engine.resume)
         agents.stepped.connect(engine.step)

@@ -9,7 +9,7 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QSizePolicy, QWidget
 
-from desktop_agent.core.ids import AgentId, NoteId
+from desktop_agent.core.ids import NoteId
 from desktop_agent.gui.kit.fitted_area import FittedArea
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import column
@@ -43,7 +43,7 @@ class NoteList(QWidget):
         super().__init__()
         self._theme = theme
         self._is_in_card = is_in_card
-        self._notes = AgentNotes(AgentId(""))
+        self._notes = AgentNotes()
         self._rows: Sequence[NoteRow] = ()
         self._views: dict[NoteId, NoteRowView] = {}
         self._column = column(spacing=spacing)
@@ -92,7 +92,7 @@ class NoteStrip(QFrame):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._notes = AgentNotes(AgentId(""))
+        self._notes = AgentNotes()
         self._folding: set[NoteId] = set()
         self.setObjectName("noteStrip")
         self.setProperty("frame", "card")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import (
     QCoreApplication,
@@ -22,6 +22,9 @@ from desktop_agent.gui.kit.lists.rename_delegate import RenamingDelegate
 from desktop_agent.gui.kit.spinner import paint_spinner
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.sessions.rows import SessionRow
+
+if TYPE_CHECKING:
+    from desktop_agent.gui.kit.lists.row_painter import RowPainter
 
 _Index = QModelIndex | QPersistentModelIndex
 _ICONS = {
@@ -49,9 +52,8 @@ class SessionDelegate(RenamingDelegate):
         return QSize(80, self._theme.size("section_row" if row.is_heading else "session_row"))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        from desktop_agent.gui.kit.lists.row_painter import (
-            RowPainter,  # brings QStyle: not before there is a row
-        )
+        # It brings QStyle: not before there is a row.
+        from desktop_agent.gui.kit.lists.row_painter import RowPainter
 
         row: SessionRow = index.data(ROW_ROLE)
         with RowPainter(self._theme, painter, option) as pen:
@@ -64,7 +66,7 @@ class SessionDelegate(RenamingDelegate):
                 pen.cursor()
                 self._paint_session(pen, inner, row)
 
-    def _paint_session(self, pen: Any, inner: QRect, row: SessionRow) -> None:
+    def _paint_session(self, pen: RowPainter, inner: QRect, row: SessionRow) -> None:
         theme, size = self._theme, self._theme.icon_px(_ICON_PX)
         icon = QRect(inner.left(), inner.center().y() - size // 2 + 1, size, size)
         self._paint_state(pen, icon, row)
@@ -79,7 +81,7 @@ class SessionDelegate(RenamingDelegate):
         age = QRect(inner.right() - age_width, inner.top(), age_width + 1, inner.height())
         pen.text(age, row.age, pen.faint, small, side=Qt.AlignmentFlag.AlignRight)
 
-    def _paint_folder(self, pen: Any, room: QRect, folder: str) -> QRect:
+    def _paint_folder(self, pen: RowPainter, room: QRect, folder: str) -> QRect:
         """Draw the folder at the trailing end; return what is left for the title."""
         small = self._theme.font("caption")
         wide = min(QFontMetrics(small).horizontalAdvance(folder) + 2, room.width() // 2)
@@ -87,7 +89,7 @@ class SessionDelegate(RenamingDelegate):
         pen.text(trailing, folder, pen.faint, small, side=Qt.AlignmentFlag.AlignRight)
         return room.adjusted(0, 0, -wide - 8, 0)
 
-    def _paint_state(self, pen: Any, icon: QRect, row: SessionRow) -> None:
+    def _paint_state(self, pen: RowPainter, icon: QRect, row: SessionRow) -> None:
         theme = self._theme
         box = QRectF(pen.mirrored(icon))
         if row.state == "running":

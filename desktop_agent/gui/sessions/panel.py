@@ -12,7 +12,7 @@ from desktop_agent.core.events import Event, SessionsChanged
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.gui.kit.lists.choice_list import ChoiceList
-from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel
+from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel, text_roles
 from desktop_agent.gui.kit.search_field import SearchField
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.tooltips import plain_tip
@@ -109,11 +109,7 @@ class SessionPanel(QWidget):
         self.search.left.connect(lambda: self.list.setFocus())
         self._model: SnapshotListModel[SessionRow] = SnapshotListModel(
             lambda one: one.key,
-            {
-                int(Qt.ItemDataRole.DisplayRole): lambda one: one.title,
-                int(Qt.ItemDataRole.AccessibleTextRole): spoken,
-                int(Qt.ItemDataRole.ToolTipRole): _tip,
-            },
+            text_roles(lambda one: one.title, spoken, _tip),
             self,
             _flags,
         )

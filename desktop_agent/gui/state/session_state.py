@@ -219,7 +219,7 @@ class SessionState:
         """Return the notes to an agent; empty ones for nobody."""
         known = self._notes.get(agent_id) if agent_id is not None else None
         if known is None:
-            known = AgentNotes(agent_id or AgentId(""))
+            known = AgentNotes(agent_id)
             if agent_id is not None:
                 self._notes[agent_id] = known
                 if agent_id in self._infos:

@@ -14,12 +14,14 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QStyleOptionViewItem, QWidget
 
+from desktop_agent.core.tasks import Task
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE
 from desktop_agent.gui.kit.lists.rename_delegate import RenamingDelegate
 from desktop_agent.gui.kit.lists.row_painter import RowPainter
 from desktop_agent.gui.kit.rtl import placed
 from desktop_agent.gui.kit.spinner import paint_spinner
 from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.tooltips import plain_tip
 from desktop_agent.gui.tasks.rows import TaskRow
 
 _Index = QModelIndex | QPersistentModelIndex
@@ -41,6 +43,11 @@ _DETAIL_TOKENS = {"running": "accent", "stalled": "warn"}
 def owner_name(owner: str) -> str:
     """Return what whoever works on a task is called everywhere else in the window."""
     return QCoreApplication.translate("Tasks", "Main") if owner == "main" else owner
+
+
+def task_tip(task: Task) -> str:
+    """Return a task's subject and description as a tooltip."""
+    return plain_tip("\n".join(text for text in (task.subject, task.description) if text))
 
 
 class TaskDelegate(RenamingDelegate):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from PySide6.QtCore import QPoint, QRect, QRectF, QSizeF, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QResizeEvent, QWheelEvent
@@ -104,9 +104,11 @@ class TaskGraph(QGraphicsView):
         layout, card = lay_out(self._tasks), node_size(self._theme)
         for number in self._nodes.keys() - layout.places.keys():
             self.scene().removeItem(self._nodes.pop(number))
-        for number in layout.places.keys() - self._nodes.keys():
-            node = self._nodes[number] = NodeItem(self._theme, card)
-            self.scene().addItem(node)
+        for task in self._tasks:
+            if task.id not in self._nodes:
+                state = state_of(task, is_live=self._is_live)
+                node = self._nodes[task.id] = NodeItem(self._theme, card, task, state)
+                self.scene().addItem(node)
         for edge in self._arrows.keys() - self._edges:
             self.scene().removeItem(self._arrows.pop(edge))
         for edge in self._edges - self._arrows.keys():
@@ -176,11 +178,10 @@ class TaskGraph(QGraphicsView):
             self._shown = "own"
             return
         node = self._node_at(where)
-        if event.button() != Qt.MouseButton.LeftButton or node is None or node.task is None:
-            return
-        self._choose(node.task.id)
-        if node.is_owner_at(self.mapToScene(where)):
-            self.owner_chosen.emit(node.task.owner)
+        if event.button() == Qt.MouseButton.LeftButton and node is not None:
+            self._choose(node.task.id)
+            if node.is_owner_at(self.mapToScene(where)):
+                self.owner_chosen.emit(node.task.owner)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Zoom with Ctrl; scroll without."""
@@ -244,7 +245,7 @@ class TaskGraph(QGraphicsView):
 
     def _show_menu(self, where: QPoint) -> None:
         node = self._node_at(where)
-        if node is None or node.task is None:
+        if node is None:
             return
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -256,7 +257,7 @@ class TaskGraph(QGraphicsView):
             menu.addAction(self._theme.icon("bot"), shown, lambda: self.owner_chosen.emit(owner))
         menu.popup(self.viewport().mapToGlobal(where))
 
-    def inputMethodQuery(self, query: Qt.InputMethodQuery) -> Any:
+    def inputMethodQuery(self, query: Qt.InputMethodQuery) -> object:
         """Tell where the selected task is: a menu by key opens there."""
         node = self._nodes.get(self._current)
         if query != Qt.InputMethodQuery.ImCursorRectangle or node is None:

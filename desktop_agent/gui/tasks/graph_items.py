@@ -16,8 +16,7 @@ from desktop_agent.core.tasks import Task
 from desktop_agent.gui.kit.safe_text import clean
 from desktop_agent.gui.kit.spinner import paint_spinner
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.tooltips import plain_tip
-from desktop_agent.gui.tasks.delegate import STATE_ICONS, owner_name
+from desktop_agent.gui.tasks.delegate import STATE_ICONS, owner_name, task_tip
 from desktop_agent.gui.tasks.rows import RowState
 
 _WIDTH, _HEIGHT = 208, 54
@@ -41,14 +40,15 @@ class NodeItem(QGraphicsRectItem):
     It is painted once and then kept as a picture until it changes: panning paints none anew.
     """
 
-    def __init__(self, theme: Theme, size: QSizeF) -> None:
+    def __init__(self, theme: Theme, size: QSizeF, task: Task, state: RowState) -> None:
         super().__init__()
         self.setPen(QPen(Qt.PenStyle.NoPen))
         self.setCacheMode(QGraphicsItem.CacheMode.DeviceCoordinateCache)
         self._theme = theme
         self._size = size
-        self.task: Task | None = None
-        self.state: RowState = "pending"
+        self.task: Task = task
+        self.state: RowState = state
+        self.setToolTip(task_tip(task))
         self._is_current = False
         self.setZValue(1)
         self.restyle(size)
@@ -61,8 +61,7 @@ class NodeItem(QGraphicsRectItem):
 
     @property
     def _owner(self) -> str:
-        is_worked_on = self.task is not None and self.state in {"running", "stalled"}
-        return owner_name(self.task.owner) if is_worked_on and self.task is not None else ""
+        return owner_name(self.task.owner) if self.state in {"running", "stalled"} else ""
 
     def _text_box(self) -> QRect:
         left = 2 * _EDGE + self._theme.icon_px(_ICON) - 2
@@ -73,8 +72,7 @@ class NodeItem(QGraphicsRectItem):
         """Show this task in this state."""
         if task is not self.task or state != self.state:
             self.task, self.state = task, state
-            text = "\n".join(t for t in (task.subject, task.description) if t)
-            self.setToolTip(plain_tip(text))
+            self.setToolTip(task_tip(task))
             self.update()
 
     def set_current(self, is_current: bool) -> None:
@@ -92,8 +90,6 @@ class NodeItem(QGraphicsRectItem):
     def paint(
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
     ) -> None:
-        if self.task is None:
-            return
         theme = self._theme
         box = QRectF(QPointF(0, 0), self._size)
         is_done = self.state in {"done", "skipped"}
@@ -109,7 +105,7 @@ class NodeItem(QGraphicsRectItem):
             self._paint_dot(painter, box)
             return
         self._paint_icon(painter)
-        self._paint_text(painter, self.task, is_done=is_done)
+        self._paint_text(painter, is_done=is_done)
 
     def _paint_dot(self, painter: QPainter, box: QRectF) -> None:
         token = "accent" if self.state == "running" else STATE_ICONS[self.state][1]
@@ -129,7 +125,7 @@ class NodeItem(QGraphicsRectItem):
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
         painter.drawPixmap(box.topLeft(), theme.pixmap(icon, token, size, ratio))
 
-    def _paint_text(self, painter: QPainter, task: Task, *, is_done: bool) -> None:
+    def _paint_text(self, painter: QPainter, *, is_done: bool) -> None:
         theme = self._theme
         font = theme.font("small", "medium" if self.state == "running" else "regular")
         font.setStrikeOut(is_done)
@@ -139,7 +135,7 @@ class NodeItem(QGraphicsRectItem):
         if owner:
             box.setBottom(box.top() + box.height() // 2)
         flags = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextWordWrap
-        painter.drawText(box, int(flags), _fitting(painter, clean(task.subject), box))
+        painter.drawText(box, int(flags), _fitting(painter, clean(self.task.subject), box))
         if owner:
             below = QRect(box.left(), box.bottom(), box.width(), box.height())
             painter.setFont(theme.font("caption", "medium"))

@@ -2,7 +2,7 @@
 
 The method of Sugiyama, Tagawa and Toda (1981): layers by longest path; an arrow over several
 layers gets a lane of its own through each, so that it runs behind no task; sweeps that sort
-each layer by the mean place of its neighbours; then places as near to those as order allows.
+each layer by the mean place of its neighbours; then places as close to those as order allows.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class _Graph:
                 place.update((v, n - len(layer) / 2) for n, v in enumerate(layer))
 
     def places(self) -> dict[_Vertex, float]:
-        """Return a place across for each: near its neighbours, in order, none over another."""
+        """Return a place across for each: close to its neighbours, in order, none over another."""
         place: dict[_Vertex, float] = {}
         for layer in self.layers:
             room = _rooms(layer)

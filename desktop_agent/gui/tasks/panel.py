@@ -8,17 +8,15 @@ from PySide6.QtCore import QLocale, QModelIndex, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QLineEdit, QMenu, QProgressBar, QWidget
 
-from desktop_agent.core.ids import AgentId
 from desktop_agent.core.tasks import Task, TaskEdit
-from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel
+from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel, text_roles
 from desktop_agent.gui.kit.safe_text import clean
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.tooltips import plain_tip
 from desktop_agent.gui.kit.undo_bar import UndoBar
 from desktop_agent.gui.kit.widgets import ElidedLabel, IconLabel, TextLabel, column, row
 from desktop_agent.gui.state.agent_notes import AgentNotes, NoteRow
 from desktop_agent.gui.state.session_state import Facet, SessionState
-from desktop_agent.gui.tasks.delegate import UNIFORM_ABOVE, owner_name
+from desktop_agent.gui.tasks.delegate import UNIFORM_ABOVE, owner_name, task_tip
 from desktop_agent.gui.tasks.list_view import TaskListView, row_flags
 from desktop_agent.gui.tasks.menu import fill_task_menu
 from desktop_agent.gui.tasks.rows import RowBuilder, TaskRow
@@ -45,7 +43,7 @@ class TaskPanel(QWidget):
         self._tasks: tuple[Task, ...] = ()
         self._is_live = False
         self._is_unfolded = False
-        self._notes = AgentNotes(AgentId(""))
+        self._notes = AgentNotes()
         self._deleted: tuple[Task, int] | None = None
         self._undo_timer = QTimer(self, singleShot=True, interval=UNDO_MS)
         self._undo_timer.timeout.connect(self._forget_deleted)
@@ -214,11 +212,7 @@ class TaskPanel(QWidget):
         self._bar.setFixedHeight(theme.size("progress"))
         self._model: SnapshotListModel[TaskRow] = SnapshotListModel(
             attrgetter("key"),
-            {
-                int(Qt.ItemDataRole.DisplayRole): _subject,
-                int(Qt.ItemDataRole.AccessibleTextRole): self._spoken,
-                int(Qt.ItemDataRole.ToolTipRole): _tip,
-            },
+            text_roles(_subject, self._spoken, _tip),
             self,
             row_flags,
         )
@@ -333,6 +327,4 @@ def _subject(one: TaskRow) -> str:
 
 
 def _tip(one: TaskRow) -> str:
-    if one.task is None:
-        return ""
-    return plain_tip("\n".join(text for text in (one.task.subject, one.task.description) if text))
+    return task_tip(one.task) if one.task is not None else ""

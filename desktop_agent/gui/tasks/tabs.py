@@ -12,18 +12,6 @@ from desktop_agent.gui.tasks.graph import TaskGraph
 from desktop_agent.gui.tasks.panel import TaskPanel
 
 
-class GraphWindow(QDialog):
-    """The graph in a window of its own, where there is room for it."""
-
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setObjectName("graphDialog")
-        self.setWindowTitle(self.tr("Dependencies"))
-        self.resize(1040, 680)
-        self.graph = TaskGraph(theme, self)
-        self.setLayout(column(self.graph))
-
-
 class SidePanel(QFrame):
     """Signals:
     edited: a TaskEdit the user made.
@@ -38,7 +26,8 @@ class SidePanel(QFrame):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._window: GraphWindow | None = None
+        # The graph in a window of its own, where there is room for it.
+        self._large: TaskGraph | None = None
         self.setObjectName("sidePanel")
         self.setAccessibleName(self.tr("Tasks"))
         theme.changed.connect(self._fit)
@@ -70,17 +59,22 @@ class SidePanel(QFrame):
     def _show_graph(self) -> None:
         """Feed the graphs that can be seen; a hidden one is fed when it is shown."""
         graphs = [self.graph] if self._stack.currentIndex() == 1 else []
-        if self._window is not None and self._window.isVisible():
-            graphs.append(self._window.graph)
+        if self._large is not None and self._large.isVisible():
+            graphs.append(self._large)
         for graph in graphs:
             graph.set_tasks(self.tasks.tasks, is_live=self.tasks.is_live)
 
     def _open_window(self) -> None:
-        if self._window is None:
-            self._window = GraphWindow(self._theme, self)
-            self._connect_graph(self._window.graph)
-        self._window.show()
-        self._window.raise_()
+        if self._large is None:
+            dialog = QDialog(self)
+            dialog.setObjectName("graphDialog")
+            dialog.setWindowTitle(self.tr("Dependencies"))
+            dialog.resize(1040, 680)
+            self._large = TaskGraph(self._theme, dialog)
+            self._connect_graph(self._large)
+            dialog.setLayout(column(self._large))
+        self._large.window().show()
+        self._large.window().raise_()
         self._show_graph()
 
     def _build(self) -> None:

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFrame, QMenu, QWidget
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.kit.folders import folder_icon, folder_warning, real_folder, short_path
 from desktop_agent.gui.kit.lists.choice_list import ChoiceList
-from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel
+from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel, text_roles
 from desktop_agent.gui.kit.lists.two_line_delegate import TwoLineDelegate
 from desktop_agent.gui.kit.search_field import SearchField
 from desktop_agent.gui.kit.theme import Theme
@@ -109,11 +109,9 @@ class WorkspacePicker(Popover):
         self.search.returnPressed.connect(self._take_first)
         self._model: SnapshotListModel[FolderRow] = SnapshotListModel(
             lambda one: one.path,
-            {
-                int(Qt.ItemDataRole.DisplayRole): lambda one: one.title,
-                int(Qt.ItemDataRole.AccessibleTextRole): lambda one: one.spoken,
-                int(Qt.ItemDataRole.ToolTipRole): lambda one: plain_tip(one.path),
-            },
+            text_roles(
+                lambda one: one.title, lambda one: one.spoken, lambda one: plain_tip(one.path)
+            ),
             self,
         )
         self.list = ChoiceList("recentFolders", self)

@@ -191,14 +191,14 @@ def test_no_clock_and_no_spinner_runs_when_everybody_has_ended(panel, theme: The
 
 
 def test_the_section_hides_without_subagents_and_tells_so(panel, qtbot) -> None:
-    with qtbot.assertNotEmitted(panel.filled):
+    with qtbot.assertNotEmitted(panel.tree.filled):
         follow(panel, opened())
     assert panel.tree.isHidden()
-    with qtbot.waitSignal(panel.filled) as hit:
+    with qtbot.waitSignal(panel.tree.filled) as hit:
         follow(panel, opened(agent(ONE, "a")))
     assert hit.args == [True]
     assert not panel.tree.isHidden()
-    with qtbot.waitSignal(panel.filled) as hit:
+    with qtbot.waitSignal(panel.tree.filled) as hit:
         follow(panel, opened())
     assert hit.args == [False]
 

@@ -34,7 +34,7 @@ class Live:
         panel.steered.connect(self.engine.send)
         panel.note_edited.connect(self.engine.edit_note)
         panel.answered.connect(self.engine.answer)
-        panel.decided.connect(self.engine.decide)
+        panel.asks.decided.connect(self.engine.decide)
         panel.paused.connect(self.engine.pause)
         panel.resumed.connect(self.engine.resume)
         panel.stepped.connect(self.engine.step)
@@ -99,7 +99,7 @@ async def test_a_steer_in_the_middle_of_a_tool_is_queued_waits_and_is_delivered_
     live.hear()
     assert live.notes() == ["Queued – reads it at the next step"]
     monkeypatch.setattr(row, "QUEUED_S", 0.0)
-    live.panel.show_notes()
+    live.panel.show_card()
     assert live.notes()[0].startswith("Waiting – reads it after")
     live.rig.gates.open.set()
     await live.when(lambda: any(text.startswith("Delivered at step 2") for text in live.notes()))
