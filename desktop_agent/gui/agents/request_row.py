@@ -26,7 +26,7 @@ from desktop_agent.gui.kit.widgets import (
     row,
 )
 from desktop_agent.gui.state.pending_requests import PendingRequest
-from desktop_agent.gui.transcript.cards.approval_text import request_words
+from desktop_agent.gui.transcript.cards.approval_text import request_text
 
 # The card in the transcript shows all of it.
 _EFFECT_LINES = 3
@@ -89,7 +89,7 @@ class RequestRow(QFrame):
         asked = self.ask.asked
         if not isinstance(asked, ApprovalRequest):
             return ""
-        lines = request_words(asked).splitlines()
+        lines = request_text(asked).splitlines()
         if isinstance(asked.display, DiffDisplay):
             lines = self._change_words(asked.display, lines)
         if isinstance(asked.display, CommandDisplay) and asked.display.directory:

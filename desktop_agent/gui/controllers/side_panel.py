@@ -59,7 +59,7 @@ class SidePanelController(QObject):
         frame.composer.box.changed.connect(self._preload.put_off)
         frame.set_side(has_content=False, is_wanted=state.has_side)
         frame.side_toggled.connect(state.remember_side)
-        pages.page_made.connect(lambda view, _: view.wished.connect(self._on_wished))
+        pages.page_made.connect(lambda view, _: view.command_requested.connect(self._on_wished))
 
     def show_state(self, changed: Facet) -> None:
         """Show what differs of the session and the agent that are shown."""

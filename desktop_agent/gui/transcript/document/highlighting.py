@@ -88,7 +88,7 @@ def _lexers() -> _Lexers:
 
 def _make_lexer(language: str) -> Any:
     # Many sessions show no code.
-    from pygments.lexers import get_lexer_by_name
+    from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType] - its options have no types
     from pygments.util import ClassNotFound
 
     try:

@@ -206,7 +206,8 @@ def _parser(is_whole: bool, may_link: bool) -> Any:
     parser = MarkdownIt("commonmark", {"html": False, "linkify": True, "maxNesting": _MAX_NESTING})
     parser.enable(["table", "strikethrough", "linkify"])
     assert parser.linkify is not None
-    parser.linkify.set({"fuzzy_link": False, "fuzzy_email": False})
+    no_guesses = {"fuzzy_link": False, "fuzzy_email": False}
+    parser.linkify.set(no_guesses)  # pyright: ignore[reportUnknownMemberType] - it has no types
     # Every link is taken as one; the writer decides which may be clicked.
     parser.validateLink = _any_link
     if not is_whole:

@@ -116,6 +116,13 @@ class TranscriptBrowser(QTextBrowser):
         copied.setData("text/markdown", markdown.encode())
         return copied
 
+    def row_at(self, point: QPointF) -> ShownRow | None:
+        """Return the row at a place of the viewport."""
+        if self._page is None:
+            return None
+        index = self._page.first_below(point.y() + self.verticalScrollBar().value())
+        return self._page.rows[index] if index < len(self._page.rows) else None
+
     def code_at(self, point: QPointF) -> QTextFrame | None:
         """Return the code whose copy button is at the point."""
         return next((frame for box, frame in self._copy_boxes if box.contains(point)), None)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Signal
 
+from desktop_agent.gui.kit.timers import single_timer
 from desktop_agent.gui.transcript.document.answer import STEP
 from desktop_agent.gui.transcript.document.document import TranscriptDocument
 from desktop_agent.gui.transcript.document.highlighter import Coloring
@@ -60,9 +61,7 @@ class VisibleRows(QObject):
         # An answer is longer than what is in the document.
         self.is_late = False
         self._coloring = Coloring()
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.timeout.connect(self._fill)
+        self._timer = single_timer(self, 0, self._fill)
 
     def reset(self, *, has_earlier: bool) -> None:
         """Forget everything: another session comes."""
