@@ -16,6 +16,7 @@ from desktop_agent.core.events import (
     TurnStarted,
 )
 from desktop_agent.core.notes import Note
+from desktop_agent.core.questions import Question
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.agents.breadcrumb import Breadcrumb
@@ -131,7 +132,8 @@ def test_stopping_one_that_stops_already_does_nothing_more(panel, qtbot):
 
 def test_a_question_with_fifty_answers_can_be_answered(qtbot, theme, panel):
     options = tuple(f"option {number} " + "y" * number * 8 for number in range(50))
-    card = QuestionCard(theme, "Which?", options)
+    question = Question("qu_1", "sa_1", "c", "Which?", options, time.time())
+    card = QuestionCard(theme, question.text, question.options)
     qtbot.addWidget(card)
     card.resize(600, card.height_for(600))
     card.show()

@@ -23,11 +23,10 @@ from desktop_agent.gui.transcript.state.items import (
     AnswerItem,
     ApprovalItem,
     Item,
+    ToolItem,
     UserItem,
     alike,
-    asking,
-    key_of_call,
-    last_answer,
+    is_asking,
 )
 from desktop_agent.gui.transcript.state.rows import WORKING_KEY
 from desktop_agent.gui.transcript.state.transcript import Transcript
@@ -141,12 +140,12 @@ class TranscriptView(CardHost):
 
     def focus_oldest_approval(self) -> bool:
         """Scroll to the request or question that has waited longest and give it the focus."""
-        return any(self._show_card(key) for key in asking(self._items()))
+        return any(self._show_card(item.key) for item in self._items() if is_asking(item))
 
     def show_call(self, call_id: str) -> bool:
         """Scroll to a tool call and give its card the focus; False when it is not loaded."""
-        key = key_of_call(self._items(), call_id)
-        return bool(key) and self._show_card(key)
+        item = self._transcript.item(call_id) if self._transcript is not None else None
+        return isinstance(item, ToolItem) and self._show_card(call_id)
 
     def find(self, text: str, backward: bool = False) -> int:  # pyright: ignore[reportIncompatibleMethodOverride] - QWidget.find is a static look-up by window id that nothing here uses
         """Go to the next place with this text; return how many there are."""
@@ -158,9 +157,10 @@ class TranscriptView(CardHost):
 
     def copy_last_answer(self) -> None:
         """Put the newest answer on the clipboard, as Markdown."""
-        answer = last_answer(self._items())
-        if answer:
-            copy_text(answer)
+        for item in reversed(self._items()):
+            if isinstance(item, AnswerItem) and item.text.strip():
+                copy_text(item.text)
+                return
 
     def menu_at(self, at: QPoint) -> QMenu:
         """Return the context menu for a place of the viewport."""
