@@ -33,18 +33,18 @@ class ShownRow:
 
 
 class TranscriptDocument:
-    """Puts rows into a document. `height_of` and `words_of` tell a card's room and its text."""
+    """Puts rows into a document. `height_of` and `text_of` give a card's room and its text."""
 
     def __init__(
         self,
         document: QTextDocument,
         styles: Styles,
         height_of: Callable[[Row], int],
-        words_of: Callable[[Row], str],
+        text_of: Callable[[Row], str],
     ) -> None:
         self._document = document
         self._height_of = height_of
-        self._words_of = words_of
+        self._text_of = text_of
         self.styles = styles
         self.rows: list[ShownRow] = []
         # Answers of which a part is still to be written.
@@ -199,7 +199,7 @@ class TranscriptDocument:
 
     def _spoken(self, row: Row) -> str:
         what = f"the words of a card ({type(row).__name__})"
-        return attempt(what, lambda: one_line(self._words_of(row)), str)
+        return attempt(what, lambda: one_line(self._text_of(row)), str)
 
     def _shape_bubbles(self) -> None:
         for shown in self.rows:
@@ -227,7 +227,8 @@ class TranscriptDocument:
 
     def _write_user(self, shown: ShownRow, row: UserItem) -> None:
         def write() -> None:
-            writer = MarkdownWriter(self._emptied(shown.frame), self.styles)
+            start = shown.frame.firstPosition()
+            writer = MarkdownWriter.from_position(shown.frame, self.styles, start)
             write_user_text(row, writer, self.styles)
 
         attempt("a message", write, lambda: write_plain(shown.frame, self.styles, row.text))
@@ -255,12 +256,12 @@ class TranscriptDocument:
     def _shape(self, row: Row) -> QTextFrameFormat:
         if isinstance(row, UserItem):
             # A short message has a small bubble at the trailing side.
-            kind = "user" if row.is_from_person else "note"
+            kind = "user" if row.is_from_user else "note"
             natural = text_width(row, self.styles) + 2 * _BUBBLE_PADDING + 2
             indent = max(self.bubble_indent, self._column - natural)
             # What others say to the agent stands on the leading side.
-            is_near = self.is_mirrored == row.is_from_person
-            left, right = (0, indent) if is_near else (indent, 0)
+            is_at_left = self.is_mirrored == row.is_from_user
+            left, right = (0, indent) if is_at_left else (indent, 0)
             return self.styles.frame(
                 kind, padding=_BUBBLE_PADDING, top=14, bottom=14, left=left, right=right
             )
@@ -268,12 +269,6 @@ class TranscriptDocument:
             return self.styles.frame("answer", top=10, bottom=2)
         gap = 2 if isinstance(row, ToolItem | ToolGroup) else 6
         return self.styles.frame("card", top=gap, bottom=gap)
-
-    def _emptied(self, frame: QTextFrame) -> QTextCursor:
-        cursor = frame.firstCursorPosition()
-        cursor.setPosition(frame.lastPosition(), QTextCursor.MoveMode.KeepAnchor)
-        cursor.removeSelectedText()
-        return cursor
 
     def _shrink(self, cursor: QTextCursor) -> None:
         block, char = self.styles.nothing()

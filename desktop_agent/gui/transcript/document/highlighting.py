@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import lru_cache
 from time import thread_time
 from typing import Any
 
@@ -13,10 +13,14 @@ _LIMIT = 60_000
 # Lexers may take time with the square of the code: after this much the rest is in one colour.
 _SECONDS = 0.2
 
+# By language; none for one that can't be made. To make the first one takes 0.1 s.
+_lexers: dict[str, Any] = {}
+_loading: set[str] = set()
+
 
 def spans(code: str, language: str) -> Iterator[tuple[str, str]]:
     """Yield the code in runs with a colour token; an empty token is the text's own colour."""
-    lexer = _lexers().get(language) if language and len(code) <= _LIMIT else None
+    lexer = _lexer(language) if language and len(code) <= _LIMIT else None
     if lexer is None:
         yield code, ""
         return
@@ -48,42 +52,24 @@ def spans_by_line(code: str, language: str) -> Iterator[list[tuple[str, str]]]:
 
 def is_ready(language: str) -> bool:
     """Whether the colours of a language cost nothing to begin with."""
-    return not language or _lexers().has(language)
+    return not language or language in _lexers
 
 
 def load(language: str) -> None:
-    """Make a language ready behind the window's back."""
-    _lexers().load(language)
+    """Make a language ready on another thread."""
+    if language not in _loading:
+        _loading.add(language)
+        threading.Thread(target=_lexer, args=(language,), name="lexer", daemon=True).start()
 
 
-class _Lexers:
-    """The lexers that were asked for; to make the first one takes 0.1 s."""
-
-    def __init__(self) -> None:
-        self._made: dict[str, Any] = {}
-        self._loading: set[str] = set()
-
-    def has(self, language: str) -> bool:
-        return language in self._made
-
-    def get(self, language: str) -> Any:
-        if language not in self._made:
-            try:
-                self._made[language] = _make_lexer(language)
-            finally:
-                # A lexer that can't be made is not asked for again.
-                self._made.setdefault(language, None)
-        return self._made[language]
-
-    def load(self, language: str) -> None:
-        if language not in self._loading:
-            self._loading.add(language)
-            threading.Thread(target=self.get, args=(language,), name="lexer", daemon=True).start()
-
-
-@cache
-def _lexers() -> _Lexers:
-    return _Lexers()
+def _lexer(language: str) -> Any:
+    if language not in _lexers:
+        try:
+            _lexers[language] = _make_lexer(language)
+        finally:
+            # A lexer that can't be made is not asked for again.
+            _lexers.setdefault(language, None)
+    return _lexers[language]
 
 
 def _make_lexer(language: str) -> Any:

@@ -50,7 +50,7 @@ class UserItem:
     problems: tuple[tuple[str, str], ...] = ()
 
     @property
-    def is_from_person(self) -> bool:
+    def is_from_user(self) -> bool:
         """Whether the user wrote it: reports and notes of edits come from the app."""
         return self.speaker == "user"
 
