@@ -8,7 +8,7 @@ from typing import Any
 
 from desktop_agent.core import events
 from desktop_agent.core.agents import ENDED, AgentInfo
-from desktop_agent.core.events import Event, Happening
+from desktop_agent.core.events import AgentEvent, Event
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import Message, ToolResult
 from desktop_agent.gui.kit.failure_log import attempt
@@ -157,7 +157,7 @@ class Transcript:
             attempt(type(event).__name__, lambda: reducer(event), lambda: None)
         return frozenset(self._changed)
 
-    def prepend(self, earlier: Sequence[Happening]) -> None:
+    def prepend(self, earlier: Sequence[AgentEvent]) -> None:
         """Prepend earlier events: everything is reduced again."""
         later = self._log.events
         is_running = self._reported_running

@@ -8,7 +8,7 @@ from PySide6.QtCore import QPoint, QPointF, QRect, Qt, QUrl, Signal
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
 
-from desktop_agent.core.events import Event, Happening
+from desktop_agent.core.events import AgentEvent, Event
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.timers import single_timer
@@ -125,7 +125,7 @@ class TranscriptView(CardHost):
         self._place()
         self._after_events()
 
-    def prepend(self, events: Sequence[Happening], first_seq: int) -> None:
+    def prepend(self, events: Sequence[AgentEvent], first_seq: int) -> None:
         """Take in older messages; what the user looks at stays where it is."""
         if self._transcript is None:
             return
