@@ -262,7 +262,6 @@ class AttachmentList(QObject):
 
     @property
     def is_reading(self) -> bool:
-        """Whether a file is still on its way from the disk."""
         return any(entry.is_reading for entry in self.entries.values())
 
     def add_files(self, paths: Sequence[Path], root: str = "") -> None:
@@ -293,7 +292,6 @@ class AttachmentList(QObject):
             self.changed.emit()
 
     def clear(self) -> None:
-        """Start an empty draft."""
         if self.entries:
             self.entries.clear()
             self.changed.emit()

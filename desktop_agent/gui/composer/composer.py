@@ -107,7 +107,6 @@ class Composer(QWidget):
         self._show_buttons()
 
     def set_settings(self, settings: Settings) -> None:
-        """Follow the keys that the user chose."""
         self._settings = settings
         self.box.edit.send_with_ctrl_enter = settings.send_with_ctrl_enter
         self._bar.set_keys(*self._keys())
@@ -124,7 +123,6 @@ class Composer(QWidget):
         self._frame.set_free(mode == "free")
 
     def draft(self) -> str:
-        """Return the unsent text of this session."""
         return self.box.text
 
     def set_draft(self, text: str) -> None:
@@ -140,7 +138,6 @@ class Composer(QWidget):
         self.focus_text()
 
     def focus_text(self) -> None:
-        """Put the cursor into the box."""
         place = self._ended if self._is_ended else self.box
         place.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
@@ -153,7 +150,6 @@ class Composer(QWidget):
 
     @property
     def model_button(self) -> QWidget:
-        """What the list of models opens at."""
         return self._bar.model
 
     # -- construction ---------------------------------------------------------------------

@@ -86,7 +86,6 @@ class Drafts:
 
     @property
     def first(self) -> Draft:
-        """What is typed before there is a session."""
         return self._drafts[""]
 
     def forget_deleted(self, sessions: Collection[SessionId]) -> None:
@@ -100,6 +99,5 @@ class Drafts:
             del self._drafts[key]
 
     def keep(self, text: str) -> None:
-        """Keep what is typed now."""
         if self._key:
             self._kept.keep(self._key, text)

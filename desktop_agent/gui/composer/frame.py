@@ -37,12 +37,10 @@ class ComposerFrame(QFrame):
         theme.changed.connect(self.update)
 
     def set_focused(self, is_focused: bool) -> None:
-        """Draw the ring."""
         self._is_focused = is_focused
         self.update()
 
     def set_free(self, is_free: bool) -> None:
-        """Draw the warning colour."""
         self._is_free = is_free
         self.update()
 

@@ -97,7 +97,6 @@ class ComposerInput(QWidget):
 
     @property
     def is_reading(self) -> bool:
-        """Whether a file is still on its way from the disk."""
         return self._draft.attachments.is_reading
 
     @property
@@ -137,7 +136,6 @@ class ComposerInput(QWidget):
     # -- attachments ----------------------------------------------------------------------
 
     def pick_files(self) -> None:
-        """Let the user choose files to attach."""
         dialog = QFileDialog(self.window(), self.tr("Attach files"), self._root)
         dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -148,7 +146,6 @@ class ComposerInput(QWidget):
         self._draft.attachments.add_files([Path(path) for path in paths], self._root)
 
     def set_has_images(self, has_images: bool | None) -> None:
-        """Know whether the model can see pictures."""
         self._has_images = has_images
         self._show_image_warning()
 
@@ -234,13 +231,11 @@ class ComposerInput(QWidget):
             self._on_slash_changed(self.edit.slash)
 
     def add_skill(self, name: str) -> None:
-        """Let a skill go along with this message."""
         if name not in self._draft.skills:
             self._draft.skills.append(name)
             self._show_skills()
 
     def remove_skill(self, name: str) -> None:
-        """Leave a skill behind."""
         if name in self._draft.skills:
             self._draft.skills.remove(name)
             self._show_skills()

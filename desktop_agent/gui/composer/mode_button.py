@@ -54,7 +54,6 @@ class ModeButton(MenuButton):
         self._show()
 
     def set_mode(self, mode: Mode) -> None:
-        """Show the session's mode."""
         if mode != self.mode:
             self.mode = mode
             self._actions[mode].setChecked(True)

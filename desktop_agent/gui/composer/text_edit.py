@@ -101,7 +101,6 @@ class ComposerText(QPlainTextEdit):
         self.setTextCursor(cursor)
 
     def replace_mention(self, text: str) -> None:
-        """Put text in the place of the `@` and what was typed behind it."""
         self._replace_sign(self.mention, text)
 
     def remove_slash(self) -> None:

@@ -120,7 +120,6 @@ class ComposerBar(QWidget):
             layout.addWidget(widget)
 
     def set_keys(self, first: str, second: str) -> None:
-        """Name the keys in the tooltips."""
         self._keys = (first, second)
         self._show_state()
 

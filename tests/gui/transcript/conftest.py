@@ -3,7 +3,7 @@
 import pytest
 
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.transcript.cards.factory import Clocks
+from desktop_agent.gui.transcript.cards.card import Clocks
 from desktop_agent.gui.transcript.view.row_window import VisibleRows
 from desktop_agent.gui.transcript.view.view import TranscriptView
 from tests.helpers.windows import has_running_timer

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtGui import (
     QAccessible,
     QAccessibleAnnouncementEvent,
@@ -20,7 +19,6 @@ from desktop_agent.core.approvals import AllowAlways, AllowOnce, Decision, Deny,
 from desktop_agent.core.messages import CommandDisplay, DiffDisplay
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.safe_text import elapsed_text, with_marks
-from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
     Chip,
     GhostButton,
@@ -46,7 +44,7 @@ from desktop_agent.gui.transcript.cards.approval_text import (
     rule_text,
     scope_text,
 )
-from desktop_agent.gui.transcript.cards.card import AskCard, Card
+from desktop_agent.gui.transcript.cards.card import AskCard, Card, CardHost
 from desktop_agent.gui.transcript.cards.diff_view import DiffView
 from desktop_agent.gui.transcript.cards.output_view import OutputView
 from desktop_agent.gui.transcript.state.items import ApprovalItem
@@ -56,44 +54,27 @@ ARMING_S = 0.4
 _EFFECT_LIMIT = 240
 
 
-@dataclass(frozen=True, slots=True)
-class Asker:
-    """Who asks, and where: what the rules the card offers are bound to."""
-
-    name: str = ""
-    session_id: str = ""
-    folder: str = ""
-
-
 class ApprovalCard(AskCard):
-    """Asks; `decided` carries the decision, `all_allowed` is for all that wait of its kind.
-    It never takes the focus by itself.
+    """Asks whether a call may be made; it never takes the focus by itself.
 
     Keys and clicks count from 400 ms after it appeared. Enter allows only while the card
     itself has the focus; Esc asks for a refusal and its reason.
     """
 
-    decided = Signal(object)
-    all_allowed = Signal()
-
-    def __init__(
-        self,
-        theme: Theme,
-        item: ApprovalItem,
-        asker: Asker,
-        clock: Callable[[], float],
-        parent: QWidget,
-    ) -> None:
-        super().__init__(theme, parent, ground="warnSoft", edge="warnLine")
+    def __init__(self, host: CardHost, item: ApprovalItem) -> None:
+        super().__init__(host.theme, host.ground, ground="warnSoft", edge="warnLine")
+        self._host = host
+        self._item = item
         self._request = item.request
-        self._asker = asker
-        self._clock = clock
-        self._appeared_at = clock()
+        self._asker = host.asker_of(item)
+        self._clock = host.clocks.steady
+        self._appeared_at = self._clock()
         self._is_decided = False
         self._form: EditForm | RefuseForm | None = None
         self.setObjectName("approvalCard")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._build()
+        self.set_alike(len(host.alike(item)))
         self.tick(0.0)
 
     @property
@@ -259,7 +240,6 @@ class ApprovalCard(AskCard):
         return rule_menu(self, choices, lambda rule: self._decide(AllowAlways(rule)))
 
     def _choices(self, rules: Sequence[Rule], words: str) -> RuleChoices:
-        """Return each rule in every scope."""
         asker, display = self._asker, self._request.display
         return [
             (
@@ -280,7 +260,8 @@ class ApprovalCard(AskCard):
 
     def _allow_all(self) -> None:
         if self._can_answer:
-            self.all_allowed.emit()
+            for one in self._host.alike(self._item):
+                self._host.decided.emit(one.request.id, AllowOnce())
 
     def _open_editor(self) -> None:
         if self._can_answer:
@@ -333,7 +314,7 @@ class ApprovalCard(AskCard):
             return
         self._is_decided = True
         self.switch_off()
-        self.decided.emit(decision)
+        self._host.decided.emit(self._request.id, decision)
 
     def switch_on(self) -> None:
         super().switch_on()

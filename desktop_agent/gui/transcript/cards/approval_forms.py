@@ -38,7 +38,6 @@ class ApprovalForm(QWidget):
             super().keyPressEvent(event)
 
     def cancel_button(self, theme: Theme) -> GhostButton:
-        """Return the button that goes back."""
         cancel = GhostButton(theme, self.tr("Cancel"))
         cancel.clicked.connect(self.cancelled)
         return cancel
@@ -134,7 +133,6 @@ class AllowButton(PrimaryButton):
         put_icon_behind(self)
 
     def show_key(self, *, is_shown: bool) -> None:
-        """Show or hide the sign of Enter."""
         self._has_key = is_shown
         self._paint_icon()
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
 from PySide6.QtCore import QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import (
@@ -17,6 +21,7 @@ from PySide6.QtWidgets import (
 from desktop_agent.gui.kit.code_font import mono_font
 from desktop_agent.gui.kit.spinner import paint_spinner
 from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.transcript.state.items import ApprovalItem
 
 # A full red edge is louder than the sentence inside it.
 _SOFT_EDGE = 110
@@ -31,8 +36,25 @@ _STATE_ICONS = {
 }
 
 
+@dataclass(slots=True)
+class Clocks:
+    """`wall` is the time of day, `steady` only ever goes on; tests set their own."""
+
+    wall: Callable[[], float] = field(default=time.time)
+    steady: Callable[[], float] = field(default=time.monotonic)
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who asks, and where: what the rules that a card offers are bound to."""
+
+    name: str = ""
+    session_id: str = ""
+    folder: str = ""
+
+
 class CardHost(QWidget):
-    """Where the cards stand. Its signals are what the user asks for on any of them."""
+    """What the cards stand in. Its signals are what the user asks for on any of them."""
 
     decided = Signal(str, object)  # request, decision
     answered = Signal(str, str)  # question, text
@@ -42,6 +64,34 @@ class CardHost(QWidget):
     open_path_requested = Signal(str)
     text_requested = Signal(str, str)  # title, text: shown in a window of its own
     command_requested = Signal(str, str, str)  # agent ("" for the one shown), command, text
+
+    def __init__(self, theme: Theme, clocks: Clocks, parent: QWidget | None) -> None:
+        super().__init__(parent)
+        self.theme = theme
+        self.clocks = clocks
+        # By the key of their row, which cards the user opened or closed: it outlives them.
+        self.unfolded: dict[str, bool] = {}
+        self.last_event_at = 0.0
+
+    @property
+    def ground(self) -> QWidget:
+        """The parent of the cards."""
+        raise NotImplementedError
+
+    def name_of(self, agent_id: str) -> str:
+        """Return the name of an agent of the session; empty when it is not known."""
+        raise NotImplementedError
+
+    def asker_of(self, item: ApprovalItem) -> Asker:
+        raise NotImplementedError
+
+    def alike(self, item: ApprovalItem) -> tuple[ApprovalItem, ...]:
+        """Return the requests that wait and may be allowed with this one, itself included."""
+        raise NotImplementedError
+
+    def show_earlier(self) -> None:
+        """Show messages from before the first row."""
+        raise NotImplementedError
 
 
 class Card(QWidget):
@@ -140,7 +190,6 @@ class HeaderCard(Card):
         self.body.addWidget(self.header)
 
     def set_name(self, name: str) -> None:
-        """Say to a screen reader what the card is."""
         self.setAccessibleName(name)
         self.header.setAccessibleName(name)
 
@@ -228,8 +277,6 @@ class CardHeader(QAbstractButton):
         right = self._paint_end(painter)
         self._paint_middle(painter, left, right)
         painter.end()
-
-    # -- inside --------------------------------------------------------------------------
 
     def _paint_ground(self, painter: QPainter) -> None:
         box = QRectF(self.rect()).adjusted(2.5, 2.5, -2.5, -2.5)

@@ -74,8 +74,6 @@ class DiffView(QAbstractScrollArea):
             painter.drawRect(self.viewport().rect().adjusted(0, 0, -1, -1))
         painter.end()
 
-    # -- inside --------------------------------------------------------------------------
-
     def _measure(self) -> None:
         self._font = mono_font(self._theme, "small")
         self._char_width = QFontMetricsF(self._font).horizontalAdvance("0")

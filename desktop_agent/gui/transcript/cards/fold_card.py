@@ -8,7 +8,6 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.gui.kit.safe_text import clean, with_marks, without_direction_marks
 from desktop_agent.gui.kit.text import plain, plain_words
-from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import GhostButton, row
 from desktop_agent.gui.transcript.cards.card import CardHost, HeaderCard
 from desktop_agent.gui.transcript.cards.diff_view import DiffView
@@ -20,27 +19,16 @@ _ICONS = {"completed": "ok", "failed": "failed", "stopped": "stopped", "over_bud
 
 
 class FoldCard(HeaderCard):
-    """A line that unfolds to its details, with buttons below them.
-
-    `unfolded` outlives the card: by key, what the user opened or closed.
-    """
+    """A line that unfolds to its details, with buttons below them."""
 
     limit = 320
     inset = 0
     foot_margins = (0, 0)
 
-    def __init__(
-        self,
-        theme: Theme,
-        key: str,
-        unfolded: dict[str, bool],
-        parent: QWidget | None,
-        *,
-        flat: bool = False,
-    ) -> None:
-        super().__init__(theme, parent, flat=flat)
+    def __init__(self, host: CardHost, key: str, *, flat: bool = False) -> None:
+        super().__init__(host.theme, host.ground, flat=flat)
+        self.host = host
         self._key = key
-        self._unfolded = unfolded
         self._details: OutputView | DiffView | None = None
         self._foot: QWidget | None = None
         self.body.addStretch(1)
@@ -59,7 +47,6 @@ class FoldCard(HeaderCard):
         raise NotImplementedError
 
     def unfold(self) -> None:
-        """Show the details, made anew."""
         self.fold()
         details, buttons = self.make_details()
         self._details = details
@@ -75,7 +62,6 @@ class FoldCard(HeaderCard):
             foot.show()
 
     def fold(self) -> None:
-        """Leave the line alone."""
         for part in (self._details, self._foot):
             if part is not None:
                 self.body.removeWidget(part)
@@ -85,7 +71,7 @@ class FoldCard(HeaderCard):
 
     def _on_toggled(self, is_unfolded: bool) -> None:
         (self.unfold if is_unfolded else self.fold)()
-        self._unfolded[self._key] = is_unfolded
+        self.host.unfolded[self._key] = is_unfolded
         self.resized.emit()
 
 
@@ -94,23 +80,20 @@ class ThinkingCard(FoldCard):
 
     limit = 280
 
-    def __init__(
-        self, theme: Theme, item: ThinkingItem, unfolded: dict[str, bool], parent: QWidget
-    ) -> None:
-        super().__init__(theme, item.key, unfolded, parent, flat=True)
+    def __init__(self, host: CardHost, item: ThinkingItem) -> None:
+        super().__init__(host, item.key, flat=True)
         self._item = item
         self.setObjectName("thinkingCard")
         self.header.setObjectName("thinkingHeader")
         self.header.icon_name = "brain"
         self.set_item(item)
-        self.header.setChecked(unfolded.get(item.key, False))
+        self.header.setChecked(host.unfolded.get(item.key, False))
 
     @property
     def is_live(self) -> bool:
         return self._item.is_live
 
     def set_item(self, item: ThinkingItem) -> None:
-        """Show the reasoning as it is now."""
         self._item = item
         self.header.verb = self.tr("Thinking…") if item.is_live else self.tr("Thoughts")
         self.header.state = "running" if item.is_live else ""
@@ -134,17 +117,9 @@ class ReportCard(FoldCard):
 
     inset = 24
 
-    def __init__(
-        self,
-        theme: Theme,
-        item: AgentMessageItem,
-        host: CardHost,
-        unfolded: dict[str, bool],
-        parent: QWidget,
-    ) -> None:
-        super().__init__(theme, item.key, unfolded, parent)
+    def __init__(self, host: CardHost, item: AgentMessageItem) -> None:
+        super().__init__(host, item.key)
         self._item = item
-        self._host = host
         self.setObjectName("reportCard")
         header = self.header
         header.setObjectName("reportHeader")
@@ -157,13 +132,13 @@ class ReportCard(FoldCard):
         header.state = _ICONS.get(item.state, "ok")
         header.can_unfold = bool(item.text)
         self.set_name(agent_message_text(item))
-        header.setChecked(bool(item.text) and unfolded.get(item.key, False))
+        header.setChecked(bool(item.text) and host.unfolded.get(item.key, False))
 
     def make_details(self) -> tuple[OutputView, Sequence[QWidget]]:
         view = OutputView(self._theme, self.tr("Report"), self, mono=False)
         view.set_text(clean(without_direction_marks(self._item.text)))
         button = GhostButton(self._theme, self.tr("Open transcript"), "external-link")
         button.setObjectName("openReporter")
-        command = self._host.command_requested
+        command = self.host.command_requested
         button.clicked.connect(lambda: command.emit(self._item.agent_id, "open", ""))
         return view, (button,)

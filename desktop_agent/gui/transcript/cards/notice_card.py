@@ -7,13 +7,12 @@ from functools import partial
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QSizePolicy
 
 from desktop_agent.core.events import StopReport
 from desktop_agent.core.faults import Fault
 from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.text import short_count
-from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import GhostButton, IconLabel, TextButton, TextLabel, row
 from desktop_agent.gui.transcript.cards.card import Card, CardHost
 from desktop_agent.gui.transcript.document.clock import clock_text
@@ -25,26 +24,22 @@ _ICON, _GAP = 18, 8
 class NoticeCard(Card):
     """A sentence, lines of detail, and buttons."""
 
-    def __init__(
-        self, theme: Theme, host: CardHost, parent: QWidget, name: str, icon: str, token: str
-    ) -> None:
-        super().__init__(theme, parent)
+    def __init__(self, host: CardHost, name: str, icon: str, token: str) -> None:
+        super().__init__(host.theme, host.ground)
         self.host = host
         self.body.setContentsMargins(16, 12, 16, 12)
-        self.body.setSpacing(theme.space("s"))
-        self._icon = IconLabel(theme, icon, token, _ICON)
+        self.body.setSpacing(host.theme.space("s"))
+        self._icon = IconLabel(host.theme, icon, token, _ICON)
         self._buttons: list[TextButton] = []
         self.setObjectName(name)
         if token == "err":
             self.set_ground("errSoft", "err")
 
     def warn(self, icon: str) -> None:
-        """Take the colours of a warning."""
         self._icon.set_icon(icon, "warn")
         self.set_ground("warnSoft", "warnLine")
 
     def say(self, sentence: str, *details: str) -> None:
-        """Put the words in."""
         title = TextLabel(sentence, "strong")
         title.setWordWrap(True)
         title.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
@@ -63,7 +58,6 @@ class NoticeCard(Card):
     def offer(
         self, words: str, name: str, icon: str, act: Callable[[], object], *, ghost: bool = False
     ) -> None:
-        """Add a button."""
         button = (GhostButton if ghost else TextButton)(self._theme, words, icon, self)
         button.setObjectName(name)
         button.clicked.connect(lambda: act())
@@ -84,13 +78,11 @@ class NoticeCard(Card):
         return self.isEnabled()
 
     def offer_copy(self, text: str) -> None:
-        """Offer details that are not shown."""
         words = self.tr("Copy details")
         clipboard = QGuiApplication.clipboard
         self.offer(words, "copyDetails", "copy", lambda: clipboard().setText(text), ghost=True)
 
     def offer_continue(self) -> None:
-        """Offer to go on with the turn."""
         resume = self.host.resume_requested.emit
         self.offer(self.tr("Continue"), "continueTurn", "play", resume)
 
@@ -99,15 +91,13 @@ class NoticeCard(Card):
         return self._theme.icon_px(_ICON) + _GAP
 
 
-def turn_card(
-    theme: Theme, item: TurnItem, text: str, host: CardHost, parent: QWidget
-) -> NoticeCard:
+def turn_card(host: CardHost, item: TurnItem, text: str) -> NoticeCard:
     """Return the card of a turn's end; `text` says who stopped it, if somebody did."""
     if item.reason == "cancelled":
-        return _stop_card(theme, item, text, host, parent)
+        return _stop_card(host, item, text)
     if item.reason not in ("step_limit", "budget"):
-        return _fault_card(theme, item, host, parent)
-    card = NoticeCard(theme, host, parent, "limitCard", "circle-pause", "warn")
+        return _fault_card(host, item)
+    card = NoticeCard(host, "limitCard", "circle-pause", "warn")
     if item.reason == "budget":
         card.say(card.tr("Paused: the budget for this work is used up."))
     else:
@@ -117,17 +107,17 @@ def turn_card(
     return card.finish()
 
 
-def failure_card(theme: Theme, item: FailureItem, host: CardHost, parent: QWidget) -> NoticeCard:
+def failure_card(host: CardHost, item: FailureItem) -> NoticeCard:
     """Return the card of a defect of the app itself that the session survived."""
-    card = NoticeCard(theme, host, parent, "failureCard", "triangle-alert", "warn")
+    card = NoticeCard(host, "failureCard", "triangle-alert", "warn")
     card.say(card.tr("Something in the app went wrong. Your work goes on."))
     card.offer_copy(f"{item.where}: {item.message}")
     return card.finish()
 
 
-def _fault_card(theme: Theme, item: TurnItem, host: CardHost, parent: QWidget) -> NoticeCard:
+def _fault_card(host: CardHost, item: TurnItem) -> NoticeCard:
     """Return what went wrong, in the provider's words, and the one thing to do about it."""
-    card = NoticeCard(theme, host, parent, "faultCard", "circle-alert", "err")
+    card = NoticeCard(host, "faultCard", "circle-alert", "err")
     fault = item.fault or Fault("internal", card.tr("The turn ended early."), "continue")
     if item.reason == "interrupted":
         card.warn("circle-alert")
@@ -150,11 +140,9 @@ def _fault_card(theme: Theme, item: TurnItem, host: CardHost, parent: QWidget) -
     return card.finish()
 
 
-def _stop_card(
-    theme: Theme, item: TurnItem, text: str, host: CardHost, parent: QWidget
-) -> NoticeCard:
+def _stop_card(host: CardHost, item: TurnItem, text: str) -> NoticeCard:
     """Return what a stop cancelled, ended, kept and left undone."""
-    card = NoticeCard(theme, host, parent, "stopCard", "circle-stop", "muted")
+    card = NoticeCard(host, "stopCard", "circle-stop", "muted")
     report = item.report or StopReport()
     if report.alive:
         card.warn("triangle-alert")
@@ -177,9 +165,9 @@ def _stop_card(
     return card.finish()
 
 
-def budget_card(theme: Theme, item: BudgetItem, host: CardHost, parent: QWidget) -> NoticeCard:
+def budget_card(host: CardHost, item: BudgetItem) -> NoticeCard:
     """Return the card of a budget that is used up: everything holds until the user decides."""
-    card = NoticeCard(theme, host, parent, "budgetCard", "gauge", "warn")
+    card = NoticeCard(host, "budgetCard", "gauge", "warn")
     card.warn("gauge")
     unmeasured = item.spent.unmeasured(item.budget)
     if "cost" in unmeasured:
@@ -205,11 +193,11 @@ def budget_card(theme: Theme, item: BudgetItem, host: CardHost, parent: QWidget)
         ("finish", card.tr("Finish now"), "flag"),
         ("stop", card.tr("Stop"), "square"),
     ):
-        card.offer(words, f"budget-{command}", icon, partial(_decide, item, command, host))
+        card.offer(words, f"budget-{command}", icon, partial(_decide, host, item, command))
     return card.finish()
 
 
-def _decide(item: BudgetItem, command: str, host: CardHost) -> None:
+def _decide(host: CardHost, item: BudgetItem, command: str) -> None:
     agent_id = item.owner_id if command == "budget" else item.agent_id
     host.command_requested.emit(agent_id, command, "")
     if command != "budget":

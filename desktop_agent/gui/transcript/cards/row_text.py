@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.approvals import Deny
-from desktop_agent.core.ids import AgentId
 from desktop_agent.gui.kit.safe_text import duration_text, with_marks
 from desktop_agent.gui.kit.stop_text import stop_words
 from desktop_agent.gui.kit.text import plain, plain_words, unmarked
@@ -31,7 +30,7 @@ from desktop_agent.gui.transcript.state.rows import Row, ToolGroup
 translate = QCoreApplication.translate
 
 # Returns the name of an agent of the session, or nothing.
-NameOf = Callable[[AgentId], str]
+NameOf = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +108,7 @@ def turn_text(item: TurnItem, name_of: NameOf) -> str:
         return words.format(time=duration_text(item.seconds))
     if item.reason == "cancelled":
         by = item.report.by if item.report is not None else ""
-        stopped = stop_words().of(by, name_of(AgentId(by)))
+        stopped = stop_words().of(by, name_of(by))
         return stopped[:1].upper() + stopped[1:]
     paused = translate("Transcript", "Paused")
     return with_marks(item.fault.message) if item.fault is not None else paused
@@ -149,7 +148,7 @@ def _answer_text(item: QuestionItem, name_of: NameOf) -> str:
     name = ""
     if item.by not in ("", "user"):
         # A subagent's question goes to its parent first.
-        name = plain(name_of(AgentId(item.by))) or translate("Transcript", "Its parent")
+        name = plain(name_of(item.by)) or translate("Transcript", "Its parent")
         skipped = translate("Transcript", "{name} skipped this.")
         answered = translate("Transcript", "{name} answered: {answer}")
     words = answered if item.answer else skipped

@@ -47,31 +47,22 @@ class ToolCard(FoldCard):
 
     foot_margins = (6, 4)
 
-    def __init__(
-        self,
-        theme: Theme,
-        item: ToolItem | ToolGroup,
-        host: CardHost,
-        unfolded: dict[str, bool],
-        parent: QWidget,
-    ) -> None:
-        super().__init__(theme, item.key, unfolded, parent)
+    def __init__(self, host: CardHost, item: ToolItem | ToolGroup) -> None:
+        super().__init__(host, item.key)
         self._item = item
-        self._host = host
         self._now = 0.0
         self.header.setObjectName("toolCardHeader")
         self.setObjectName("toolCard")
         # Made for a call that runs: most cards are of calls that are over.
         self._stop: StopButton | None = None
         self.set_item(item)
-        self.header.setChecked(is_unfolded(item, unfolded))
+        self.header.setChecked(is_unfolded(item, host.unfolded))
 
     @property
     def is_live(self) -> bool:
         return isinstance(self._item, ToolItem) and self._item.state == "running"
 
     def set_item(self, item: ToolItem | ToolGroup) -> None:
-        """Show the call as it is now."""
         self._item = item
         if isinstance(item, ToolGroup):
             self._show_group(item)
@@ -105,8 +96,6 @@ class ToolCard(FoldCard):
         painter.drawLine(1, box.top() - 1, right, box.top() - 1)
         painter.drawLine(1, bottom, right, bottom)
         painter.end()
-
-    # -- inside --------------------------------------------------------------------------
 
     def _show_call(self, item: ToolItem) -> None:
         header, said = self.header, tool_text(item.call, item.doing)
@@ -142,7 +131,7 @@ class ToolCard(FoldCard):
             self._stop.is_wanted = False
             self._stop.follow()
         # Of the agent that is shown.
-        self._host.command_requested.emit("", "stop_call", self._item.key)
+        self.host.command_requested.emit("", "stop_call", self._item.key)
 
     def _show_elapsed(self, item: ToolItem) -> None:
         seconds = self._now - item.started_at
@@ -196,7 +185,7 @@ class ToolCard(FoldCard):
             view.set_text("\n".join(lines[:_SHOWN_LINES]))
             words = self.tr("Show all {count} lines").format(count=f"{len(lines):,}")
             more = GhostButton(self._theme, words, "list", self)
-            show, title = self._host.text_requested.emit, self.header.accessibleName()
+            show, title = self.host.text_requested.emit, self.header.accessibleName()
             more.clicked.connect(lambda: show(title, text))
             buttons.append(more)
         else:
@@ -215,7 +204,7 @@ class ToolCard(FoldCard):
 
     def _open_button(self, words: str, icon: str, path: str) -> QWidget:
         button = GhostButton(self._theme, words, icon, self)
-        button.clicked.connect(lambda: self._host.open_path_requested.emit(path))
+        button.clicked.connect(lambda: self.host.open_path_requested.emit(path))
         return button
 
 
@@ -236,7 +225,6 @@ class StopButton(IconButton):
         self.hide()
 
     def follow(self) -> None:
-        """Be there or not, in the right place."""
         has_focus = QApplication.focusWidget() in (self._header, self)
         is_shown = self.is_wanted and (self._card.underMouse() or has_focus)
         if is_shown:

@@ -10,12 +10,12 @@ from PySide6.QtGui import QTextCursor, QTextFrame
 
 from desktop_agent.gui.kit.safe_text import clean
 from desktop_agent.gui.transcript.document.line_patch import TailLines, planned
-from desktop_agent.gui.transcript.document.long_paragraph import is_wall
 from desktop_agent.gui.transcript.document.markdown import (
     Block,
     Split,
     closed,
     is_undecided,
+    is_wall,
     open_fence,
     parse,
     split_open,
@@ -146,8 +146,6 @@ class AnswerText:
             writer.finish()
         self._text = shown
         self.is_held = False
-
-    # -- inside --------------------------------------------------------------------------
 
     def _restart(self) -> None:
         self._final.clear()

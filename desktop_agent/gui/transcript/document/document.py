@@ -55,7 +55,6 @@ class TranscriptDocument:
         self._column = 0
 
     def clear(self) -> None:
-        """Remove all rows."""
         self.rows.clear()
         self._behind.clear()
         self._document.clear()
@@ -95,7 +94,6 @@ class TranscriptDocument:
         return shown
 
     def remove(self, index: int) -> ShownRow:
-        """Take a row out."""
         shown = self.rows.pop(index)
         cursor = QTextCursor(self._document)
         cursor.setPosition(shown.frame.firstPosition() - 1)
@@ -124,14 +122,12 @@ class TranscriptDocument:
         return answer.changed_from if answer is not None else 0
 
     def show_held(self, index: int) -> None:
-        """Show what was held back."""
         shown = self.rows[index]
         if shown.answer is not None and isinstance(shown.row, AnswerItem):
             self._write_answer(shown, shown.row, shown.answer, hold=False)
 
     @property
     def is_behind(self) -> bool:
-        """Whether a part of an answer is still to be written."""
         return bool(self._behind)
 
     def catch_up(self) -> None:
@@ -194,8 +190,6 @@ class TranscriptDocument:
             if self.rows[index].row.key == key:
                 return index
         return -1
-
-    # -- inside --------------------------------------------------------------------------
 
     def _spoken(self, row: Row) -> str:
         what = f"the words of a card ({type(row).__name__})"

@@ -38,7 +38,6 @@ class PlainAnswer:
         return self._frame.firstPosition()
 
     def show(self, text: str, *, is_live: bool, hold: bool = True) -> None:
-        """Show this text."""
         text = clean(text[:_SHOWN_LIMIT])
         if not is_live:
             self._write_by_block(text)

@@ -23,8 +23,13 @@ from desktop_agent.gui.kit.safe_text import (
     without_direction_marks,
 )
 from desktop_agent.gui.transcript.document.highlighting import is_ready, spans_by_line
-from desktop_agent.gui.transcript.document.long_paragraph import WALL, pieces
-from desktop_agent.gui.transcript.document.markdown import Block, safe_link, task_mark
+from desktop_agent.gui.transcript.document.markdown import (
+    WALL,
+    Block,
+    pieces,
+    safe_link,
+    task_mark,
+)
 from desktop_agent.gui.transcript.document.styles import (
     BLOCK_ROLE,
     CONTINUED,
@@ -130,7 +135,6 @@ class MarkdownWriter:
         return start
 
     def text_block(self, text: str, block: QTextBlockFormat, char: QTextCharFormat) -> None:
-        """Write a block of one format."""
         self.new_block(block, char)
         self.cursor.insertText(text, char)
 
@@ -187,7 +191,6 @@ class MarkdownWriter:
         return self.enter(edge)
 
     def code_lines(self, code: str, language: str) -> None:
-        """Write lines of code, coloured."""
         block = self._styles.code_block(language)
         has_colors = is_ready(language)
         for line in spans_by_line(clean(code), language if has_colors else ""):
@@ -341,7 +344,6 @@ class MarkdownWriter:
     # -- inside a line -------------------------------------------------------------------
 
     def inline(self, token: Token, char: QTextCharFormat) -> None:
-        """Write the pieces of a line."""
         formats = [QTextCharFormat(char)]
         for piece in token.children or ():
             if piece.type.endswith("_open"):

@@ -95,7 +95,6 @@ class Transcript:
 
     @classmethod
     def of_page(cls, page: AgentPage) -> Transcript:
-        """Return the transcript of the page's agent."""
         transcript = cls(page.agent_id)
         transcript.agent_names = {agent.id: agent.name for agent in page.agents}
         for event in page.events:
@@ -138,7 +137,6 @@ class Transcript:
         return isinstance(last, AnswerItem) and last.is_live
 
     def item(self, key: str) -> Item | None:
-        """Return the item with this key."""
         return self._items.get(key)
 
     def waiting(self) -> tuple[ApprovalItem, ...]:

@@ -101,7 +101,6 @@ class TranscriptBrowser(QTextBrowser):
         self.highlighted.connect(self._on_link_pointed)
 
     def set_page(self, page: TranscriptDocument) -> None:
-        """Paint the frames of this page."""
         self._page = page
 
     def loadResource(self, kind: int, name: QUrl | str) -> object:
@@ -196,7 +195,6 @@ class TranscriptBrowser(QTextBrowser):
         super().mousePressEvent(event)
 
     def copy_frame(self, frame: QTextFrame) -> None:
-        """Put a frame's text on the clipboard."""
         cursor = QTextCursor(self.document())
         cursor.setPosition(frame.firstPosition())
         cursor.setPosition(frame.lastPosition(), QTextCursor.MoveMode.KeepAnchor)

@@ -9,11 +9,10 @@ from PySide6.QtCore import QObject, QRect, Qt, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.gui.kit.failure_log import attempt
-from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.timers import single_timer
 from desktop_agent.gui.kit.widgets import has_focus_in
 from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
-from desktop_agent.gui.transcript.cards.card import Card
+from desktop_agent.gui.transcript.cards.card import Card, CardHost
 from desktop_agent.gui.transcript.cards.factory import CardFactory
 from desktop_agent.gui.transcript.cards.question_card import QuestionCard
 from desktop_agent.gui.transcript.document.document import ShownRow, TranscriptDocument
@@ -40,19 +39,14 @@ class CardLayer(QObject):
     second = Signal()
 
     def __init__(
-        self,
-        theme: Theme,
-        browser: TranscriptBrowser,
-        factory: CardFactory,
-        column: Callable[[], QRect],
-        now: Callable[[], float],
+        self, host: CardHost, browser: TranscriptBrowser, column: Callable[[], QRect]
     ) -> None:
         super().__init__(browser)
-        self._pulse = theme.pulse
+        self._pulse = host.theme.pulse
         self._browser = browser
-        self._factory = factory
+        self._factory = CardFactory(host)
         self._column = column
-        self._now = now
+        self._now = host.clocks.wall
         # The living cards, by their rows' keys.
         self.cards: dict[str, Card] = {}
         self._tab_order: list[str] = []
@@ -84,6 +78,9 @@ class CardLayer(QObject):
                 return known
             card = self._make(row)
         return card.height_for(self._column().width())
+
+    def text(self, row: Row) -> str:
+        return self._factory.text(row)
 
     def refresh(self, row: Row) -> None:
         """Show a row's newest state, in another card if need be."""
@@ -146,8 +143,6 @@ class CardLayer(QObject):
         for card in self._live_cards():
             card.tick(now)
 
-    # -- inside --------------------------------------------------------------------------
-
     def _live_cards(self) -> Iterator[Card]:
         """Yield the cards on screen that show the time or turn a spinner."""
         return (card for card in self.cards.values() if card.is_live and card.isVisible())
@@ -170,13 +165,8 @@ class CardLayer(QObject):
         self.made.emit()
 
     def _make(self, row: Row) -> Card:
-        parent = self._browser.viewport()
-        words = self.tr("This part could not be shown. The log has the details.")
-        card = attempt(
-            f"a card ({type(row).__name__})",
-            lambda: self._factory.make(row, parent),
-            lambda: self._factory.line("triangle-alert", words, parent),
-        )
+        what = f"a card ({type(row).__name__})"
+        card = attempt(what, lambda: self._factory.make(row), self._factory.failed)
         card.resized.connect(lambda: self.resized.emit(row.key))
         self.cards[row.key] = card
         return card

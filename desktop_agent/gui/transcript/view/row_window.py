@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Signal
 from desktop_agent.gui.kit.timers import single_timer
 from desktop_agent.gui.transcript.document.answer import STEP
 from desktop_agent.gui.transcript.document.document import TranscriptDocument
-from desktop_agent.gui.transcript.document.highlighter import Coloring
+from desktop_agent.gui.transcript.document.highlighting import Coloring
 from desktop_agent.gui.transcript.state.items import AnswerItem, UserItem
 from desktop_agent.gui.transcript.state.rows import (
     EarlierRow,
@@ -124,7 +124,6 @@ class VisibleRows(QObject):
         return is_held
 
     def fill_soon(self) -> None:
-        """Put more rows on top when there is time."""
         if self._has_work and not self._timer.isActive():
             self._timer.start(self._delay_ms if self._can_work else _LEXER_MS)
             self._delay_ms = 0
@@ -151,8 +150,6 @@ class VisibleRows(QObject):
             if self._rows[index].key == key:
                 self._add_on_top(self._first - index)
                 return
-
-    # -- inside --------------------------------------------------------------------------
 
     @property
     def _has_work(self) -> bool:

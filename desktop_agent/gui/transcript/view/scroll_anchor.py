@@ -62,13 +62,11 @@ class Scrolling(QObject):
         self._note_place()
 
     def to_end(self) -> None:
-        """Go to the newest message."""
         self._lay_out()
         self._bar.setValue(self._bar.maximum())
         self._note_place()
 
     def show(self, shown: ShownRow) -> None:
-        """Bring a row into view."""
         box = self._page.rect(shown)
         height = self._browser.viewport().height()
         top = self._bar.value()
@@ -84,8 +82,6 @@ class Scrolling(QObject):
         if foot > self._bar.value():
             self._bar.setValue(round(foot))
         self._note_place()
-
-    # -- inside --------------------------------------------------------------------------
 
     @contextmanager
     def _edited(
@@ -178,7 +174,6 @@ class Scrolling(QObject):
 
     @property
     def room(self) -> tuple[int, int]:
-        """How wide and how high the view is."""
         return self._browser.viewport().width(), self._browser.viewport().height()
 
     @property

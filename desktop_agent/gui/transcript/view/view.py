@@ -9,14 +9,14 @@ from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
 
 from desktop_agent.core.events import AgentEvent, Event
+from desktop_agent.core.ids import AgentId
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.timers import single_timer
 from desktop_agent.gui.kit.widgets import TextButton
 from desktop_agent.gui.state.session_state import AgentPage
-from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard, Asker
-from desktop_agent.gui.transcript.cards.card import CardHost
-from desktop_agent.gui.transcript.cards.factory import CardFactory, Clocks
+from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
+from desktop_agent.gui.transcript.cards.card import Asker, CardHost, Clocks
 from desktop_agent.gui.transcript.document.document import TranscriptDocument
 from desktop_agent.gui.transcript.document.styles import Styles
 from desktop_agent.gui.transcript.state.items import (
@@ -57,23 +57,16 @@ class TranscriptView(CardHost):
     def __init__(
         self, theme: Theme, parent: QWidget | None = None, *, clocks: Clocks | None = None
     ) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self._clocks = clocks or Clocks()
+        super().__init__(theme, clocks or Clocks(), parent)
         self._session: SessionInfo | None = None
         self._transcript: Transcript | None = None
         self._waiting = 0
-        self._last_event_at = 0.0
         self._laid_out = QRect()
         self.setObjectName("transcriptView")
         self.browser = TranscriptBrowser(theme, self)
-        self._factory = CardFactory(theme, self._clocks, self)
-        self._factory.asker = self._asker_of
-        self._factory.alike = lambda item: alike(self._asked, item)
-        self._factory.show_earlier = self._show_earlier
-        self.cards = CardLayer(theme, self.browser, self._factory, self.column, self._clocks.wall)
+        self.cards = CardLayer(self, self.browser, self.column)
         self.page = TranscriptDocument(
-            self.browser.document(), Styles(theme), self.cards.measure, self._factory.text
+            self.browser.document(), Styles(theme), self.cards.measure, self.cards.text
         )
         self.browser.set_page(self.page)
         self._scrolling = Scrolling(self.browser, self.page)
@@ -98,10 +91,9 @@ class TranscriptView(CardHost):
     def open(self, page: AgentPage) -> None:
         """Show another agent, its newest messages first."""
         self._session = page.info
-        self._transcript = shown = Transcript.of_page(page)
-        self._factory.name_of = lambda who: shown.agent_names.get(who, "")
-        self._factory.forget()
-        self._last_event_at = self._clocks.wall()
+        self._transcript = Transcript.of_page(page)
+        self.unfolded.clear()
+        self.last_event_at = self.clocks.wall()
         self._window.reset(has_earlier=page.first_seq > 1)
         self._sync()
         self._scrolling.to_end()
@@ -119,7 +111,7 @@ class TranscriptView(CardHost):
             changed |= transcript.apply(event)
         if not changed and before == (transcript.is_running, transcript.is_paused):
             return
-        self._last_event_at = self._clocks.wall()
+        self.last_event_at = self.clocks.wall()
         if not self._grow_only(changed):
             self._sync()
         self._place()
@@ -135,7 +127,6 @@ class TranscriptView(CardHost):
         self._place()
 
     def waiting_count(self) -> int:
-        """Return how many approvals are open."""
         return self._waiting
 
     def focus_oldest_approval(self) -> bool:
@@ -156,26 +147,48 @@ class TranscriptView(CardHost):
         return count
 
     def copy_last_answer(self) -> None:
-        """Put the newest answer on the clipboard, as Markdown."""
         for item in reversed(self._items()):
             if isinstance(item, AnswerItem) and item.text.strip():
                 copy_text(item.text)
                 return
 
     def menu_at(self, at: QPoint) -> QMenu:
-        """Return the context menu for a place of the viewport."""
         return message_menu(self.browser, at, self.edit_requested.emit)
 
     def column(self) -> QRect:
         """Return where cards and text stand: left edge and width."""
         # The scroll bar's room is always left free: nothing moves when it comes.
-        room = self.browser.width() - self._theme.size("scrollbar")
-        margin = _MARGIN if room > _NARROW else self._theme.space("l")
-        width = max(200, min(self._theme.size("transcript_max"), room - 2 * margin))
+        room = self.browser.width() - self.theme.size("scrollbar")
+        margin = _MARGIN if room > _NARROW else self.theme.space("l")
+        width = max(200, min(self.theme.size("transcript_max"), room - 2 * margin))
         left = (room - width) // 2
         if self.layoutDirection() == Qt.LayoutDirection.RightToLeft:
             left += self.browser.viewport().width() - room
         return QRect(left, 0, width, 0)
+
+    # -- what the cards have to know ------------------------------------------------------
+
+    @property
+    def ground(self) -> QWidget:
+        return self.browser.viewport()
+
+    def name_of(self, agent_id: str) -> str:
+        names = self._transcript.agent_names if self._transcript is not None else {}
+        return names.get(AgentId(agent_id), "")
+
+    def asker_of(self, item: ApprovalItem) -> Asker:
+        # Of a single agent nothing has to be said.
+        is_one = self._transcript is None or len(self._transcript.agent_names) < 2
+        name = "" if is_one else self.name_of(item.request.agent_id)
+        info = self._session
+        return Asker(name, info.id if info else "", info.workspace.root if info else "")
+
+    def alike(self, item: ApprovalItem) -> tuple[ApprovalItem, ...]:
+        return alike(self._asked, item)
+
+    def show_earlier(self) -> None:
+        if not self._window.show_more():
+            self.earlier_requested.emit()
 
     # -- events of Qt --------------------------------------------------------------------
 
@@ -198,8 +211,6 @@ class TranscriptView(CardHost):
         super().hideEvent(event)
         self._follow_clocks()
 
-    # -- inside --------------------------------------------------------------------------
-
     def _connect(self) -> None:
         for resolved in (self.decided, self.answered, self.resume_requested):
             # The button that was pressed goes away; the focus must not go just anywhere.
@@ -216,13 +227,13 @@ class TranscriptView(CardHost):
         self._scrolling.moved.connect(self._on_scrolled)
         self._jump.clicked.connect(self._on_jump)
         self.browser.document().documentLayout().documentSizeChanged.connect(self._placing.start)
-        self._theme.changed.connect(self._on_theme_changed)
+        self.theme.changed.connect(self._on_theme_changed)
 
     def _ask_for_focus(self) -> None:
         self.compose_requested.emit()
 
     def _show_text(self, title: str, text: str) -> None:
-        show_text(self._theme, title, text, self)
+        show_text(self.theme, title, text, self)
 
     def _open_menu(self, at: QPoint, on_screen: QPoint) -> None:
         self.menu_at(at).popup(on_screen)
@@ -240,13 +251,6 @@ class TranscriptView(CardHost):
         card = self.cards.cards.get(key)
         return card is not None and card.take_focus()
 
-    def _asker_of(self, item: ApprovalItem) -> Asker:
-        names = self._transcript.agent_names if self._transcript is not None else {}
-        # Of a single agent nothing has to be said.
-        name = names.get(item.request.agent_id, "") if len(names) > 1 else ""
-        info = self._session
-        return Asker(name, info.id if info else "", info.workspace.root if info else "")
-
     def _grow_only(self, changed: set[str]) -> bool:
         """Show more text of an answer that is there already; False if more has to change."""
         assert self._transcript is not None
@@ -259,7 +263,6 @@ class TranscriptView(CardHost):
         transcript = self._transcript
         if transcript is None:
             return
-        self._factory.silent_since = self._last_event_at
         if self._window.sync(transcript, is_working=self._is_working(transcript)):
             self._hold.start()
         self.browser.caret_row = self.page.live_row
@@ -269,7 +272,7 @@ class TranscriptView(CardHost):
             return False
         if transcript.is_silent:
             return True
-        silent = self._clocks.wall() - self._last_event_at
+        silent = self.clocks.wall() - self.last_event_at
         return transcript.is_writing and transcript.is_busy and silent >= _SILENT_S
 
     @property
@@ -281,7 +284,7 @@ class TranscriptView(CardHost):
         for item in waiting:
             card = self.cards.cards.get(item.key)
             if isinstance(card, ApprovalCard):
-                card.set_alike(len(alike(waiting, item)))
+                card.set_alike(len(self.alike(item)))
                 self._placing.start()  # another button may take another line
         if len(waiting) > self._waiting:
             card = self.cards.cards.get(waiting[len(waiting) - 1].key)
@@ -363,13 +366,9 @@ class TranscriptView(CardHost):
                 self._scrolling.show_foot(shown)
             self._place()
 
-    def _show_earlier(self) -> None:
-        if not self._window.show_more():
-            self.earlier_requested.emit()
-
     def _on_link(self, url: QUrl) -> None:
         if url.scheme() != "app":
-            ask_to_open(self._theme, url, self, self.open_link_requested.emit)
+            ask_to_open(self.theme, url, self, self.open_link_requested.emit)
             return
         # By mouse and by keys alike, the text cursor stands at the link that was followed.
         shown = self.browser.row_at(QPointF(self.browser.cursorRect().center()))
@@ -377,7 +376,6 @@ class TranscriptView(CardHost):
             self._show_text(self.tr("Whole message"), shown.row.text)
 
     def _lay_out_again(self) -> None:
-        """Fit everything to a new width."""
         column = self.column()
         is_mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
         with self._scrolling.kept():
@@ -390,7 +388,7 @@ class TranscriptView(CardHost):
         self._place()
 
     def _on_theme_changed(self) -> None:
-        self.page.styles = Styles(self._theme)
+        self.page.styles = Styles(self.theme)
         self.cards.clear()
         self._window.rebuild()
         self._lay_out_again()
