@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QModelIndex, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QDragLeaveEvent,
     QDragMoveEvent,
@@ -18,12 +18,10 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 
 from desktop_agent.core.tasks import TaskEdit
-from desktop_agent.gui.kit.lists.list_model import ROW_ROLE
+from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.tasks.delegate import TaskDelegate
 from desktop_agent.gui.tasks.rows import TaskRow
-
-_Index = QModelIndex | QPersistentModelIndex
 
 
 class TaskListView(QListView):
@@ -94,7 +92,7 @@ class TaskListView(QListView):
         if grid != self.gridSize():
             self.setGridSize(grid)
 
-    def dataChanged(self, first: _Index, last: _Index, roles: Sequence[int] = ()) -> None:
+    def dataChanged(self, first: Index, last: Index, roles: Sequence[int] = ()) -> None:
         """Repaint what changed and can be seen; no row of a uniform list moves because of it."""
         if not self.gridSize().isValid():
             super().dataChanged(first, last, roles)
