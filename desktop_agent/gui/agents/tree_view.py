@@ -57,7 +57,11 @@ def changed_roles(before: AgentRow, after: AgentRow) -> Sequence[int]:
 
 
 class AgentTreeView(QTreeView):
-    """`opened` is emitted on a click on a row; keys and buttons go through `actions`."""
+    """Keys and buttons of a row go through `actions_of_row`.
+
+    Signals:
+        opened(agent_id): a click on a row
+    """
 
     opened = Signal(str)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication, QLocale, QRect, QRectF, QSize, Qt
+from PySide6.QtCore import QCoreApplication, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter
 from PySide6.QtWidgets import QStyleOptionViewItem, QWidget
 
@@ -93,9 +93,6 @@ class SessionDelegate(RenamingDelegate):
             pen.painter.drawEllipse(box.center(), radius, radius)
         else:
             pen.icon(icon, *_ICONS[row.state])
-
-    def displayText(self, value: object, locale: QLocale | QLocale.Language) -> str:
-        return str(value)
 
 
 def _title_of(row: SessionRow) -> str:

@@ -20,7 +20,7 @@ from desktop_agent.gui.tasks.menu import fill_task_menu
 from desktop_agent.gui.tasks.rows import state_of
 
 _SMALLEST, _LARGEST = 0.15, 2.0
-# Below this scale words are hard to read: a part of the graph is shown at the other scale.
+# Below this scale text is hard to read: a part of the graph is shown at the other scale.
 _READABLE, _COMFORTABLE = 0.55, 0.85
 _ROUND = 12.0
 _MANY, _WAIT_MS = 100, 200
@@ -30,9 +30,9 @@ class TaskGraph(QGraphicsView):
     """Pan by drag, zoom by Ctrl+wheel or + and -, walk by the arrow keys.
 
     Signals:
-        selected: a task's id, by click or key.
-        owner_chosen: the name of the agent that works on a task, by click or menu.
-        edited: a TaskEdit from the context menu.
+        selected(task_id): by click or key
+        owner_chosen(name): the agent that works on a task, by click or menu
+        edited(TaskEdit): from the context menu
     """
 
     selected = Signal(int)

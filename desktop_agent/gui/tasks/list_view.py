@@ -25,11 +25,13 @@ from desktop_agent.gui.tasks.rows import TaskRow
 
 
 class TaskListView(QListView):
-    """Signals:
-    opened: a task's id: the row was clicked or Enter was pressed.
-    ticked: a task's id: its icon was clicked or Space was pressed.
-    edited: a TaskEdit that deletes or moves a task.
-    fold_toggled: the line of completed tasks was clicked.
+    """The list of tasks; its delegate renames in place.
+
+    Signals:
+        opened(task_id): the row was clicked or Enter was pressed
+        ticked(task_id): its icon was clicked or Space was pressed
+        edited(TaskEdit): a task is deleted or moved
+        fold_toggled: the line of completed tasks was clicked
     """
 
     opened = Signal(int)
