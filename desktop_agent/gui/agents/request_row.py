@@ -203,7 +203,6 @@ class RequestRow(QFrame):
         return super().event(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the card, and an edge while it has the focus."""
         super().paintEvent(event)
         if self.hasFocus():
             painter = QPainter(self)

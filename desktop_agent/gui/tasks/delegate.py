@@ -57,7 +57,6 @@ class TaskDelegate(RenamingDelegate):
         return self._theme.icon_px(_ICON_PX)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        """Return the height of one line, or of two where something stands below."""
         row: TaskRow = index.data(ROW_ROLE)
         is_tall = bool(row.detail) or index.model().rowCount() > UNIFORM_ABOVE
         return QSize(80, self._theme.size("row2" if is_tall else "row"))

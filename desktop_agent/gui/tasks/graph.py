@@ -184,7 +184,6 @@ class TaskGraph(QGraphicsView):
                 self.owner_chosen.emit(node.task.owner)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Zoom with Ctrl; scroll without."""
         if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             self._zoom(1.15 if event.angleDelta().y() > 0 else 1 / 1.15)
             event.accept()
@@ -193,7 +192,6 @@ class TaskGraph(QGraphicsView):
             super().wheelEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Walk with the arrows, zoom with + and -, 0 shows all."""
         key = Qt.Key(event.key())
         if key in _DIRECTIONS:
             self._walk(*_DIRECTIONS[key])

@@ -114,7 +114,6 @@ class TaskListView(QListView):
         return max(0, top.row()), bottom.row() if bottom.isValid() else count - 1
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Say in an empty list what will stand here; show where a dragged task would go."""
         super().paintEvent(event)
         if self.model().rowCount():
             if self._target >= 0:
@@ -174,7 +173,6 @@ class TaskListView(QListView):
             super().keyPressEvent(event)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Tell a click on the icon from one on the rest of the row."""
         was_dragging = self.state() == QAbstractItemView.State.DraggingState
         super().mouseReleaseEvent(event)
         index = self.indexAt(event.position().toPoint())
