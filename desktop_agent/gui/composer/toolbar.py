@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QLocale, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
 from desktop_agent.gui.composer.mode_button import ModeButton
 from desktop_agent.gui.kit.menu_button import MenuButton
@@ -14,7 +14,7 @@ from desktop_agent.gui.kit.plurals import with_plural
 from desktop_agent.gui.kit.round_button import RoundButton
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.tooltips import plain_tip
-from desktop_agent.gui.kit.widgets import IconButton, PrimaryButton, TextButton, TextLabel
+from desktop_agent.gui.kit.widgets import IconButton, PrimaryButton, TextButton, TextLabel, row
 from desktop_agent.gui.language_models.text import short_count
 
 _MIN_WIDTH = 240
@@ -81,7 +81,6 @@ class ComposerBar(QWidget):
         self.meter.setObjectName("contextMeter")
         self.send = RoundButton(theme, "arrow-up", self.tr("Send message"))
         self.send.setObjectName("sendButton")
-        self.send.clicked.connect(lambda: self.sent.emit(False))
         self.stop = TextButton(theme, self.tr("Stop"), "square")
         self.stop.setObjectName("stopButton")
         self.second = TextButton(theme, "")
@@ -89,7 +88,8 @@ class ComposerBar(QWidget):
         self.second.clicked.connect(lambda: self.sent.emit(True))
         self.first = PrimaryButton(theme, "")
         self.first.setObjectName("firstButton")
-        self.first.clicked.connect(lambda: self.sent.emit(False))
+        for button in (self.send, self.first):
+            button.clicked.connect(lambda: self.sent.emit(False))
         self.more = IconButton(theme, "chevron-up", self.tr("More ways to send"), size=14)
         self.more.setObjectName("moreButton")
         menu = QMenu(self.more)
@@ -105,19 +105,12 @@ class ComposerBar(QWidget):
         self._paint_menu()
 
     def _lay_out(self) -> None:
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(_GAP)
         leading = (self.attach, self.mention, self.model, self.mode)
         trailing = (self.cost, self.meter, self.second, self.first, self.more, self.stop, self.send)
         self._placed: tuple[QWidget, ...] = leading + trailing
         self.cost.setContentsMargins(0, 0, 8, 0)
         self.meter.setContentsMargins(0, 0, 8, 0)
-        for widget in leading:
-            layout.addWidget(widget)
-        layout.addStretch(1)
-        for widget in trailing:
-            layout.addWidget(widget)
+        self.setLayout(row(*leading, None, *trailing, spacing=_GAP))
 
     def set_keys(self, first: str, second: str) -> None:
         self._keys = (first, second)
