@@ -13,7 +13,7 @@ from desktop_agent.gui.transcript.cards.approval_forms import RefuseForm
 from desktop_agent.gui.transcript.cards.approval_text import rule_text
 from desktop_agent.gui.transcript.cards.diff_view import DiffView
 from desktop_agent.gui.transcript.cards.line_card import LineCard
-from tests.gui.transcript.conftest import settle, tick
+from tests.gui.transcript.conftest import tick, wait_until_written
 from tests.gui.transcript.story import AGENT, PATCH, begins, call, needs, opened, runs, says
 from tests.helpers.panels import open_page
 
@@ -334,7 +334,7 @@ def test_the_buttons_of_a_narrow_card_stand_apart(view, ask, qtbot, width):
     view.resize(width, 700)
     card = ask(rules=(Rule("shell", "pytest"),))
     card.set_alike(3)
-    settle(qtbot, view)
+    wait_until_written(qtbot, view)
     for _ in range(3):
         QApplication.processEvents()
     names = ("allowOnce", "allowAlways", "editCall", "allowAll", "refuse")

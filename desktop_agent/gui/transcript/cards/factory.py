@@ -128,7 +128,7 @@ class CardFactory:
         words = translate("Transcript", "Show earlier messages")
         button = GhostButton(self._theme, words, "history", card)
         button.setObjectName("showEarlier")
-        button.clicked.connect(lambda: host.show_earlier())
+        button.clicked.connect(host.more_requested)
         card.body.addWidget(button, 0, Qt.AlignmentFlag.AlignHCenter)
         card.setAccessibleName(words)
         return card
