@@ -11,13 +11,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_agent.core.agents import ENDED
 from desktop_agent.core.approvals import Mode
-from desktop_agent.core.events import (
-    CommandRefused,
-    Event,
-    NoteQueued,
-    SessionsChanged,
-    StepEnded,
-)
+from desktop_agent.core.events import CommandRefused, Event, NoteQueued, SessionsChanged, StepEnded
 from desktop_agent.core.ids import AgentId, NoteId, new_note_id
 from desktop_agent.core.notes import Delivery, Note
 from desktop_agent.core.sessions import SessionInfo

@@ -9,7 +9,7 @@ from desktop_agent.gui.transcript.document import answer as answer_module
 from desktop_agent.gui.transcript.document import markdown
 from desktop_agent.gui.transcript.document.answer import SHOWN_LIMIT, STEP
 from desktop_agent.gui.transcript.document.copy_selection import selection_text
-from desktop_agent.gui.transcript.document.markdown import WALL, pieces
+from desktop_agent.gui.transcript.document.markdown import LONG_PARAGRAPH, pieces
 from tests.gui.transcript.story import begins, delta, long_session, opened, says, starts_to_say
 from tests.gui.transcript.test_markdown import FULL, Answer
 from tests.helpers.panels import open_page
@@ -147,7 +147,7 @@ def test_what_is_still_to_come_of_a_long_answer_is_found(view):
 def test_a_short_paragraph_keeps_its_marks_and_a_wall_does_not(answer):
     answer.text.finish("**bold** " * 100)
     assert "**" not in "".join(answer.lines)
-    answer.text.finish("**bold** " * (WALL // 8))
+    answer.text.finish("**bold** " * (LONG_PARAGRAPH // 8))
     assert "**" in "".join(answer.lines)
 
 

@@ -19,14 +19,7 @@ from desktop_agent.core.approvals import AllowAlways, AllowOnce, Decision, Deny,
 from desktop_agent.core.messages import CommandDisplay, DiffDisplay
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.safe_text import elapsed_text, with_marks
-from desktop_agent.gui.kit.widgets import (
-    Chip,
-    GhostButton,
-    IconLabel,
-    TextButton,
-    TextLabel,
-    row,
-)
+from desktop_agent.gui.kit.widgets import Chip, GhostButton, IconLabel, TextButton, TextLabel, row
 from desktop_agent.gui.transcript.cards.approval_forms import (
     AllowButton,
     EditForm,

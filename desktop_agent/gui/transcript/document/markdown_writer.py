@@ -18,15 +18,10 @@ from PySide6.QtGui import (
     QTextTableFormat,
 )
 
-from desktop_agent.gui.kit.safe_text import (
-    breakable,
-    clean,
-    with_marks,
-    without_direction_marks,
-)
+from desktop_agent.gui.kit.safe_text import breakable, clean, with_marks, without_direction_marks
 from desktop_agent.gui.transcript.document.highlighting import is_ready, spans_by_line
 from desktop_agent.gui.transcript.document.markdown import (
-    WALL,
+    LONG_PARAGRAPH,
     Block,
     pieces,
     safe_link,
@@ -125,7 +120,7 @@ class MarkdownWriter:
         for line in breakable(without_direction_marks(clean(text))).split("\n"):
             self.text_block(line, block, char)
 
-    def wall(self, text: str, start: int = 0) -> int:
+    def long_paragraph(self, text: str, start: int = 0) -> int:
         """Write a paragraph without marks, from `start` on; return where its last piece begins."""
         char = self._styles.text()
         for number, (at, piece) in enumerate(pieces(text, start)):
@@ -226,8 +221,8 @@ class MarkdownWriter:
         is_tight = bool(self._lists) and tokens[at].hidden
         block = self._styles.block(bottom=4 if is_tight else 8, left=self._left)
         inline = tokens[at + 1]
-        if tokens[at].level == 0 and len(inline.content) > WALL:
-            self.wall(inline.content)
+        if tokens[at].level == 0 and len(inline.content) > LONG_PARAGRAPH:
+            self.long_paragraph(inline.content)
             return at + 3
         char = self._styles.text(token=self._color)
         if self._item_pending:
