@@ -40,6 +40,7 @@ class SendState:
     cuts: str = ""
     scope: str = ""
     others: int = 0
+    keys: tuple[str, str] = ("", "")
 
 
 class ComposerBar(QWidget):
@@ -51,7 +52,6 @@ class ComposerBar(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._model_title = ""
-        self._keys = ("", "")
         self._state = SendState()
         self._dollars: float | None = None
         self._tokens: int | None = None
@@ -112,10 +112,6 @@ class ComposerBar(QWidget):
         self.meter.setContentsMargins(0, 0, 8, 0)
         self.setLayout(row(*leading, None, *trailing, spacing=_GAP))
 
-    def set_keys(self, first: str, second: str) -> None:
-        self._keys = (first, second)
-        self._show_state()
-
     def show_state(self, state: SendState) -> None:
         """Show the one way to send or stop that fits."""
         if state != self._state:
@@ -171,14 +167,13 @@ class ComposerBar(QWidget):
         steer_now = (self.tr("Steer now"), steer[1])
         pair = (steer, queue) if state.steers_first else (queue, steer_now)
         for button, (name, meaning), key in zip(
-            (self.first, self.second), pair, self._keys, strict=True
+            (self.first, self.second), pair, state.keys, strict=True
         ):
             button.set_text(name)
             button.setToolTip(f"{meaning} ({key})" if key else meaning)
             button.setAccessibleDescription(meaning)
-        self.send.setToolTip(
-            self.tr("Send ({key})").format(key=self._keys[0]) if self._keys[0] else self.tr("Send")
-        )
+        key = state.keys[0]
+        self.send.setToolTip(self.tr("Send ({key})").format(key=key) if key else self.tr("Send"))
 
     def set_model(self, title: str) -> None:
         """Show the model's name, or that one has to be chosen."""

@@ -253,6 +253,17 @@ def test_the_menu_says_exactly_what_each_rule_covers(view, ask, qtbot, clock):
     assert (decision.rule.tool, decision.rule.pattern) == ("shell", "pytest")
 
 
+def test_the_menu_of_rules_opens_at_its_button(ask, qtbot, clock):
+    card = ask()
+    clock.advance(1)
+    qtbot.mouseClick(button(card, "allowAlways"), LEFT)
+    menu = QApplication.activePopupWidget()
+    assert [one.text() for one in menu.actions()] == [
+        one.text() for one in card.rule_menu().actions()
+    ]
+    menu.close()
+
+
 @pytest.mark.parametrize(
     ("rule", "said"),
     [

@@ -26,7 +26,6 @@ from desktop_agent.gui.transcript.cards.approval_forms import (
     RefuseForm,
     RuleChoices,
     menu_button,
-    pop_up_below,
     rule_menu,
 )
 from desktop_agent.gui.transcript.cards.approval_text import (
@@ -202,9 +201,7 @@ class ApprovalCard(AskCard):
         allow.clicked.connect(lambda: self._decide(AllowOnce()))
         shown: list[QWidget] = [allow]
         if self._request.rules:
-            always = menu_button(theme, self.tr("Allow…"), "allowAlways")
-            always.clicked.connect(lambda: self._open_menu(always))
-            shown.append(always)
+            shown.append(menu_button(theme, self.tr("Allow…"), "allowAlways", self._menu))
         if editable_argument(self._request):
             edit = GhostButton(theme, self.tr("Edit…"))
             edit.setObjectName("editCall")
@@ -245,9 +242,8 @@ class ApprovalCard(AskCard):
             for scope in SCOPES
         ]
 
-    def _open_menu(self, button: QWidget) -> None:
-        if self.is_armed:
-            pop_up_below(self.rule_menu(), button)
+    def _menu(self) -> QMenu | None:
+        return self.rule_menu() if self.is_armed else None
 
     @property
     def _can_answer(self) -> bool:

@@ -20,7 +20,7 @@ from desktop_agent.gui.transcript.cards.fold_card import ReportCard, ThinkingCar
 from desktop_agent.gui.transcript.cards.line_card import LineCard, RetryCard, WorkingCard
 from desktop_agent.gui.transcript.cards.notice_card import budget_card, failure_card, turn_card
 from desktop_agent.gui.transcript.cards.question_card import QuestionCard
-from desktop_agent.gui.transcript.cards.row_text import line_of, row_text, turn_text
+from desktop_agent.gui.transcript.cards.row_text import line_of, turn_text
 from desktop_agent.gui.transcript.cards.tool_card import ToolCard, known_height
 from desktop_agent.gui.transcript.state import items
 from desktop_agent.gui.transcript.state.rows import EarlierRow, Row, ToolGroup, WorkingRow
@@ -48,10 +48,6 @@ class CardFactory:
                 return header_height(self._theme)
             case _:
                 return line_height(self._theme) if line_of(row, self._host.name_of) else None
-
-    def text(self, row: Row) -> str:
-        """Return what a row says, for copying, finding and screen readers."""
-        return row_text(row, self._host.name_of)
 
     def make(self, row: Row) -> Card:
         host = self._host
@@ -110,7 +106,7 @@ class CardFactory:
             return card
         card = QuestionCard(self._theme, row.text, (), host.ground, asker=plain(row.name))
         card.answered.connect(partial(host.command_requested.emit, row.agent_id, "answer"))
-        card.answered.connect(lambda: host.compose_requested.emit())
+        card.answered.connect(host.compose_requested)
         return card
 
     def _other_card(self, row: Row) -> Card:

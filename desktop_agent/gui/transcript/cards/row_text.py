@@ -13,7 +13,7 @@ from desktop_agent.gui.kit.stop_text import stop_words
 from desktop_agent.gui.kit.text import plain, plain_words, unmarked
 from desktop_agent.gui.transcript.cards.approval_text import decision_text, request_text
 from desktop_agent.gui.transcript.cards.tool_text import group_text, summary
-from desktop_agent.gui.transcript.document.clock import clock_text
+from desktop_agent.gui.transcript.document.user_message import clock_text
 from desktop_agent.gui.transcript.state import items
 from desktop_agent.gui.transcript.state.rows import Row, ToolGroup
 

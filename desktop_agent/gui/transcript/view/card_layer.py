@@ -79,9 +79,6 @@ class CardLayer(QObject):
             card = self._make(row)
         return card.height_for(self._column().width())
 
-    def text(self, row: Row) -> str:
-        return self._factory.text(row)
-
     def refresh(self, row: Row) -> None:
         """Show a row's newest state, in another card if need be."""
         card = self.cards.get(row.key)

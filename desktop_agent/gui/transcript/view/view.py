@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from PySide6.QtCore import QPoint, QPointF, QRect, Qt, QUrl, Signal
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
@@ -15,6 +16,7 @@ from desktop_agent.gui.kit.widgets import TextButton
 from desktop_agent.gui.state.session_state import AgentPage
 from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
 from desktop_agent.gui.transcript.cards.card import CardHost, Clocks
+from desktop_agent.gui.transcript.cards.row_text import row_text
 from desktop_agent.gui.transcript.document.document import TranscriptDocument
 from desktop_agent.gui.transcript.document.styles import Styles
 from desktop_agent.gui.transcript.state.items import (
@@ -59,8 +61,9 @@ class TranscriptView(CardHost):
         self.setObjectName("transcriptView")
         self.browser = TranscriptBrowser(theme, self)
         self.cards = CardLayer(self, self.browser, self.column)
+        text_of = partial(row_text, name_of=self.name_of)
         self.page = TranscriptDocument(
-            self.browser.document(), Styles(theme), self.cards.measure, self.cards.text
+            self.browser.document(), Styles(theme), self.cards.measure, text_of
         )
         self.browser.set_page(self.page)
         self._scrolling = Scrolling(self.browser, self.page)
@@ -70,7 +73,7 @@ class TranscriptView(CardHost):
         self._jump.setObjectName("jumpToLatest")
         self._jump.set_text(self.tr("Jump to latest"))
         self._jump.hide()
-        self._hover = HoverBar(theme, self.browser, self.page, self.edit_requested.emit, self)
+        self._hover = HoverBar(theme, self.browser, self.page, self.edit_requested.emit)
         self._hold = single_timer(self, _HOLD_MS, self._show_held)
         self._placing = single_timer(self, 0, self._place)
         self._resize = single_timer(self, _RESIZE_MS, self._lay_out_again)
@@ -184,7 +187,7 @@ class TranscriptView(CardHost):
     def _connect(self) -> None:
         for resolved in (self.decided, self.answered, self.resume_requested):
             # The button that was pressed goes away; the focus must not go just anywhere.
-            resolved.connect(self._ask_for_focus)
+            resolved.connect(self.compose_requested)
         self.text_requested.connect(self._show_text)
         self.more_requested.connect(self._show_more)
         self.cards.resized.connect(self._on_card_resized)
@@ -199,9 +202,6 @@ class TranscriptView(CardHost):
         self._jump.clicked.connect(self._on_jump)
         self.browser.document().documentLayout().documentSizeChanged.connect(self._placing.start)
         self.theme.changed.connect(self._on_theme_changed)
-
-    def _ask_for_focus(self) -> None:
-        self.compose_requested.emit()
 
     def _show_text(self, title: str, text: str) -> None:
         show_text(self.theme, title, text, self)
