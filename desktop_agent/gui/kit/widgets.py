@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt
+from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, QTimer
 from PySide6.QtGui import (
     QFontMetrics,
     QHideEvent,
@@ -313,6 +313,15 @@ def undo_by_key(area: QWidget, undo: Callable[[], None]) -> None:
     keys = QShortcut(QKeySequence(QKeySequence.StandardKey.Undo), area)
     keys.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
     keys.activated.connect(undo)
+
+
+def single_timer(parent: QObject, interval_ms: int, call: Callable[[], object]) -> QTimer:
+    """Return a timer that calls once after each start."""
+    timer = QTimer(parent)
+    timer.setSingleShot(True)
+    timer.setInterval(interval_ms)
+    timer.timeout.connect(call)
+    return timer
 
 
 def has_focus_in(widget: QWidget) -> bool:

@@ -9,8 +9,7 @@ from PySide6.QtCore import QObject, QRect, Qt, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.gui.kit.failure_log import attempt
-from desktop_agent.gui.kit.timers import single_timer
-from desktop_agent.gui.kit.widgets import has_focus_in
+from desktop_agent.gui.kit.widgets import has_focus_in, single_timer
 from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
 from desktop_agent.gui.transcript.cards.card import Card, CardHost
 from desktop_agent.gui.transcript.cards.factory import CardFactory

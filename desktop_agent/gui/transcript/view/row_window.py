@@ -6,7 +6,7 @@ from time import perf_counter
 
 from PySide6.QtCore import QObject, Signal
 
-from desktop_agent.gui.kit.timers import single_timer
+from desktop_agent.gui.kit.widgets import single_timer
 from desktop_agent.gui.transcript.document.answer import STEP
 from desktop_agent.gui.transcript.document.document import TranscriptDocument
 from desktop_agent.gui.transcript.document.highlighting import Coloring

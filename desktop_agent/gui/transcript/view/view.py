@@ -11,8 +11,7 @@ from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
 
 from desktop_agent.core.events import AgentEvent, Event
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.timers import single_timer
-from desktop_agent.gui.kit.widgets import TextButton
+from desktop_agent.gui.kit.widgets import TextButton, single_timer
 from desktop_agent.gui.state.session_state import AgentPage
 from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
 from desktop_agent.gui.transcript.cards.card import CardHost, Clocks
