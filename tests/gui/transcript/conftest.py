@@ -22,15 +22,10 @@ class Clock:
         self.now += seconds
 
 
-def settle(qtbot, view):
+def wait_until_written(qtbot, view):
     """Wait until every known row is in the document, coloured, and each in its last form."""
     rows = view.findChild(VisibleRows)
-
-    def is_settled():
-        is_late = rows._has_work or rows._coloring.has_work(view.page.styles)
-        return not (is_late or has_running_timer(view))
-
-    qtbot.waitUntil(is_settled)
+    qtbot.waitUntil(lambda: not (rows.has_work or has_running_timer(view)))
 
 
 def tick(view):
