@@ -133,12 +133,23 @@ def own_keys() -> None:
 
 
 @pytest.fixture(scope="session")
-def session_theme(qapp):
+def new_theme(qapp, tmp_path_factory):
+    """Make themes that outlive a test, in a home of their own."""
     from desktop_agent.gui.kit.theme import Theme
 
+    def make() -> Theme:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("DESKTOP_AGENT_HOME", str(tmp_path_factory.mktemp("theme")))
+            return Theme(qapp)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def session_theme(qapp, new_theme):
     # As in the app: a window of one test that closes late must not end the loop of another.
     qapp.setQuitOnLastWindowClosed(False)
-    return Theme(qapp)
+    return new_theme()
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import pytest
 
-from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.transcript.cards.factory import Clocks
 from desktop_agent.gui.transcript.view.row_window import VisibleRows
 from desktop_agent.gui.transcript.view.timers import TranscriptTimers
@@ -45,8 +44,8 @@ def is_ticking(view):
 
 
 @pytest.fixture(scope="session")
-def theme(qapp):
-    theme = Theme(qapp)
+def theme(new_theme):
+    theme = new_theme()
     theme.configure("light")
     return theme
 
