@@ -8,6 +8,7 @@ os.environ["DESKTOP_AGENT_HOME"] = "/nonexistent/set-per-test"
 os.environ["DESKTOP_AGENT_DEMO_PACE"] = "quick"
 
 import asyncio
+import gc
 import logging
 from collections.abc import Callable, Coroutine, Generator, Iterator
 from functools import partialmethod
@@ -30,6 +31,8 @@ _LIMITS = (
     "engine.skills.requirements._TIME_S",
     "engine.skills.registry._PATIENCE_S",
 )
+# The files of tests in which there were widgets.
+_WITH_WINDOWS: set[Path] = set()
 # What the window takes away again by itself.
 _SHOWN_FOR = (
     "notes.strip.DELIVERED_MS",
@@ -188,6 +191,24 @@ def forked_hosts() -> Iterator[None]:
     """Let the apps of a test start their model hosts without importing everything again."""
     with FORKS.hosts():
         yield
+
+
+@pytest.fixture(autouse=True)
+def collect_between_tests_only(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Widgets must die on the window's thread: no automatic collection while an engine runs."""
+    if "qapp" in request.fixturenames:
+        _WITH_WINDOWS.add(request.path)
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def collect_after_the_last(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Nor may a thread of the tests that come next find what is left of a window."""
+    yield
+    if request.path in _WITH_WINDOWS:
+        gc.collect()
 
 
 @pytest.fixture
