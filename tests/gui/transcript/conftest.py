@@ -2,7 +2,6 @@
 
 import pytest
 
-from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.transcript.cards.card import Clocks
 from desktop_agent.gui.transcript.view.row_window import VisibleRows
 from desktop_agent.gui.transcript.view.view import TranscriptView
@@ -39,8 +38,8 @@ def is_ticking(view):
 
 
 @pytest.fixture(scope="session")
-def theme(qapp):
-    theme = Theme(qapp)
+def theme(new_theme):
+    theme = new_theme()
     theme.configure("light")
     return theme
 
