@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 
 from desktop_agent.core.agents import AgentStatus
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import TextButton, row
+from desktop_agent.gui.kit.widgets import GhostButton, TextButton, row
 from desktop_agent.gui.notes.row_base import NoteLines
 from desktop_agent.gui.state.agent_notes import NoteRow, RunningTool
 
@@ -33,7 +33,7 @@ class SteerNoteView(NoteLines):
         theme = self._theme
         self._resend = TextButton(theme, self.tr("Send as new task"), parent=self)
         self._resend.setToolTip(self.tr("Sends the words to Main as a new message"))
-        self._discard = TextButton(theme, self.tr("Discard"), parent=self, kind="ghost")
+        self._discard = GhostButton(theme, self.tr("Discard"), parent=self)
         for button, name in (
             (self._edit, "steerNoteEdit"),
             (self._withdraw, "steerNoteWithdraw"),

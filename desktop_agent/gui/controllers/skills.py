@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices
@@ -13,7 +14,7 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent import paths
 from desktop_agent.core.events import Event, SkillsChanged
-from desktop_agent.core.skills import FolderTrust, Skill
+from desktop_agent.core.skills import FolderTrust, Skill, SkillDetail
 from desktop_agent.gui.bridge.bridge import Bridge
 from desktop_agent.gui.bridge.requests import Queries
 from desktop_agent.gui.controllers.popups import PopupController
@@ -25,6 +26,11 @@ from desktop_agent.gui.frame.notice_bar import Notice
 from desktop_agent.gui.kit.links import open_link
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.skills.text import few_names
+
+if TYPE_CHECKING:
+    from desktop_agent.gui.skills.page import SkillsPage
+    from desktop_agent.gui.skills.sidebar_section import SkillsSection
+    from desktop_agent.gui.workspace.picker import WorkspacePicker
 
 _USE = "use_skills"
 _NEWS_MS = 12_000
@@ -40,7 +46,7 @@ class SkillsController(QObject):
         frame: WindowFrame,
         bridge: Bridge,
         popups: PopupController,
-        flow: SessionController,
+        session: SessionController,
         queries: Queries,
     ) -> None:
         super().__init__(frame)
@@ -48,37 +54,34 @@ class SkillsController(QObject):
         self._frame = frame
         self._bridge = bridge
         self._popups = popups
-        self._flow = flow
-        self._pages = flow.pages
+        self._session = session
         self._queries = queries
         self._known: dict[str, SkillsChanged] = {}
-        self._page: Any = None
-        self._section: Any = None
+        self._page: SkillsPage | None = None
+        self._section: SkillsSection | None = None
         self._before: QWidget | None = None
         self._added: tuple[str, ...] = ()
         self._is_getting_ready = False
         self._place = ("", "")
         # What went well need not be put away by hand.
-        self._news = QTimer(self)
-        self._news.setSingleShot(True)
-        self._news.setInterval(_NEWS_MS)
+        self._news = QTimer(self, singleShot=True, interval=_NEWS_MS)
         self._news.timeout.connect(lambda: self._frame.notices.remove("skills"))
-        self.shop = SkillLibraryController(theme, frame, queries, self._say, lambda: self.root)
+        self.library = SkillLibraryController(theme, frame, queries, self._say, lambda: self.root)
         self.trust = TrustController(theme, frame, bridge, queries)
         self._connect()
 
     def _connect(self) -> None:
         sidebar = self._frame.sidebar
         self._bridge.received.connect(self._on_received)
-        self._flow.shown.connect(lambda _: self._on_place())
-        self._flow.workspace_changed.connect(lambda _: self._on_place())
-        self._flow.setup_needed.connect(self._watch_without_session)
-        self._frame.stack.currentChanged.connect(lambda _: self._on_page_changed())
+        self._session.shown.connect(self._on_place)
+        self._session.workspace_changed.connect(self._on_place)
+        self._session.setup_needed.connect(self._watch_without_session)
+        self._frame.stack.currentChanged.connect(self._on_page_changed)
         self._frame.notices.acted.connect(self._act)
         # A session that is on screen already is not shown anew by choosing it.
-        sidebar.sessions.session_chosen.connect(lambda _: self.leave())
-        sidebar.new_session.clicked.connect(lambda: self.leave())
-        self.shop.installed.connect(self._on_installed)
+        sidebar.sessions.session_chosen.connect(self.leave)
+        sidebar.new_session.clicked.connect(self.leave)
+        self.library.installed.connect(self._on_installed)
         self._popups.picker_made.connect(self._join_picker)
 
     # -- what is known -----------------------------------------------------------------------
@@ -86,7 +89,7 @@ class SkillsController(QObject):
     @property
     def root(self) -> str:
         """The folder whose skills are shown; empty without one."""
-        workspace = self._flow.workspace
+        workspace = self._session.workspace
         return workspace.root if workspace is not None else ""
 
     @property
@@ -109,12 +112,12 @@ class SkillsController(QObject):
 
     def _on_place(self) -> None:
         """What was said belongs to the session and the folder in which it was."""
-        info = self._flow.info
+        info = self._session.info
         place = (info.id if info is not None else "", self.root)
         if place != self._place:
             self._place = place
             self._say("")
-            self.trust.forget_told()
+            self.trust.remove_notice()
         self._show_folder()
 
     def _watch_without_session(self) -> None:
@@ -123,32 +126,26 @@ class SkillsController(QObject):
 
     def _show_folder(self) -> None:
         """Show what is known of a folder that has just come on screen."""
-        self.trust.set_root(self.root)
         if self.root in self._known:
             self._show()
         else:
             self._frame.composer.box.set_skills(())
-            self.trust.show(FolderTrust(self.root), ())
+            self.trust.show(SkillsChanged(self.root, (), FolderTrust(self.root)))
 
     def _show(self) -> None:
-        event = self._known[self.root]
-        self.trust.set_root(event.root)
-        self._frame.composer.box.set_skills(event.skills)
-        if self._section is None:
-            self._make_section()
-        section: Any = self._section
-        section.set_skills(event.skills)
+        known = self._known[self.root]
+        self._frame.composer.box.set_skills(known.skills)
+        section = self._section or self._make_section()
+        section.set_skills(known.skills)
         if self._page is not None:
-            self._page.set_skills(event.skills, has_folder=bool(event.root))
-        self.trust.show(event.trust, event.skills)
+            self._page.set_skills(known.skills, has_folder=bool(known.root))
+        self.trust.show(known)
 
     # -- the page ----------------------------------------------------------------------------
 
     def open(self, directory: str = "") -> None:
         """Show the page, with one skill if it is named."""
-        if self._page is None:
-            self._make_page()
-        page: Any = self._page
+        page = self._page or self._make_page()
         self._frame.close_drawer()
         page.set_skills(self.skills, has_folder=bool(self.root))
         if not self.is_open:
@@ -162,18 +159,14 @@ class SkillsController(QObject):
         """Go back to the conversation."""
         if not self.is_open:
             return
-        self._pages.is_held = False
+        self._session.pages.is_held = False
         before = self._before
         if before is not None and self._frame.stack.indexOf(before) >= 0:
             self._frame.stack.setCurrentWidget(before)
         # Something may have been said meanwhile, in a session that had no transcript.
-        self._pages.bring(self._flow.agent)
+        self._session.pages.bring(self._session.agent)
         if not self.is_open:
             self._frame.composer.focus_text()
-
-    def add(self, address: str = "") -> None:
-        """Open the sheet that adds skills, and look at something at once if it is named."""
-        self.shop.add(address)
 
     def use(self, skills: Sequence[str]) -> None:
         """Put chips into the message box, and go there."""
@@ -184,19 +177,19 @@ class SkillsController(QObject):
 
     def _on_page_changed(self) -> None:
         is_open = self.is_open
-        self._pages.is_held = is_open
+        self._session.pages.is_held = is_open
         self._frame.set_full(is_open)
 
-    def _make_section(self) -> None:
-        from desktop_agent.gui.skills.sidebar_section import (
-            SkillsSection,  # not before there are any
-        )
+    def _make_section(self) -> SkillsSection:
+        # Not before there are any.
+        from desktop_agent.gui.skills.sidebar_section import SkillsSection
 
         self._section = section = SkillsSection(self._theme, self._frame.sidebar)
         section.approached.connect(self._get_ready)
         section.opened.connect(self.open)
-        section.add_requested.connect(lambda: self.add())
+        section.add_requested.connect(self.library.add)
         self._frame.sidebar.add_foot(section)
+        return section
 
     def _get_ready(self) -> None:
         """Load what the page needs, while the pointer is on its way to a click."""
@@ -204,28 +197,28 @@ class SkillsController(QObject):
             self._is_getting_ready = True
             threading.Thread(target=_load_page, name="skills", daemon=True).start()
 
-    def _make_page(self) -> None:
+    def _make_page(self) -> SkillsPage:
         # It brings Markdown and the looks of the transcript.
         from desktop_agent.gui.skills.page import SkillsPage
 
         self._page = page = SkillsPage(self._theme, self._frame.stack)
         self._frame.stack.addWidget(page)
         page.left.connect(self.leave)
-        page.add_requested.connect(lambda: self.add())
-        page.dropped.connect(self.add)
+        page.add_requested.connect(self.library.add)
+        page.dropped.connect(self.library.add)
         page.folder_requested.connect(self._open_own_folder)
         page.pointed.connect(self._ask_detail)
         page.detail.file_chosen.connect(self._show_file)
         page.detail.link_agreed.connect(open_link)
         page.detail.trust_requested.connect(self.trust.look)
-        for part in (page.list, page.detail):
-            part.switched.connect(self._switch)
-            part.used.connect(lambda skill: self.use((skill.name,)))
-            part.folder_opened.connect(lambda skill: _open_folder(Path(skill.directory)))
-            part.update_requested.connect(self.shop.update)
-            part.remove_requested.connect(self.shop.ask_remove)
+        page.requests.switched.connect(self._switch)
+        page.requests.used.connect(self._use_one)
+        page.requests.folder_opened.connect(self._open_folder_of)
+        page.requests.update_requested.connect(self.library.update)
+        page.requests.remove_requested.connect(self.library.ask_remove)
+        return page
 
-    def _join_picker(self, picker: Any) -> None:
+    def _join_picker(self, picker: WorkspacePicker) -> None:
         """Say in the folder picker how the folder stands."""
         self.trust.changed.connect(picker.trust.show_trust)
         picker.trust.show_trust(self.trust.trust)
@@ -233,17 +226,20 @@ class SkillsController(QObject):
         picker.trust.look_requested.connect(picker.close)
         picker.trust.look_requested.connect(self.trust.look)
 
-    # -- wishes ------------------------------------------------------------------------------
+    # -- requests ----------------------------------------------------------------------------
 
     def _switch(self, skill: Skill, is_on: bool, only_here: bool) -> None:
         self._bridge.engine.switch_skill(self.root, skill.name, is_on, only_here=only_here)
 
+    def _use_one(self, skill: Skill) -> None:
+        self.use((skill.name,))
+
     def _ask_detail(self, skill: Skill) -> None:
-        show: Callable[[Any], None] = self._page.detail.show_detail
-        self._queries.ask(
-            lambda detail: show(detail) if detail is not None else None,
-            self._queries.engine.skill_detail(self.root, skill.directory),
-        )
+        def show(detail: SkillDetail | None) -> None:
+            if self._page is not None and detail is not None:
+                self._page.detail.show_detail(detail)
+
+        self._queries.ask(show, self._queries.engine.skill_detail(self.root, skill.directory))
 
     def _show_file(self, skill: Skill, path: str) -> None:
         self.trust.read(skill.directory, path, lambda text: self._open_text(path, text))
@@ -253,6 +249,9 @@ class SkillsController(QObject):
 
         show_text(self._theme, path, text, self._frame)
 
+    def _open_folder_of(self, skill: Skill) -> None:
+        _open_folder(Path(skill.directory))
+
     def _open_own_folder(self) -> None:
         own = paths.data_dir() / "skills"
         own.mkdir(parents=True, exist_ok=True)
@@ -260,10 +259,8 @@ class SkillsController(QObject):
 
     def _on_installed(self, names: Sequence[str]) -> None:
         self._added = tuple(names)
-        words = self.tr("1 skill added: {names}.")
-        if len(names) > 1:
-            words = self.tr("{n} skills added: {names}.")
-        text = words.format(n=len(names), names=few_names(names))
+        one, several = self.tr("1 skill added: {names}."), self.tr("{n} skills added: {names}.")
+        text = (several if len(names) > 1 else one).format(n=len(names), names=few_names(names))
         # Nobody means a whole collection with one message.
         self._say(text, action=_USE if len(names) <= _MOST_USED else "")
 
@@ -271,7 +268,7 @@ class SkillsController(QObject):
         if action == _USE:
             self.use(self._added)
         elif action == UNDO:
-            self.shop.undo()
+            self.library.undo()
 
     def _say(self, text: str, tone: str = "info", action: str = "") -> None:
         self._news.stop()
@@ -285,9 +282,9 @@ class SkillsController(QObject):
 
 
 def _load_page() -> None:
-    from desktop_agent.gui.skills import page as skills_page  # noqa: F401
     from desktop_agent.gui.transcript.document import markdown
 
+    import_module("desktop_agent.gui.skills.page")
     markdown.get_ready()
 
 

@@ -22,9 +22,7 @@ class WindowState(QObject):
         self._file = QSettings(
             str(paths.config_dir() / "window.ini"), QSettings.Format.IniFormat, self
         )
-        self._delay = QTimer(self)
-        self._delay.setSingleShot(True)
-        self._delay.setInterval(_SAVE_MS)
+        self._delay = QTimer(self, singleShot=True, interval=_SAVE_MS)
         self._delay.timeout.connect(self.save)
         window.installEventFilter(self)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.faults import Fault
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.tooltips import plain_tip
-from desktop_agent.gui.kit.widgets import GhostButton, IconLabel, Spinner, TextLabel
+from desktop_agent.gui.kit.widgets import GhostButton, IconLabel, Spinner, TextLabel, row
 
 
 class CheckLine(QWidget):
@@ -26,19 +26,11 @@ class CheckLine(QWidget):
         self.is_busy = False
         self._spinner = Spinner(theme, 14)
         self._icon = IconLabel(theme, "circle-check", "ok", 14)
-        self._words = TextLabel("", "")
-        self._words.setObjectName("checkWords")
-        self._words.setWordWrap(True)
+        self._words = TextLabel("", "", name="checkWords", wraps=True)
         self._force = GhostButton(theme, self.tr("Save anyway"))
         self._force.setObjectName("saveAnyway")
         self._force.clicked.connect(self.forced)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(8)
-        layout.addWidget(self._spinner)
-        layout.addWidget(self._icon)
-        layout.addWidget(self._words, 1)
-        layout.addWidget(self._force)
+        row(self._spinner, self._icon, (self._words, 1), self._force, within=self)
         self.clear()
 
     def text(self) -> str:

@@ -6,6 +6,7 @@ import json
 import logging
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 from PySide6.QtCore import QEvent, QIODevice, QObject, QSaveFile, QTimer
 
@@ -24,9 +25,7 @@ class TextCache(QObject):
         super().__init__(parent)
         self._path = path
         self._texts: dict[str, str] | None = None
-        self._delay = QTimer(self)
-        self._delay.setSingleShot(True)
-        self._delay.setInterval(_SAVE_MS)
+        self._delay = QTimer(self, singleShot=True, interval=_SAVE_MS)
         self._delay.timeout.connect(self.save)
         if parent is not None:
             parent.installEventFilter(self)
@@ -85,4 +84,5 @@ class TextCache(QObject):
             return {}
         if not isinstance(found, dict):
             return {}
-        return {key: text for key, text in found.items() if isinstance(text, str)}
+        texts = cast("dict[str, object]", found)
+        return {key: text for key, text in texts.items() if isinstance(text, str)}

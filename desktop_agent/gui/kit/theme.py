@@ -42,8 +42,8 @@ class Theme(QObject):
         self._app = app
         self._tokens: dict[str, Any] = json.loads(paths.resource("theme.json").read_text("utf-8"))
         self._scheme = "system"
-        self._text_scale = 100
-        self._reduced_motion = False
+        self._text_scale: int = 100
+        self._reduced_motion: bool = False
         self._icons = str(paths.resource("icons"))
         self._colors: dict[str, QColor] = {}
         self._fonts: dict[tuple[str, str, bool], QFont] = {}

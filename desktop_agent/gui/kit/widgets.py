@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, SignalInstance
 from PySide6.QtGui import (
     QFontMetrics,
     QHideEvent,
@@ -18,12 +19,15 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import (
     QAbstractButton,
     QApplication,
+    QBoxLayout,
     QFrame,
     QHBoxLayout,
     QLabel,
+    QLayout,
     QPushButton,
     QSizePolicy,
     QToolButton,
+    QVBoxLayout,
     QWidget,
 )
 
@@ -35,6 +39,10 @@ from desktop_agent.gui.kit.tooltips import plain_tip
 
 # Keeps a button's text off its icon; the style sheet has no property for that.
 _GAP = "\u2009"
+Box = TypeVar("Box", bound=QBoxLayout)
+Slot = Callable[..., object] | SignalInstance
+# A number is a gap, None a stretch; in a pair the other is the stretch or the alignment.
+Item = QWidget | QLayout | int | None | tuple[QWidget | QLayout | None, int]
 
 
 class _Pictured:
@@ -54,33 +62,39 @@ class _Pictured:
         """Draw what was put off."""
         if not self._is_drawn:
             self._paint_icon()
-        super().showEvent(event)  # pyright: ignore[reportAttributeAccessIssue] - the widget's
+        # The widget's own, which comes after this class.
+        super().showEvent(event)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
 
     def _paint_icon(self) -> None:
         raise NotImplementedError
 
 
 class IconButton(_Pictured, QToolButton):
-    """A square button that is only an icon; its name is spoken, the tooltip adds its keys."""
+    """A square button that is only an icon; its title is spoken, the tooltip adds its keys.
+
+    `name` is its object name.
+    """
 
     def __init__(
         self,
         theme: Theme,
         icon: str,
-        name: str,
+        title: str,
         parent: QWidget | None = None,
         *,
         size: int = 16,
-        token: str = "muted",
         keys: str = "",
+        name: str = "",
+        clicked: Slot | None = None,
     ) -> None:
         super().__init__(parent)
         self._theme = theme
         self._icon = icon
-        self._token = token
+        self._token = "muted"
         self._size = size
-        self.setAccessibleName(name)
-        self.setToolTip(f"{name} ({keys})" if keys else name)
+        self.setAccessibleName(title)
+        self.setToolTip(f"{title} ({keys})" if keys else title)
+        _introduce(self, name, clicked)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setMinimumSize(theme.size("hit_min"), theme.size("hit_min"))
         theme.changed.connect(self._paint_icon)
@@ -91,7 +105,9 @@ class IconButton(_Pictured, QToolButton):
 
 
 class TextButton(_Pictured, QPushButton):
-    """A button with words and, if given, an icon. `kind` is `plain`, `primary` or `ghost`."""
+    """A button with words and, if given, an icon. `name` is its object name."""
+
+    _kind = "plain"
 
     def __init__(
         self,
@@ -100,15 +116,17 @@ class TextButton(_Pictured, QPushButton):
         icon: str = "",
         parent: QWidget | None = None,
         *,
-        kind: str = "plain",
         token: str = "",
+        name: str = "",
+        clicked: Slot | None = None,
     ) -> None:
         super().__init__(parent)
         self._theme = theme
         self._icon = icon
-        self._token = token or ("onAccent" if kind == "primary" else "muted")
-        self.setProperty("kind", kind)
+        self._token = token or ("onAccent" if self._kind == "primary" else "muted")
+        self.setProperty("kind", self._kind)
         self.set_text(text)
+        _introduce(self, name, clicked)
         self._is_drawn = not icon
         if icon:
             theme.changed.connect(self._paint_icon)
@@ -126,29 +144,37 @@ class TextButton(_Pictured, QPushButton):
 class PrimaryButton(TextButton):
     """The one filled button of a region."""
 
-    def __init__(
-        self, theme: Theme, text: str, icon: str = "", parent: QWidget | None = None
-    ) -> None:
-        super().__init__(theme, text, icon, parent, kind="primary")
+    _kind = "primary"
 
 
 class GhostButton(TextButton):
     """A button without an edge, for what is rarely wanted."""
 
-    def __init__(
-        self, theme: Theme, text: str, icon: str = "", parent: QWidget | None = None
-    ) -> None:
-        super().__init__(theme, text, icon, parent, kind="ghost")
+    _kind = "ghost"
 
 
 class TextLabel(QLabel):
     """Plain text in a role of the style sheet: `muted`, `caption`, `section`, `h1` …"""
 
-    def __init__(self, text: str = "", role: str = "", parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        text: str = "",
+        role: str = "",
+        parent: QWidget | None = None,
+        *,
+        name: str = "",
+        wraps: bool = False,
+        copies: bool = False,
+    ) -> None:
         super().__init__(text, parent)
         self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setWordWrap(wraps)
         if role:
             self.setProperty("role", role)
+        if name:
+            self.setObjectName(name)
+        if copies:
+            self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
 
     def set_role(self, role: str) -> None:
         """Change the role and restyle."""
@@ -293,18 +319,53 @@ def _draw_icon(button: QAbstractButton, theme: Theme, icon: str, token: str, siz
     return is_drawn
 
 
-def row(*widgets: QWidget | int | None, spacing: int = 8) -> QHBoxLayout:
-    """Return a horizontal layout: a number is a gap, None a stretch."""
-    layout = QHBoxLayout()
-    layout.setContentsMargins(0, 0, 0, 0)
+def _introduce(button: QAbstractButton, name: str, clicked: Slot | None) -> None:
+    if name:
+        button.setObjectName(name)
+    if clicked is not None:
+        button.clicked.connect(clicked)
+
+
+def row(
+    *items: Item,
+    spacing: int = 8,
+    margins: int | tuple[int, int, int, int] | None = 0,
+    within: QWidget | None = None,
+) -> QHBoxLayout:
+    """Return a horizontal layout, that of a widget if it is given; without margins: the style's."""
+    return _filled(QHBoxLayout(within) if within else QHBoxLayout(), items, spacing, margins)
+
+
+def column(
+    *items: Item,
+    spacing: int = 8,
+    margins: int | tuple[int, int, int, int] | None = 0,
+    within: QWidget | None = None,
+) -> QVBoxLayout:
+    """Return a vertical layout; as `row`."""
+    return _filled(QVBoxLayout(within) if within else QVBoxLayout(), items, spacing, margins)
+
+
+def _filled(
+    layout: Box, items: tuple[Item, ...], spacing: int, margins: int | tuple[int, ...] | None
+) -> Box:
+    if margins is not None:
+        layout.setContentsMargins(*((margins,) * 4 if isinstance(margins, int) else margins))
     layout.setSpacing(spacing)
-    for widget in widgets:
-        if widget is None:
-            layout.addStretch(1)
-        elif isinstance(widget, int):
-            layout.addSpacing(widget)
+    for item in items:
+        part, extra = item if isinstance(item, tuple) else (item, 0)
+        is_aligned = isinstance(extra, Qt.AlignmentFlag)
+        stretch = 0 if is_aligned else extra
+        if part is None:
+            layout.addStretch(stretch or 1)
+        elif isinstance(part, int):
+            layout.addSpacing(part)
+        elif isinstance(part, QLayout):
+            layout.addLayout(part, stretch)
         else:
-            layout.addWidget(widget)
+            layout.addWidget(part, stretch)
+        if is_aligned and isinstance(part, QLayout | QWidget):
+            layout.setAlignment(part, extra)
     return layout
 
 

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from PySide6.QtCore import QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QGridLayout, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QPlainTextEdit, QWidget
 
 from desktop_agent import __version__, paths
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.updates import UpdateAnswer
 from desktop_agent.gui.kit.folders import short_path
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import ElidedLabel, GhostButton, TextButton, TextLabel
+from desktop_agent.gui.kit.widgets import ElidedLabel, GhostButton, TextButton, TextLabel, column
 from desktop_agent.gui.settings.pages import SettingsPage
 from desktop_agent.gui.settings.rows import SettingGroup, Switch
 from desktop_agent.gui.settings.updates import UpdateGroup
@@ -77,11 +77,7 @@ class AboutPage(SettingsPage):
             places.add_row(words, short_path(str(folder)), button)
             button.setAccessibleName(self.tr("Open the folder: {what}").format(what=words))
         head = QWidget()
-        lines = QVBoxLayout(head)
-        lines.setContentsMargins(0, 0, 0, 0)
-        lines.setSpacing(2)
-        lines.addWidget(title)
-        lines.addWidget(version)
+        column(title, version, spacing=2, within=head)
         self.fill(head, self._updates, places, self._parts())
 
     def set_can_update(self, can_update: bool) -> None:
@@ -115,10 +111,7 @@ class AboutPage(SettingsPage):
         show.setObjectName("showLicences")
         show.clicked.connect(self._show_texts)
         holder = QWidget()
-        layout = QVBoxLayout(holder)
-        layout.setContentsMargins(0, 6, 0, 8)
-        layout.addWidget(show)
-        layout.addWidget(self._texts)
+        column(show, self._texts, spacing=-1, margins=(0, 6, 0, 8), within=holder)
         group.add_widget(holder)
         return group
 

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from msgspec.structs import replace
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from desktop_agent.core.faults import Fault
 from desktop_agent.core.models import KeyInfo, ModelInfo
 from desktop_agent.core.providers import provider_title
 from desktop_agent.core.settings import CustomServer, ListedModel, Settings
 from desktop_agent.gui.kit.menu_button import MenuButton
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import ElidedLabel, IconButton, IconLabel, TextButton, TextLabel
+from desktop_agent.gui.kit.widgets import (
+    ElidedLabel,
+    IconButton,
+    IconLabel,
+    TextButton,
+    TextLabel,
+    column,
+)
 from desktop_agent.gui.language_models.key_form import KeyForm
 from desktop_agent.gui.language_models.picker import ModelPicker
 from desktop_agent.gui.language_models.server_form import ServerForm
@@ -26,12 +34,10 @@ class ModelsPage(SettingsPage):
 
     Signals:
         changed(Settings): one new value
-        check_requested(provider, api_base, key): answered by `set_check_result`
         key_entered(provider, key, where), key_deleted(provider): answered by `set_keys`
         models_requested: answered by `set_models`
     """
 
-    check_requested = Signal(str, str, str)
     key_entered = Signal(str, str, str)
     key_deleted = Signal(str)
     models_requested = Signal()
@@ -85,14 +91,8 @@ class ModelsPage(SettingsPage):
 
     def _make_forms(self) -> None:
         self.key_form = KeyForm(self._theme, asks_place=False)
-        self.key_form.check_requested.connect(
-            lambda provider, key: self.check_requested.emit(provider, "", key)
-        )
         self.key_form.accepted.connect(self.key_entered)
         self.server_form = ServerForm(self._theme)
-        self.server_form.check_requested.connect(
-            lambda base, key: self.check_requested.emit("openai", base, key)
-        )
         self.server_form.accepted.connect(self._on_server_accepted)
 
     def show_settings(self, settings: Settings) -> None:
@@ -123,11 +123,6 @@ class ModelsPage(SettingsPage):
             self._picker.set_models(self._models)
         self._show_default()
         self._show_listed()
-
-    def set_check_result(self, fault: Fault | None) -> None:
-        """Answer the check that is under way."""
-        self.key_form.set_result(fault)
-        self.server_form.set_result(fault)
 
     def set_has_keyring(self, has_keyring: bool) -> None:
         """Know whether this computer has a keyring."""
@@ -207,9 +202,7 @@ class ModelsPage(SettingsPage):
         if self._picker is None:
             self._picker = ModelPicker(self._theme, self.window())
             self._picker.chosen.connect(self._on_model_chosen)
-            self._picker.favourites_changed.connect(
-                lambda names: self._on_chosen("favourite_models", tuple(names))
-            )
+            self._picker.favourites_changed.connect(partial(self._on_chosen, "favourite_models"))
             self._picker.key_requested.connect(self.key_form.select_provider)
             self._picker.settings_requested.connect(self.key_form.setFocus)
         self._picker.set_favourites(self._settings.favourite_models)
@@ -253,10 +246,7 @@ class ModelsPage(SettingsPage):
 
 def _row(theme: Theme, icon: str, title: str, detail: str, button: IconButton | None) -> QWidget:
     line = QWidget()
-    words = QVBoxLayout()
-    words.setSpacing(1)
-    words.addWidget(TextLabel(title, "strong"))
-    words.addWidget(ElidedLabel(detail, role="subtle"))
+    words = column(TextLabel(title, "strong"), ElidedLabel(detail, role="subtle"), spacing=1)
     layout = QHBoxLayout(line)
     layout.setContentsMargins(0, 8, 0, 8)
     layout.setSpacing(12)
@@ -270,7 +260,5 @@ def _row(theme: Theme, icon: str, title: str, detail: str, button: IconButton | 
 
 def _padded(widget: QWidget) -> QWidget:
     holder = QWidget()
-    layout = QVBoxLayout(holder)
-    layout.setContentsMargins(0, 12, 0, 12)
-    layout.addWidget(widget)
+    column(widget, spacing=-1, margins=(0, 12, 0, 12), within=holder)
     return holder

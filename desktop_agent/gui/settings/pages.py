@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 from operator import attrgetter
-from typing import Protocol
 
 from msgspec.structs import replace
-from PySide6.QtCore import Signal, SignalInstance
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.settings import Settings
 from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import column
 from desktop_agent.gui.settings.rows import (
     ChoiceBox,
     NumberBox,
@@ -24,13 +24,7 @@ TEXT_SCALES = (80, 90, 100, 110, 125, 150, 175, 200)
 _MOST = 100_000  # that a budget can be set to
 
 
-class _Control(Protocol):
-    """ChoiceBox, NumberBox and Switch."""
-
-    @property
-    def chosen(self) -> SignalInstance: ...
-
-    def set_value(self, value: object) -> None: ...
+Control = ChoiceBox | NumberBox | Switch
 
 
 class SettingsPage(QWidget):
@@ -45,21 +39,20 @@ class SettingsPage(QWidget):
     def __init__(self, settings: Settings, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._settings = settings
-        self._bound: list[tuple[str, _Control]] = []
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
+        self._bound: list[tuple[str, Control]] = []
+        layout = column(spacing=-1, within=self)
         self._layout = layout
 
     def show_settings(self, settings: Settings) -> None:
         """Show these; nothing is emitted."""
         self._settings = settings
         for field, control in self._bound:
-            control.set_value(_read(settings, field))
+            control.set_value(attrgetter(field)(settings))
 
-    def bind(self, field: str, control: QWidget) -> QWidget:
+    def bind(self, field: str, control: Control) -> QWidget:
         """Tie a control to a field, such as `theme` or `limits.idle_s`."""
-        self._bound.append((field, control))  # pyright: ignore[reportArgumentType]
-        control.chosen.connect(partial(self._on_chosen, field))  # pyright: ignore[reportAttributeAccessIssue]
+        self._bound.append((field, control))
+        control.chosen.connect(partial(self._on_chosen, field))
         return control
 
     def fill(self, *groups: QWidget) -> None:
@@ -73,10 +66,6 @@ class SettingsPage(QWidget):
             value = replace(getattr(self._settings, group), **{name: value})
         self._settings = replace(self._settings, **{group or name: value})
         self.changed.emit(self._settings)
-
-
-def _read(settings: Settings, field: str) -> object:
-    return attrgetter(field)(settings)
 
 
 class AppearancePage(SettingsPage):

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 
 from desktop_agent.gui.kit.fitted_area import plain_area
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import Separator, TextLabel
+from desktop_agent.gui.kit.widgets import Separator, TextLabel, column
 
 _CHOICE_LETTERS = 20
 _NUMBER_LETTERS = 13
@@ -39,12 +39,12 @@ class ChoiceBox(QComboBox):
     def __init__(self, name: str, choices: Sequence[tuple[Any, str]]) -> None:
         super().__init__()
         self.setObjectName(name)
-        self._values = [value for value, _ in choices]
-        self.addItems([title for _, title in choices])
+        for value, title in choices:
+            self.addItem(title, value)
         # As wide as so many letters in any text size, so that the boxes stand in line.
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(_CHOICE_LETTERS)
-        self.activated.connect(lambda number: self.chosen.emit(self._values[number]))
+        self.activated.connect(self._on_activated)
 
     def minimumSizeHint(self) -> QSize:
         """Half of it will do where the page is narrow."""
@@ -53,10 +53,14 @@ class ChoiceBox(QComboBox):
 
     def set_value(self, value: Any) -> None:
         """Show a value; one that is no choice takes the nearest number, or stays."""
-        if value not in self._values and isinstance(value, int):
-            value = min(self._values, key=lambda known: abs(known - value))
-        if value in self._values:
-            self.setCurrentIndex(self._values.index(value))
+        values = [self.itemData(number) for number in range(self.count())]
+        if value not in values and isinstance(value, int):
+            value = min(values, key=lambda known: abs(known - value))
+        if value in values:
+            self.setCurrentIndex(values.index(value))
+
+    def _on_activated(self) -> None:
+        self.chosen.emit(self.currentData())
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Scrolling the page must not change a setting under the mouse."""
@@ -134,7 +138,10 @@ class Switch(QCheckBox):
         super().__init__()
         self.setObjectName(name)
         self.setProperty("kind", "bare")
-        self.clicked.connect(lambda checked: self.chosen.emit(checked))
+        self.clicked.connect(self._on_clicked)
+
+    def _on_clicked(self, is_on: bool) -> None:
+        self.chosen.emit(is_on)
 
     def set_value(self, value: bool) -> None:
         """Show a yes or no."""
@@ -181,28 +188,20 @@ class SettingGroup(QFrame):
         super().__init__(parent)
         self._theme = theme
         self.setObjectName("settingGroup")
-        self._stack = QVBoxLayout(self)
-        self._stack.setContentsMargins(0, 0, 0, 0)
-        self._stack.setSpacing(6)
+        self._stack = column(spacing=6, within=self)
         if title:
             self._stack.addWidget(TextLabel(title, "section"))
         self._card = QFrame()
         self._card.setProperty("frame", "card")
-        self._rows = QVBoxLayout(self._card)
-        self._rows.setContentsMargins(16, 4, 16, 4)
-        self._rows.setSpacing(0)
+        self._rows = column(spacing=0, margins=(16, 4, 16, 4), within=self._card)
         self._stack.addWidget(self._card)
 
     def add_row(self, title: str, detail: str, control: QWidget) -> None:
         """Add a control; its accessible name is the title."""
-        words = QVBoxLayout()
-        words.setSpacing(1)
-        name = TextLabel(title, "")
-        name.setWordWrap(True)
-        words.addWidget(name)
+        name = TextLabel(title, "", wraps=True)
+        words = column(name, spacing=1)
         if detail:
-            line = TextLabel(detail, "subtle")
-            line.setWordWrap(True)
+            line = TextLabel(detail, "subtle", wraps=True)
             words.addWidget(line)
         control.setAccessibleName(title)
         control.setAccessibleDescription(detail)
@@ -230,10 +229,5 @@ class SettingGroup(QFrame):
 def scrolled(*widgets: QWidget) -> QScrollArea:
     """Return the widgets in a column that scrolls."""
     holder = QWidget()
-    layout = QVBoxLayout(holder)
-    layout.setContentsMargins(24, 20, 24, 24)
-    layout.setSpacing(18)
-    for widget in widgets:
-        layout.addWidget(widget)
-    layout.addStretch(1)
+    column(*widgets, None, spacing=18, margins=(24, 20, 24, 24), within=holder)
     return plain_area(holder)

@@ -5,12 +5,19 @@ from __future__ import annotations
 import time
 
 from PySide6.QtCore import QDateTime, QLocale, Signal
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from desktop_agent.core.approvals import Rule
 from desktop_agent.gui.kit.folders import short_path
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import Chip, ElidedLabel, IconButton, IconLabel, TextLabel
+from desktop_agent.gui.kit.widgets import (
+    Chip,
+    ElidedLabel,
+    IconButton,
+    IconLabel,
+    TextLabel,
+    column,
+)
 from desktop_agent.gui.settings.rows import SettingGroup, scrolled
 from desktop_agent.gui.settings.rule_form import RefuseRuleForm
 
@@ -35,18 +42,15 @@ class RulesPage(QWidget):
                 "Rules that allow are made on the cards that ask you; rules that refuse, also here."
             ),
             "muted",
+            wraps=True,
         )
-        about.setWordWrap(True)
-        self._empty = TextLabel(self.tr("No rules yet."), "subtle")
-        self._empty.setObjectName("noRules")
+        self._empty = TextLabel(self.tr("No rules yet."), "subtle", name="noRules")
         self._group = SettingGroup(theme)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
         self._form = RefuseRuleForm(theme)
         self._form.made.connect(self.rule_added)
         adding = SettingGroup(theme)
         adding.add_widget(self._form)
-        layout.addWidget(scrolled(about, adding, self._empty, self._group))
+        column(scrolled(about, adding, self._empty, self._group), spacing=-1, within=self)
         self.set_rules(())
 
     def set_folder(self, folder: str) -> None:
@@ -70,10 +74,7 @@ class RulesPage(QWidget):
         line.setObjectName("ruleRow")
         title, detail = self._title(rule), self._detail(rule)
         name = ElidedLabel(title, role="strong")
-        words = QVBoxLayout()
-        words.setSpacing(1)
-        words.addWidget(name)
-        words.addWidget(ElidedLabel(detail, role="subtle"))
+        words = column(name, ElidedLabel(detail, role="subtle"), spacing=1)
         delete = IconButton(
             self._theme, "trash-2", self.tr("Delete the rule {rule}").format(rule=title), size=14
         )

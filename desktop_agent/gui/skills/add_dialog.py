@@ -27,6 +27,7 @@ from desktop_agent.gui.kit.widgets import (
     Spinner,
     TextButton,
     TextLabel,
+    column,
     row,
 )
 from desktop_agent.gui.skills.drop_zone import DropZone, dropped_source
@@ -59,8 +60,7 @@ class AddSkillSheet(QDialog):
         self._theme = theme
         self._folder_name = folder_name
         self._clock = QElapsedTimer()
-        self._ticks = QTimer(self)
-        self._ticks.setInterval(1000)
+        self._ticks = QTimer(self, interval=1000)
         self._ticks.timeout.connect(self._show_elapsed)
         self.setObjectName("addSkillSheet")
         self.setWindowTitle(self.tr("Add skill"))
@@ -70,10 +70,7 @@ class AddSkillSheet(QDialog):
         self._pages = QStackedWidget(self)
         for page in (self._make_ask(), self._make_wait(), self._make_choose()):
             self._pages.addWidget(page)
-        self._error = TextLabel("", "error", self)
-        self._error.setObjectName("addSkillError")
-        self._error.setWordWrap(True)
-        self._error.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._error = TextLabel("", "error", self, name="addSkillError", wraps=True, copies=True)
         self._error.hide()
         layout = QVBoxLayout(self)
         layout.setContentsMargins(*(theme.space("l"),) * 4)
@@ -144,8 +141,8 @@ class AddSkillSheet(QDialog):
             ),
             "muted",
             page,
+            wraps=True,
         )
-        about.setWordWrap(True)
         self._address = QLineEdit(page)
         self._address.setObjectName("skillAddress")
         self._address.setAccessibleName(self.tr("Address or path"))
@@ -157,20 +154,13 @@ class AddSkillSheet(QDialog):
         zone.dropped.connect(self.begin)
         zone.file_wanted.connect(lambda: self._choose(is_folder=False))
         zone.folder_wanted.connect(lambda: self._choose(is_folder=True))
-        layout = QVBoxLayout(page)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(theme.space("m"))
-        for widget in (title, about, self._address):
-            layout.addWidget(widget)
-        layout.addWidget(zone, 1)
+        column(title, about, self._address, (zone, 1), spacing=theme.space("m"), within=page)
         return page
 
     def _make_wait(self) -> QWidget:
         theme = self._theme
         page = QWidget()
-        self._doing = TextLabel("", "title", page)
-        self._doing.setObjectName("addSkillDoing")
-        self._doing.setWordWrap(True)
+        self._doing = TextLabel("", "title", page, name="addSkillDoing", wraps=True)
         self._doing.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self._elapsed = TextLabel("", "subtle", page)
         self._elapsed.setAlignment(Qt.AlignmentFlag.AlignHCenter)
@@ -187,12 +177,8 @@ class AddSkillSheet(QDialog):
         theme = self._theme
         page = QWidget()
         title = TextLabel(self.tr("What to install"), "h3", page)
-        self._source = TextLabel("", "mono", page)
-        self._source.setObjectName("fetchedSource")
-        self._source.setWordWrap(True)
-        self._skipped = TextLabel("", "warn")
-        self._skipped.setObjectName("fetchedSkipped")
-        self._skipped.setWordWrap(True)
+        self._source = TextLabel("", "mono", page, name="fetchedSource", wraps=True)
+        self._skipped = TextLabel("", "warn", name="fetchedSkipped", wraps=True)
         self._skipped_area = FittedArea(self._skipped, 72, page)
         self.checklist.ticked.connect(self._count)
         self.checklist.preview_requested.connect(self.preview_requested)
@@ -203,7 +189,7 @@ class AddSkillSheet(QDialog):
         self._here = QRadioButton(here.format(folder=self._folder_name), page)
         self._here.setObjectName("installHere")
         self._here.setVisible(bool(self._folder_name))
-        self._here.toggled.connect(lambda on: self.target_chosen.emit("folder" if on else "mine"))
+        self._here.toggled.connect(lambda: self.target_chosen.emit(self.target))
         self._skip = QRadioButton(self.tr("Skip what is there already"), page)
         self._skip.setObjectName("skipThere")
         self._replace = QRadioButton(self.tr("Replace it"), page)
@@ -215,9 +201,7 @@ class AddSkillSheet(QDialog):
             group.addButton(pair[1])
         self._clash = QWidget(page)
         self._clash.setLayout(row(self._skip, self._replace, None, spacing=theme.space("l")))
-        layout = QVBoxLayout(page)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(theme.space("s"))
+        layout = column(spacing=theme.space("s"), within=page)
         for widget in (title, self._source, self._skipped_area, self.checklist, self._clash):
             layout.addWidget(widget, int(widget is self.checklist))
         layout.addLayout(row(self._mine, self._here, None, spacing=theme.space("l")))

@@ -23,7 +23,6 @@ from PySide6.QtWidgets import (
     QSizePolicy,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -35,6 +34,7 @@ from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.text import size_text
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.tooltips import plain_tip
+from desktop_agent.gui.kit.widgets import column
 
 translate = QCoreApplication.translate
 _Index = QModelIndex | QPersistentModelIndex
@@ -142,9 +142,7 @@ def framed(view: QWidget) -> QFrame:
     """Return a frame around a text, on a ground of its own."""
     frame = QFrame()
     frame.setProperty("frame", "sunken")
-    layout = QVBoxLayout(frame)
-    layout.setContentsMargins(2, 2, 2, 2)
-    layout.addWidget(view)
+    column(view, spacing=-1, margins=2, within=frame)
     return frame
 
 

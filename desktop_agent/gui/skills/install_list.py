@@ -18,7 +18,6 @@ from PySide6.QtCore import (
 )
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QMouseEvent, QPainter
 from PySide6.QtWidgets import (
-    QHBoxLayout,
     QListWidget,
     QListWidgetItem,
     QStyledItemDelegate,
@@ -34,7 +33,7 @@ from desktop_agent.gui.kit.rtl import placed
 from desktop_agent.gui.kit.safe_text import terminal_text, with_marks
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.tooltips import plain_tip
-from desktop_agent.gui.kit.widgets import ElidedLabel, TextButton, TextLabel, row
+from desktop_agent.gui.kit.widgets import ElidedLabel, TextButton, TextLabel, column, row
 from desktop_agent.gui.skills.delegate import paint_box
 from desktop_agent.gui.skills.file_list import SkillFileList, framed
 from desktop_agent.gui.skills.text import content_text
@@ -73,35 +72,25 @@ class SkillChecklist(QWidget):
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setVerticalScrollMode(QListWidget.ScrollMode.ScrollPerPixel)
         self.list.itemChanged.connect(self._on_ticked)
-        self.list.currentItemChanged.connect(lambda item, _: self._show(item))
-        self._about = TextLabel("", "muted")
-        self._about.setObjectName("foundAbout")
-        self._about.setWordWrap(True)
+        self.list.currentItemChanged.connect(self._show)
+        self._about = TextLabel("", "muted", name="foundAbout", wraps=True)
         self._about_area = FittedArea(self._about, _ABOUT_LINES * theme.text_px("ui"), self)
         self._files = SkillFileList(theme, self)
         self._files.chosen.connect(self._ask)
         self._path = ElidedLabel("", Qt.TextElideMode.ElideMiddle, "section", self)
         self._text = OutputView(theme, self.tr("The file's text"), self)
-        both = QHBoxLayout()
-        both.setSpacing(theme.space("m"))
-        both.addWidget(self.list, 4)
         trailing = QVBoxLayout()
         trailing.setSpacing(theme.space("s"))
         for widget in (self._about_area, self._files, self._path):
             trailing.addWidget(widget)
         trailing.addWidget(framed(self._text), 1)
-        both.addLayout(trailing, 5)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(theme.space("s"))
-        layout.addWidget(self._make_bar())
-        layout.addLayout(both, 1)
+        both = row((self.list, 4), (trailing, 5), spacing=theme.space("m"))
+        column(self._make_bar(), (both, 1), spacing=theme.space("s"), within=self)
         self.ticked.connect(self._count)
 
     def _make_bar(self) -> QWidget:
         self._bar = bar = QWidget(self)
-        self._counted = TextLabel("", "muted", bar)
-        self._counted.setObjectName("chosenCount")
+        self._counted = TextLabel("", "muted", bar, name="chosenCount")
         self._every = TextButton(self._theme, "", "", bar)
         self._every.setObjectName("chooseEvery")
         self._every.clicked.connect(self._tick_every)
@@ -247,10 +236,10 @@ class SkillChecklist(QWidget):
             self._ask(_FIRST_FILE if _FIRST_FILE in paths else paths[0])
 
     def _ask(self, path: str) -> None:
-        item = self.list.currentItem()
-        if item is None:
+        index = self.list.currentIndex()
+        if not index.isValid():
             return
-        self._wanted = (item.data(_SKILL).folder, path)
+        self._wanted = (index.data(_SKILL).folder, path)
         self._files.mark(path)
         self.preview_requested.emit(*self._wanted)
 

@@ -26,12 +26,10 @@ class TrustBanner(QFrame):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.digest = ""
-        self._root = ""
+        self._root: str = ""
         self.setObjectName("trustBanner")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._words = TextLabel("", "", self)
-        self._words.setObjectName("trustWords")
-        self._words.setWordWrap(True)
+        self._words = TextLabel("", "", self, name="trustWords", wraps=True)
         review = TextButton(theme, self.tr("Review…"), "", self)
         review.setObjectName("trustReview")
         review.setToolTip(self.tr("See what would be read, before you decide"))

@@ -20,6 +20,7 @@ from desktop_agent.gui.kit.widgets import (
     PrimaryButton,
     TextButton,
     TextLabel,
+    column,
     row,
 )
 from desktop_agent.gui.skills.file_list import SkillFileList, framed
@@ -31,8 +32,8 @@ _WIDE, _HIGH = 70, 46  # in widths of the text size
 
 
 @dataclass(frozen=True, slots=True)
-class BroughtItem:
-    """One thing a folder brings: a skill, or a file by its path below the folder."""
+class ProvidedItem:
+    """One thing a folder provides: a skill, or a file by its path below the folder."""
 
     key: str
     title: str
@@ -75,10 +76,9 @@ class TrustSheet(QDialog):
             ),
             "muted",
             self,
+            wraps=True,
         )
-        about.setWordWrap(True)
-        self._summary = TextLabel("", "strong", self)
-        self._summary.setWordWrap(True)
+        self._summary = TextLabel("", "strong", self, wraps=True)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(*(theme.space("l"),) * 4)
         layout.setSpacing(theme.space("s"))
@@ -105,7 +105,7 @@ class TrustSheet(QDialog):
         """Whether the folder is not any more what the user began to look at."""
         return self.digest != self._newest
 
-    def show_items(self, items: Sequence[BroughtItem]) -> None:
+    def show_items(self, items: Sequence[ProvidedItem]) -> None:
         """List what would be read; the one that is looked at stays.
 
         What was looked at before the folder changed is marked.
@@ -130,7 +130,7 @@ class TrustSheet(QDialog):
             # The text may be another one by now: what is trusted is what is seen.
             self._on_item()
 
-    def _tag(self, item: BroughtItem, is_read_before: bool) -> str:
+    def _tag(self, item: ProvidedItem, is_read_before: bool) -> str:
         if is_read_before:
             return self.tr("review again")
         return self.tr("changed") if item.is_changed else ""
@@ -148,9 +148,7 @@ class TrustSheet(QDialog):
             self._text.set_whole(terminal_text(text))
 
     def _make_warning(self) -> QWidget:
-        words = TextLabel(meanwhile_text(), "", self)
-        words.setObjectName("trustMeanwhile")
-        words.setWordWrap(True)
+        words = TextLabel(meanwhile_text(), "", self, name="trustMeanwhile", wraps=True)
         self._warning = QWidget(self)
         line = QHBoxLayout(self._warning)
         line.setContentsMargins(0, 0, 0, 0)
@@ -160,27 +158,20 @@ class TrustSheet(QDialog):
 
     def _make_middle(self) -> QHBoxLayout:
         theme = self._theme
-        self._items: dict[str, BroughtItem] = {}
+        self._items: dict[str, ProvidedItem] = {}
         self._list = FilterList(theme, self.tr("What would be read"), self)
-        self._list.setObjectName("broughtList")
-        self._list.selectionModel().currentChanged.connect(lambda *_: self._on_item())
-        self._about = TextLabel("", "muted", self)
-        self._about.setWordWrap(True)
+        self._list.setObjectName("providedList")
+        self._list.selectionModel().currentChanged.connect(self._on_item)
+        self._about = TextLabel("", "muted", self, wraps=True)
         self._files = SkillFileList(theme, self)
         self._files.chosen.connect(self._on_file)
         self._files.hide()
         self._path = ElidedLabel("", Qt.TextElideMode.ElideMiddle, "section", self)
         self._text = OutputView(theme, self.tr("The file's text"), self)
-        trailing = QVBoxLayout()
-        trailing.setSpacing(theme.space("s"))
-        for widget in (self._about, self._files, self._path):
-            trailing.addWidget(widget)
-        trailing.addWidget(framed(self._text), 1)
-        middle = QHBoxLayout()
-        middle.setSpacing(theme.space("m"))
-        middle.addWidget(self._list, 4)
-        middle.addLayout(trailing, 6)
-        return middle
+        trailing = column(
+            self._about, self._files, self._path, (framed(self._text), 1), spacing=theme.space("s")
+        )
+        return row((self._list, 4), (trailing, 6), spacing=theme.space("m"))
 
     def _make_buttons(self) -> QHBoxLayout:
         theme = self._theme

@@ -10,6 +10,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
+from importlib import import_module
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -118,9 +119,9 @@ def run_loop(app: QApplication, window: MainWindow, bridge: Bridge, compose: Com
     # Loaded behind the first paint: they are a fifth of what the start would take.
     import asyncio
 
-    import qasync
+    import qasync  # pyright: ignore[reportMissingTypeStubs] - it has none
 
-    loop = qasync.QEventLoop(app)
+    loop: Any = qasync.QEventLoop(app)
     asyncio.set_event_loop(loop)
     clock = GcTimer(app)
     bridge.received.connect(clock.check)
@@ -155,7 +156,7 @@ def _import_asyncio() -> None:
     absent: Any = None  # what makes an import fail, as on a Python built without OpenSSL
     sys.modules["ssl"] = absent
     try:
-        import asyncio  # noqa: F401
+        import_module("asyncio")
     finally:
         del sys.modules["ssl"]
 

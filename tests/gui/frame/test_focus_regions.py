@@ -11,7 +11,7 @@ from shiboken6 import isValid
 from desktop_agent.core.events import MessageAdded
 from desktop_agent.core.ids import MessageId
 from desktop_agent.core.messages import Message, TextPart
-from desktop_agent.gui.frame.focus_regions import first_focusable, focus_neighbour
+from desktop_agent.gui.frame.focus import first_focusable, focus_neighbour
 from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
 from desktop_agent.gui.transcript.document.document import TranscriptDocument
 from desktop_agent.gui.transcript.document.styles import Styles
