@@ -70,7 +70,6 @@ class EngineThread:
         self._has_loop.wait()
 
     def is_alive(self) -> bool:
-        """Whether commands can still be heard."""
         return self._thread.is_alive()
 
     def stop(self, timeout_s: float) -> bool:
@@ -104,7 +103,6 @@ class EngineThread:
         self._cross(self._on_command, _Command(begin, name, number))
 
     def withdraw(self, number: int) -> None:
-        """Give up a question."""
 
         def cancel() -> None:
             job = self._jobs.get(number)

@@ -61,7 +61,6 @@ class Queries(QObject):
 
     @property
     def is_busy(self) -> bool:
-        """Whether something is not answered yet."""
         return bool(self._jobs)
 
     def cancel(self) -> None:
@@ -70,7 +69,6 @@ class Queries(QObject):
             job.cancel()
 
     async def drain(self) -> None:
-        """Give up, and wait until it is all let go."""
         import asyncio
 
         self.cancel()

@@ -65,7 +65,6 @@ class PopupController(QObject):
     # -- folders -----------------------------------------------------------------------------
 
     def open_picker(self, anchor: QWidget) -> None:
-        """Open the folder picker at its button."""
         picker = self._picker or self._make_picker()
         self._feed_folders()
         picker.open_below(anchor)
@@ -78,7 +77,6 @@ class PopupController(QObject):
             self.open_picker(anchor)
 
     def browse(self) -> None:
-        """Let the user find a folder on the disk."""
         self._choose_folder(self.tr("Open folder"), self.folder_found.emit)
 
     def _make_picker(self) -> WorkspacePicker:
@@ -118,7 +116,6 @@ class PopupController(QObject):
     # -- models ------------------------------------------------------------------------------
 
     def open_models(self, anchor: QWidget) -> None:
-        """Open the list of models; providers and servers are asked anew."""
         picker = self._model_picker or self._make_models()
         info, settings = self._session.info, self._session.settings
         name, base = (info.model, info.api_base) if info else (settings.model, settings.api_base)
@@ -177,7 +174,6 @@ class PopupController(QObject):
         self._palette.open_over(self._window, actions, newest)
 
     def open_shortcuts(self, actions: Sequence[QAction]) -> None:
-        """Show every key there is."""
         from desktop_agent.gui.frame.shortcut_names import other_keys
         from desktop_agent.gui.frame.shortcuts_dialog import ShortcutsDialog
 

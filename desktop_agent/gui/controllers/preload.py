@@ -36,7 +36,6 @@ class Preload(QObject):
 
     @property
     def is_done(self) -> bool:
-        """Whether everything is ready."""
         return not self._left
 
     def start(self) -> None:

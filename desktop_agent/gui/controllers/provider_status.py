@@ -38,7 +38,6 @@ class ProviderStatus(QObject):
             self._show(self._provider, "circle", "subtle")
 
     def apply(self, event: Event) -> None:
-        """Remember how the last request went."""
         if not self._provider:
             return
         if isinstance(event, NoteDelivered | StepEnded):

@@ -75,17 +75,14 @@ class SessionController(QObject):
 
     @property
     def current(self) -> SessionId | None:
-        """The id of the session shown."""
         return self._known.session_id
 
     @property
     def info(self) -> SessionInfo | None:
-        """The session shown."""
         return self._known.info
 
     @property
     def agent(self) -> AgentId | None:
-        """The agent that the composer talks to."""
         return self._known.shown
 
     @property
@@ -95,7 +92,6 @@ class SessionController(QObject):
 
     @property
     def workspace(self) -> Workspace | None:
-        """The folders of the session shown, or those a new one would get."""
         if self.info is not None:
             return self.info.workspace
         return Workspace(self._folder) if self._folder else None
@@ -201,7 +197,6 @@ class SessionController(QObject):
         self._bridge.engine.new_session(self._wanted, workspace)
 
     def show_session(self, session_id: str) -> None:
-        """Show a session."""
         # The last request counts: what was asked for before and has not come is not shown.
         self._wanted = self._wanted_agent = None
         if session_id != self.current:
@@ -270,11 +265,9 @@ class SessionController(QObject):
         self.begin_session()
 
     def set_workspace(self, workspace: Workspace) -> None:
-        """Work in these folders in the session that is shown."""
         self.set(self._bridge.engine.set_workspace, workspace)
 
     def forget_folder(self, path: str) -> None:
-        """Take a folder off the list of recent ones."""
         kept = tuple(one for one in self.settings.recent_folders if one != path)
         self.apply_settings(replace(self.settings, recent_folders=kept))
 
@@ -321,14 +314,12 @@ class SessionController(QObject):
     def tell(
         self, command: Callable[Concatenate[AgentId, P], None], *args: P.args, **kwargs: P.kwargs
     ) -> None:
-        """Give the agent that is shown a command."""
         if self.agent is not None:
             command(self.agent, *args, **kwargs)
 
     def set(
         self, command: Callable[Concatenate[SessionId, P], None], *args: P.args, **kwargs: P.kwargs
     ) -> None:
-        """Give a command about the session that is shown."""
         if self.current is not None:
             command(self.current, *args, **kwargs)
 

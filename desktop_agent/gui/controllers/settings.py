@@ -55,7 +55,6 @@ class SettingsController(QObject):
         self._feed()
 
     def open_keys(self, provider: str = "") -> None:
-        """Show where the key of this provider is entered."""
         self.open()
         if self._dialog is not None:
             self._dialog.show_keys(provider)

@@ -110,7 +110,6 @@ class SidePanelController(QObject):
             self._frame.toggle_side()
 
     def add_task(self) -> None:
-        """Show the panel and begin to add a task."""
         if self._known.session_id is None:
             return
         self._make()
@@ -179,7 +178,6 @@ class SidePanelController(QObject):
         view.command_requested.connect(self._on_command)
 
     def _on_command(self, agent_id: str, command: str, text: str) -> None:
-        """Do what a card of a transcript offers about an agent."""
         engine, agent = self._bridge.engine, AgentId(agent_id)
         match command:
             case "answer":

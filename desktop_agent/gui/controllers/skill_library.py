@@ -192,7 +192,6 @@ class SkillLibraryController(QObject):
     # -- what is there -----------------------------------------------------------------------
 
     def update(self, skill: Skill) -> None:
-        """Look for a newer version, and show what it changes."""
         self._say(self.tr("Looking for a newer {name}…").format(name=in_words(skill.name)))
         self._run(self._look_for_update(skill), "looking for an update")
 
@@ -214,7 +213,6 @@ class SkillLibraryController(QObject):
         self._say(self.tr("{name} was updated.").format(name=in_words(update.name)))
 
     def ask_remove(self, skill: Skill) -> None:
-        """Ask, then remove."""
         from desktop_agent.gui.skills.update_dialog import ask_before_removing  # as above
 
         box = ask_before_removing(skill, self._window.window())

@@ -94,13 +94,11 @@ class SkillsController(QObject):
 
     @property
     def skills(self) -> tuple[Skill, ...]:
-        """The skills of the present folder."""
         known = self._known.get(self.root)
         return known.skills if known is not None else ()
 
     @property
     def is_open(self) -> bool:
-        """Whether the page of skills is shown."""
         return self._page is not None and self._frame.stack.currentWidget() is self._page
 
     def _on_received(self, batch: Sequence[Event]) -> None:
@@ -144,7 +142,6 @@ class SkillsController(QObject):
     # -- the page ----------------------------------------------------------------------------
 
     def open(self, directory: str = "") -> None:
-        """Show the page, with one skill if it is named."""
         page = self._page or self._make_page()
         self._frame.close_drawer()
         page.set_skills(self.skills, has_folder=bool(self.root))
@@ -156,7 +153,6 @@ class SkillsController(QObject):
             page.choose(directory)
 
     def leave(self) -> None:
-        """Go back to the conversation."""
         if not self.is_open:
             return
         self._session.pages.is_held = False
@@ -219,7 +215,6 @@ class SkillsController(QObject):
         return page
 
     def _join_picker(self, picker: WorkspacePicker) -> None:
-        """Say in the folder picker how the folder stands."""
         self.trust.changed.connect(picker.trust.show_trust)
         picker.trust.show_trust(self.trust.trust)
         picker.trust.decided.connect(self.trust.decide)

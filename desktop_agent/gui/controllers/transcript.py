@@ -37,23 +37,19 @@ class TranscriptController(QObject):
             browser.verticalScrollBar().rangeChanged.connect(self.look)
 
     def look(self) -> None:
-        """Count, soon, the approvals that wait out of view."""
         self._look.start()
 
     def find(self, text: str, backward: bool) -> None:
-        """Go to the next place of a text."""
         page = self._pages.page(self._session.agent)
         if page is not None:
             self._frame.find_bar.set_count(page.find(text, backward))
 
     def copy_answer(self) -> None:
-        """Copy the last answer."""
         page = self._pages.page(self._session.agent)
         if page is not None:
             page.copy_last_answer()
 
     def search_sessions(self, text: str) -> None:
-        """Look for words in all sessions."""
         matched = self._frame.sidebar.sessions.set_matches
         found = self._queries.engine.search_sessions(text)
         self._queries.ask(lambda ids: matched(text, ids), found)
@@ -66,7 +62,6 @@ class TranscriptController(QObject):
             self._queries.ask(lambda names: show(prefix, names), names)
 
     def load_earlier(self, agent_id: AgentId) -> None:
-        """Show more of what was said before."""
         first, session_id = self._pages.first_seq(agent_id), self._session.current
         if session_id is not None:
             self._queries.ask(

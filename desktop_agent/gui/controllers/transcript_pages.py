@@ -47,7 +47,6 @@ class SessionPages(QObject):
         self.is_held = False
 
     def drop_gone(self) -> None:
-        """Forget the transcripts of sessions that are gone."""
         for agent_id in list(self._pages):
             if self.state.session_of(agent_id) is None:
                 self.drop(agent_id)
@@ -117,17 +116,14 @@ class SessionPages(QObject):
         return view
 
     def bring(self, agent_id: AgentId | None) -> None:
-        """Put an agent's transcript in front of another page of the stack."""
         view = self.page(agent_id)
         if view is not None and not self.is_held:
             self._stack.setCurrentWidget(view)
 
     def page(self, agent_id: AgentId | None) -> TranscriptView | None:
-        """Return an agent's transcript, if it is kept."""
         return self._pages.get(agent_id) if agent_id else None
 
     def drop(self, agent_id: AgentId) -> None:
-        """Forget an agent's transcript."""
         view = self._pages.pop(agent_id, None)
         self._first_seqs.pop(agent_id, None)
         if view is not None:
@@ -139,7 +135,6 @@ class SessionPages(QObject):
         return self._first_seqs.get(agent_id, 1)
 
     def prepend(self, agent_id: AgentId, events: Sequence[AgentEvent], first_seq: int) -> None:
-        """Show earlier events on top."""
         view = self._pages.get(agent_id)
         if view is not None:
             view.prepend(events, first_seq)

@@ -51,7 +51,6 @@ class TrustController(QObject):
 
     @property
     def trust(self) -> FolderTrust:
-        """How the present folder stands."""
         return self._shown.trust
 
     def show(self, shown: SkillsChanged) -> None:
@@ -81,7 +80,6 @@ class TrustController(QObject):
         self.remove_notice()
 
     def remove_notice(self) -> None:
-        """Remove the notice about the last decision."""
         self._notice.stop()
         self._frame.notices.remove(_NOTICE)
 

@@ -70,7 +70,6 @@ class Header(QFrame):
         )
 
     def set_session(self, title: str, place: str) -> None:
-        """Show what the session is called, and its folder and branch."""
         self._title.set_text(title)
         self._title.setVisible(bool(title))
         self._place.set_text(place)
@@ -79,13 +78,11 @@ class Header(QFrame):
             button.setVisible(bool(title))
 
     def begin_rename(self) -> None:
-        """Turn the title into a field."""
         if self._title.whole_text():
             self._title.hide()
             self._field.begin(self._title.whole_text())
 
     def eventFilter(self, watched: object, event: QEvent) -> bool:
-        """Rename on a double click on the title."""
         is_double = event.type() == QEvent.Type.MouseButtonDblClick
         if watched is self._title and is_double and isinstance(event, QMouseEvent):
             self.begin_rename()
@@ -121,7 +118,6 @@ class _TitleField(QLineEdit):
         self.editingFinished.connect(self._end)
 
     def begin(self, text: str) -> None:
-        """Show the text, all selected."""
         self.setText(text)
         self.selectAll()
         self.show()
@@ -171,7 +167,6 @@ class FindBar(QFrame):
         self.hide()
 
     def enter(self) -> None:
-        """Show the bar and type at once."""
         self.show()
         self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.field.selectAll()
@@ -185,11 +180,9 @@ class FindBar(QFrame):
         self.search()
 
     def search(self, *, backward: bool = False) -> None:
-        """Go to the next place, or to the one before."""
         self.searched.emit(self.field.text(), backward)
 
     def set_count(self, count: int) -> None:
-        """Say how many places there are."""
         if not self.field.text():
             self._count.setText("")
         elif count:

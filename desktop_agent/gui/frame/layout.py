@@ -72,16 +72,13 @@ class WindowFrame(QWidget):
 
     @property
     def is_narrow(self) -> bool:
-        """Whether the sidebar is a drawer now."""
         return self.width() < self.sidebar.width() + self._theme.size("page_min")
 
     def set_sidebar(self, is_wanted: bool) -> None:
-        """Show or hide the sidebar where there is room for it."""
         self._wants_sidebar = is_wanted
         self._place()
 
     def toggle_sidebar(self) -> None:
-        """Show or hide the sidebar, or the drawer."""
         if self.is_narrow:
             self._is_drawer_open = not self._is_drawer_open
         else:
@@ -93,7 +90,6 @@ class WindowFrame(QWidget):
 
     @property
     def has_side_drawer(self) -> bool:
-        """Whether the side panel is a drawer now."""
         # Where both panels would leave the conversation too little for its text.
         beside = self.sidebar.width() + self._theme.size("right")
         return self.width() < beside + self._theme.size("center_min")
@@ -108,14 +104,12 @@ class WindowFrame(QWidget):
         panel.setParent(self)
 
     def set_side(self, *, has_content: bool, is_wanted: bool | None = None) -> None:
-        """Show or hide the side panel."""
         self._has_side = has_content and self._side is not None
         self._wants_side = self._wants_side if is_wanted is None else is_wanted
         self.header.side_button.setVisible(self._has_side)
         self._place()
 
     def toggle_side(self) -> None:
-        """Show or hide the side panel, or its drawer."""
         if self.has_side_drawer:
             self._is_side_open = not self._is_side_open
         else:
@@ -133,7 +127,6 @@ class WindowFrame(QWidget):
         return was_open
 
     def set_conversing(self, is_conversing: bool) -> None:
-        """Show the composer, or not: the first-run page has none."""
         self._is_conversing = is_conversing
         self._bottom.setVisible(is_conversing and not self._is_full)
 

@@ -89,13 +89,11 @@ class NoticeBar(QFrame):
                 pass
 
     def put(self, key: str, notice: Notice) -> None:
-        """Show a notice; one of the same key is replaced."""
         self._notices.pop(key, None)
         self._notices[key] = notice
         self._show()
 
     def remove(self, key: str) -> None:
-        """Take a notice back."""
         if self._notices.pop(key, None) is not None:
             self._show()
 
@@ -164,7 +162,6 @@ class ApprovalStrip(QFrame):
         self.hide()
 
     def set_count(self, count: int) -> None:
-        """Say how many approvals wait; none hides the strip."""
         if count == 1:
             self._text.setText(self.tr("1 approval waiting"))
         else:

@@ -70,7 +70,6 @@ class RightPanel(QFrame):
 
     @property
     def has_content(self) -> bool:
-        """Whether there is anything to show."""
         return not self.tasks.is_empty or self._has_agents
 
     @property
@@ -130,7 +129,6 @@ class RightPanel(QFrame):
         return around + shown.contentsSize().height()
 
     def show_state(self, state: SessionState, changed: Facet) -> None:
-        """Show the session and the agent that are shown."""
         self.tasks.show_state(state, changed)
         self.agents.show_state(state, changed)
         if changed & (Facet.SESSION | Facet.SHOWN | Facet.TASKS):

@@ -39,12 +39,10 @@ class WindowState(QObject):
         self._window.move(screen.center() - self._window.rect().center())
 
     def save(self) -> None:
-        """Write the window's place."""
         self._file.setValue("geometry", self._window.saveGeometry())
 
     @property
     def session(self) -> str:
-        """The session shown last."""
         return str(self._file.value("session", ""))
 
     @session.setter
@@ -53,20 +51,16 @@ class WindowState(QObject):
 
     @property
     def has_sidebar(self) -> bool:
-        """Whether the user wants the sidebar."""
         return self._file.value("sidebar", "true") == "true"
 
     def remember_sidebar(self, is_wanted: bool) -> None:
-        """Keep whether the user wants the sidebar."""
         self._file.setValue("sidebar", "true" if is_wanted else "false")
 
     @property
     def has_side(self) -> bool:
-        """Whether the user wants the side panel."""
         return self._file.value("side", "true") == "true"
 
     def remember_side(self, is_wanted: bool) -> None:
-        """Keep whether the user wants the side panel."""
         self._file.setValue("side", "true" if is_wanted else "false")
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

@@ -34,26 +34,21 @@ class CheckLine(QWidget):
         self.clear()
 
     def text(self) -> str:
-        """Return what is said."""
         return self._words.text()
 
     def clear(self) -> None:
-        """Say nothing."""
         self.is_busy = False
         self.hide()
 
     def show_busy(self, words: str) -> None:
-        """Say what is being done."""
         self._show(words, "muted", "")
         self.is_busy = True
         self._spinner.show()
 
     def show_ok(self, words: str) -> None:
-        """Say that it went well."""
         self._show(words, "ok", "circle-check")
 
     def show_words(self, words: str) -> None:
-        """Say what is missing."""
         self._show(words, "warn", "circle-alert")
 
     def show_fault(self, fault: Fault, *, can_force: bool = False) -> None:

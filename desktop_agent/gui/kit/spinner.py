@@ -25,12 +25,10 @@ class SpinnerClock(QObject):
 
     @property
     def angle(self) -> float:
-        """The spinners' start, in degrees clockwise from the top."""
         return 0.0 if self.is_still else 360.0 * self.frame / self._frames
 
     @property
     def is_running(self) -> bool:
-        """Whether the clock ticks now."""
         return self._timer.isActive()
 
     def hold(self, owner: QObject) -> None:
@@ -44,7 +42,6 @@ class SpinnerClock(QObject):
             self._timer.start()
 
     def release(self, owner: QObject) -> None:
-        """Stop ticking for this owner."""
         self._drop(id(owner))
 
     def _forget(self, key: int) -> None:

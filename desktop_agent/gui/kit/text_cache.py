@@ -49,7 +49,6 @@ class TextCache(QObject):
         self._delay.start()
 
     def forget(self, is_gone: Callable[[str], bool]) -> None:
-        """Forget the texts of the keys that are gone, at once."""
         texts = self._all()
         for key in (gone := [key for key in texts if is_gone(key)]):
             del texts[key]
@@ -57,7 +56,6 @@ class TextCache(QObject):
             self.save()
 
     def save(self) -> None:
-        """Write the file."""
         self._delay.stop()
         file = QSaveFile(str(self._path))
         if not file.open(QIODevice.OpenModeFlag.WriteOnly):

@@ -84,14 +84,12 @@ class Theme(QObject):
 
     @property
     def is_dark(self) -> bool:
-        """Whether light text stands on dark ground."""
         if self._scheme != "system":
             return self._scheme == "dark"
         return self._hints.colorScheme() == Qt.ColorScheme.Dark
 
     @property
     def is_high_contrast(self) -> bool:
-        """Whether the system asks for more contrast."""
         return self._contrast.contrastPreference() == Qt.ContrastPreference.HighContrast
 
     def color(self, token: str) -> QColor:

@@ -53,7 +53,6 @@ class _Pictured:
     _is_drawn: bool
 
     def set_icon(self, icon: str, token: str | None = None) -> None:
-        """Show another icon."""
         self._icon = icon
         self._token = token or self._token
         self._paint_icon()
@@ -177,7 +176,6 @@ class TextLabel(QLabel):
             self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
 
     def set_role(self, role: str) -> None:
-        """Change the role and restyle."""
         self.setProperty("role", role)
         restyle(self)
 
@@ -236,7 +234,6 @@ class ElidedLabel(QLabel):
         self.updateGeometry()
 
     def whole_text(self) -> str:
-        """Return the text as it was set."""
         return self._whole
 
     def sizeHint(self) -> QSize:

@@ -112,7 +112,6 @@ class KeyForm(QWidget):
 
     @property
     def place(self) -> Place:
-        """Where the key will be kept."""
         if self._in_file.isChecked():
             return "file"
         return "keyring" if self._has_keyring else "session"

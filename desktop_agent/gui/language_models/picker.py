@@ -49,7 +49,6 @@ class ModelPicker(Popover):
         self._show_rows()
 
     def set_models(self, models: tuple[ModelInfo, ...]) -> None:
-        """Show these models; the list is not loading any more."""
         self._models = tuple(models)
         self._is_loading = False
         self._show_rows()
@@ -65,7 +64,6 @@ class ModelPicker(Popover):
         self._show_rows()
 
     def set_favourites(self, names: tuple[str, ...]) -> None:
-        """Put these on top."""
         self._favourites = tuple(names)
         self._show_rows()
 

@@ -50,7 +50,6 @@ class ServerForm(QWidget):
         self._on_edited()
 
     def set_result(self, fault: Fault | None) -> None:
-        """Take the answer to a check."""
         if not self.line.is_busy:
             return
         if fault is None:

@@ -85,7 +85,6 @@ class AboutPage(SettingsPage):
         self._updates.setVisible(can_update)
 
     def set_update_answer(self, answer: UpdateAnswer) -> None:
-        """Tell whether there is a newer version."""
         self._updates.set_answer(answer)
 
     def _parts(self) -> SettingGroup:

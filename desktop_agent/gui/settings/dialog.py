@@ -89,7 +89,6 @@ class SettingsDialog(QDialog):
         self._pages.setCurrentIndex(index.row())
 
     def _fit(self) -> None:
-        """Take the room that the user's text size needs."""
         letter = self._theme.text_px("ui")
         self._names.setFixedHeight(self._names.height_for(len(_NAMES)))
         room = self.screen().availableGeometry()
@@ -110,13 +109,11 @@ class SettingsDialog(QDialog):
     # -- down -----------------------------------------------------------------------------
 
     def set_settings(self, settings: Settings) -> None:
-        """Show these; nothing is emitted."""
         self._settings = settings
         for page in self._editors:
             page.show_settings(settings)
 
     def open_page(self, name: PageName) -> None:
-        """Show a page, opening the window."""
         self._names.setCurrentIndex(self._names.model().index(_NAMES.index(name), 0))
         self.show()
         self.raise_()

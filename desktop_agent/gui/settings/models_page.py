@@ -108,7 +108,6 @@ class ModelsPage(SettingsPage):
         self._show_places()
 
     def set_keys(self, keys: tuple[KeyInfo, ...]) -> None:
-        """Show whose keys are there and where each is kept."""
         self.key_form.setParent(None)
         self._keys.clear()
         for key in keys:
@@ -117,7 +116,6 @@ class ModelsPage(SettingsPage):
         self.key_form.show()
 
     def set_models(self, models: tuple[ModelInfo, ...]) -> None:
-        """Know the models that can be chosen."""
         self._models = tuple(models)
         if self._picker is not None:
             self._picker.set_models(self._models)

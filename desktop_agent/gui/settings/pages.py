@@ -44,7 +44,6 @@ class SettingsPage(QWidget):
         self._layout = layout
 
     def show_settings(self, settings: Settings) -> None:
-        """Show these; nothing is emitted."""
         self._settings = settings
         for field, control in self._bound:
             control.set_value(attrgetter(field)(settings))
@@ -56,7 +55,6 @@ class SettingsPage(QWidget):
         return control
 
     def fill(self, *groups: QWidget) -> None:
-        """Show the groups, and the present values."""
         self._layout.addWidget(scrolled(*groups))
         self.show_settings(self._settings)
 

@@ -63,7 +63,6 @@ class ChoiceBox(QComboBox):
         self.chosen.emit(self.currentData())
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Scrolling the page must not change a setting under the mouse."""
         event.ignore()
 
 
@@ -101,16 +100,13 @@ class NumberBox(QDoubleSpinBox):
         self.valueChanged.connect(self._on_changed)
 
     def sizeHint(self) -> QSize:
-        """All numbers are as wide, whatever their range."""
         letters = self.fontMetrics().horizontalAdvance("0") * _NUMBER_LETTERS
         return QSize(letters, super().sizeHint().height())
 
     def minimumSizeHint(self) -> QSize:
-        """See sizeHint."""
         return self.sizeHint()
 
     def set_value(self, value: float | None) -> None:
-        """Show a number or none; nothing is emitted."""
         self._is_set = True
         self.setValue(value or 0)
         self._is_set = False
@@ -121,7 +117,6 @@ class NumberBox(QDoubleSpinBox):
             self.chosen.emit(None if self.specialValueText() and not number else number)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """See ChoiceBox."""
         event.ignore()
 
 
@@ -144,7 +139,6 @@ class Switch(QCheckBox):
         self.chosen.emit(is_on)
 
     def set_value(self, value: bool) -> None:
-        """Show a yes or no."""
         self.setChecked(value)
 
 
@@ -214,11 +208,9 @@ class SettingGroup(QFrame):
         self._rows.addWidget(widget)
 
     def row_count(self) -> int:
-        """Return how many rows and lines there are."""
         return self._rows.count()
 
     def clear(self) -> None:
-        """Remove all rows."""
         while (item := self._rows.takeAt(0)) is not None:
             widget = item.widget()
             if widget is not None:

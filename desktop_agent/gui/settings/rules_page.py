@@ -58,7 +58,6 @@ class RulesPage(QWidget):
         self._form.set_folder(folder)
 
     def set_rules(self, rules: tuple[Rule, ...]) -> None:
-        """Show these rules."""
         rules = tuple(rules)
         if rules == self._rules:
             return

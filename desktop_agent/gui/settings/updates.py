@@ -55,7 +55,6 @@ class UpdateGroup(SettingGroup):
         return self._answer
 
     def set_answer(self, answer: UpdateAnswer) -> None:
-        """Tell what was found out."""
         self._check.setEnabled(True)
         if answer.problem:
             words = answer.problem

@@ -94,7 +94,6 @@ class AddSkillSheet(QDialog):
         self._fetch()
 
     def show_fetched(self, fetched: Fetched) -> None:
-        """Show what was found."""
         self._ticks.stop()
         self.checklist.show_found(fetched.skills)
         source = fetched.source

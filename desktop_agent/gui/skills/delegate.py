@@ -134,7 +134,6 @@ class _SkillPainter(RowPainter):
         self._look = theme
 
     def switch(self, box: QRect, *, is_on: bool) -> None:
-        """Draw the box and, when it is on, its tick."""
         box = self.mirrored(box)
         paint_box(self._look, self.painter, box, is_on=is_on)
 

@@ -65,7 +65,6 @@ class SkillDetailPane(QFrame):
 
     @property
     def skill(self) -> Skill | None:
-        """The skill that is shown."""
         return self._skill
 
     def set_narrow(self, is_narrow: bool) -> None:

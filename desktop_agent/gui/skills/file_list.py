@@ -76,7 +76,6 @@ class SkillFileList(QListView):
         theme.changed.connect(self.scheduleDelayedItemsLayout)
 
     def show_files(self, files: Sequence[SkillFile]) -> None:
-        """Show these files."""
         self._rows.set_rows(tuple(files))
         self._fit()
 

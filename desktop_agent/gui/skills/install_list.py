@@ -114,7 +114,6 @@ class SkillChecklist(QWidget):
             self._show(self.list.currentItem())
 
     def set_replacing(self, replaces: bool) -> None:
-        """Offer what would replace a skill that is there, or leave it out."""
         self._replaces = replaces
         self.list.blockSignals(True)
         for item in self._items():
@@ -185,7 +184,6 @@ class SkillChecklist(QWidget):
         self._every.setEnabled(free > 0)
 
     def has_clash(self) -> bool:
-        """Whether something found is there already."""
         return any(
             item.data(_SKILL).clash and not item.data(_SKILL).problem for item in self._items()
         )

@@ -67,7 +67,6 @@ class SkillList(QListView):
 
     @property
     def current(self) -> Skill | None:
-        """The skill that is shown in detail."""
         return _skill(self.currentIndex())
 
     def show_rows(self, rows: tuple[SkillRow, ...]) -> None:
@@ -112,7 +111,6 @@ class SkillList(QListView):
             super().keyPressEvent(event)
 
     def menu_for(self, skill: Skill) -> QMenu:
-        """Return all that can be done with a skill."""
         requests, menu = self._requests, QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         use = menu.addAction(self.tr("Use in chat"), lambda: requests.used.emit(skill))

@@ -107,7 +107,6 @@ class SkillListModel(SnapshotListModel[SkillRow]):
         )
 
     def setData(self, index: _Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
-        """Request that a skill be switched."""
         row = index.data(ROW_ROLE)
         if role != Qt.ItemDataRole.CheckStateRole or row is None or not can_switch(row.skill):
             return False

@@ -50,7 +50,6 @@ class MarkdownText(TranscriptBrowser):
             self._write()
 
     def text(self) -> str:
-        """Return the source of what is shown."""
         return self._text
 
     def sizeHint(self) -> QSize:

@@ -80,7 +80,6 @@ class SkillsPage(QWidget):
         self._show_rows()
 
     def choose(self, directory: str) -> None:
-        """Show one skill in detail."""
         self.search.clear()
         self._tabs.choose("all")
         self._show_rows()
@@ -258,7 +257,6 @@ class SkillsPage(QWidget):
         self._place()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Esc goes back: to the list, then to the conversation."""
         if event.key() != Qt.Key.Key_Escape:
             super().keyPressEvent(event)
         elif self.is_narrow and self._shows_detail:

@@ -52,7 +52,6 @@ class TrustBanner(QFrame):
         self.hide()
 
     def show_trust(self, trust: FolderTrust) -> None:
-        """Say what the folder brings."""
         if self.isHidden() or trust.root != self._root or trust.is_refused:
             self._root, self.digest = trust.root, trust.digest
         words = with_marks(banner_text(trust))

@@ -136,7 +136,6 @@ class TrustSheet(QDialog):
         return self.tr("changed") if item.is_changed else ""
 
     def show_files(self, skill: Skill, files: Sequence[SkillFile]) -> None:
-        """Show a skill's files, if it is still the one that is looked at."""
         if self._list.current is not None and self._list.current.key == skill.directory:
             self._files.show_files(files)
             self._files.setVisible(len(files) > 1)

@@ -44,7 +44,6 @@ class TrustLine(QWidget):
         self.hide()
 
     def show_trust(self, trust: FolderTrust) -> None:
-        """Say how the folder stands."""
         words = state_text(trust)
         self.setVisible(bool(words))
         if not words:

@@ -54,7 +54,6 @@ class DemoRun(QObject):
         self._waiting.start()
 
     def take(self, batch: Sequence[Event]) -> None:
-        """Follow what happens, and answer it."""
         self._waiting.start()
         for event in batch:
             match event:

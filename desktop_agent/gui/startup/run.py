@@ -214,7 +214,6 @@ class SignalEnder(QObject):
             signal.signal(number, self._on_signal)
 
     def close(self) -> None:
-        """Give the signals back."""
         self._notifier.setEnabled(False)
         signal.set_wakeup_fd(self._before)
         for number in (signal.SIGINT, signal.SIGTERM):

@@ -69,7 +69,6 @@ class SecondStarts(QObject):
             self._listen(has_files)
 
     def close(self) -> None:
-        """Stop listening."""
         line, self._line = self._line, None
         if line is not None:
             self._notifier.setEnabled(False)

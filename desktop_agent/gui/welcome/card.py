@@ -46,7 +46,6 @@ class Card(QFrame):
         self._head.addWidget(widget, 0, Qt.AlignmentFlag.AlignVCenter)
 
     def set_title(self, title: str) -> None:
-        """Show another title."""
         self._title.setText(title)
         self.setAccessibleName(title)
 
@@ -56,7 +55,6 @@ class Card(QFrame):
         self._detail.setVisible(bool(detail))
 
     def set_icon(self, icon: str, token: str) -> None:
-        """Show another icon."""
         self._icon.set_icon(icon, token)
 
 
@@ -81,7 +79,6 @@ class ModelCombo(QComboBox):
         self.setMaxVisibleItems(14)
 
     def set_models(self, models: tuple[ModelInfo, ...]) -> None:
-        """Show these; a choice made before is kept."""
         before = self.model_info()
         self.clear()
         for model in sorted(models, key=lambda one: not can_work(one)):
@@ -97,6 +94,5 @@ class ModelCombo(QComboBox):
                 self.setCurrentIndex(number)
 
     def model_info(self) -> ModelInfo | None:
-        """Return the chosen model."""
         chosen = self.currentData()
         return chosen if isinstance(chosen, ModelInfo) else None

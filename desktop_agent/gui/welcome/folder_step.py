@@ -61,7 +61,6 @@ class FolderStep(QWidget):
         layout.addStretch(1)
 
     def set_model(self, title: str) -> None:
-        """Name the model that was chosen."""
         self._model.set_title(self.tr("Model: {title}").format(title=title))
         self._model.setVisible(bool(title))
 

@@ -125,7 +125,6 @@ class ModelStep(QWidget):
     # -- results --------------------------------------------------------------------------
 
     def set_searching(self, is_searching: bool) -> None:
-        """Say that this computer is being looked at."""
         self._probe.setVisible(is_searching)
 
     def set_servers(self, servers: tuple[ServerInfo, ...]) -> None:

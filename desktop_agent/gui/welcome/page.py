@@ -49,7 +49,6 @@ class Welcome(QWidget):
 
     @property
     def is_choosing_folder(self) -> bool:
-        """Whether the model is chosen and the folder is not."""
         return self._steps.currentIndex() == 1
 
     def showEvent(self, event: QShowEvent) -> None:

@@ -103,7 +103,6 @@ class MainWindow(QMainWindow):
         frame.composer.focus_text()
 
     def _begin(self, settings: Settings) -> None:
-        """Show what is known before the engine says anything."""
         frame, place = self.frame, self.flow.workspace
         self._state.restore(*self._theme.window_default())
         frame.set_sidebar(self._state.has_sidebar)
@@ -346,7 +345,6 @@ class MainWindow(QMainWindow):
     # -- requests that need more than a command ----------------------------------------------
 
     def begin_session(self) -> None:
-        """Begin a session in the present folder."""
         self.frame.close_drawer()
         self.flow.begin_session()
         self.frame.composer.focus_text()
@@ -357,11 +355,9 @@ class MainWindow(QMainWindow):
         self.frame.composer.focus_text()
 
     def open_picker(self) -> None:
-        """Open the list of folders."""
         self.popups.open_picker(self.frame.sidebar.workspace)
 
     def open_models(self) -> None:
-        """Open the list of models."""
         self.popups.open_models(self.frame.composer.model_button)
 
     def _offer_folder(self, path: str) -> None:
@@ -369,7 +365,6 @@ class MainWindow(QMainWindow):
             self.popups.offer_folder(self.frame.sidebar.workspace, path)
 
     def _act(self, action: str) -> None:
-        """Do what a fault's one button says."""
         if action == "edit_key":
             model = self.flow.info.model if self.flow.info else self.flow.settings.model
             self.settings_window.open_keys(model.partition("/")[0])
@@ -388,7 +383,6 @@ class MainWindow(QMainWindow):
         self.close()
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Ask first while agents work; otherwise leave things in order."""
         running = len(self.known.running())
         if running and not self._is_quitting:
             from desktop_agent.gui.window.close_dialog import ask_before_closing  # not at the start
@@ -445,7 +439,6 @@ class MainWindow(QMainWindow):
             self.flow.mark_read()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Tell of the first paint, once it is on the screen."""
         super().paintEvent(event)
         if not self._was_painted:
             self._was_painted = True

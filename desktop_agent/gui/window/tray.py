@@ -70,7 +70,6 @@ class Attention(QObject):
         return True
 
     def leave_tray(self) -> None:
-        """Take the icon away."""
         if self._tray is not None:
             self._tray.hide()
 

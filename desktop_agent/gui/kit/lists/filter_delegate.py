@@ -37,7 +37,6 @@ class PickRow:
 
     @property
     def spoken(self) -> str:
-        """The row as a screen reader says it."""
         return ", ".join(part for part in (self.title, self.detail, self.tag) if part)
 
 

@@ -109,11 +109,9 @@ class SnapshotTreeModel(QAbstractItemModel, Generic[Row]):
     # -- what panels ask -------------------------------------------------------------------
 
     def rows(self) -> tuple[Row, ...]:
-        """Return the rows shown now, each before those below it."""
         return tuple(node.row for node in _below(self._root))
 
     def index_of(self, key: Hashable) -> QModelIndex:
-        """Return the index of the row with this key, or an invalid one."""
         node = self._by_key.get(key)
         return QModelIndex() if node is None else self._index(node)
 
