@@ -235,10 +235,7 @@ class SkillLibraryController(QObject):
     # -- inside ------------------------------------------------------------------------------
 
     def _run(
-        self,
-        work: Coroutine[Any, Any, None],
-        name: str,
-        fail: Callable[[str], None] | None = None,
+        self, work: Coroutine[Any, Any, None], name: str, fail: Callable[[str], None] | None = None
     ) -> asyncio.Future[None]:
         """Run some work; `fail` says what could not be done, where the user looks."""
         guarded = self._guard(work, fail or self._say_error)

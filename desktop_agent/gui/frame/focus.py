@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from PySide6.QtCore import QObject, QPoint, Qt
-from PySide6.QtWidgets import (
-    QAbstractButton,
-    QApplication,
-    QScrollArea,
-    QStackedWidget,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractButton, QApplication, QScrollArea, QStackedWidget, QWidget
 
 from desktop_agent.gui.composer.composer import Composer
 

@@ -5,12 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from PySide6.QtCore import QModelIndex, Signal
-from PySide6.QtWidgets import (
-    QDialog,
-    QFrame,
-    QStackedWidget,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialog, QFrame, QStackedWidget, QWidget
 
 from desktop_agent.core.settings import Settings
 from desktop_agent.gui.kit.lists.filter_delegate import PickRow

@@ -12,13 +12,7 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent.core.settings import Settings
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import column
-from desktop_agent.gui.settings.rows import (
-    ChoiceBox,
-    NumberBox,
-    SettingGroup,
-    Switch,
-    scrolled,
-)
+from desktop_agent.gui.settings.rows import ChoiceBox, NumberBox, SettingGroup, Switch, scrolled
 
 TEXT_SCALES = (80, 90, 100, 110, 125, 150, 175, 200)
 _MOST = 100_000  # that a budget can be set to

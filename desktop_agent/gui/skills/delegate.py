@@ -50,11 +50,7 @@ class SkillDelegate(QStyledItemDelegate):
         self._two_lines = QSize(120, self._theme.size("row2") + 4)
 
     def editorEvent(
-        self,
-        event: QEvent,
-        model: QAbstractItemModel,
-        option: QStyleOptionViewItem,
-        index: _Index,
+        self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: _Index
     ) -> bool:
         row: SkillRow = index.data(ROW_ROLE)
         if row.skill is None or not can_switch(row.skill):

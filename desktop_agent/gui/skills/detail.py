@@ -229,11 +229,7 @@ class SkillDetailPane(QFrame):
             ("flag", licensed.format(words=skill.license), skill.license),
             ("git-commit-horizontal", source_text(skill), skill.source),
             ("folder", f"{origin_title(skill.origin)} · {short_path(skill.directory)}", "1"),
-            (
-                "history",
-                tokens.format(words=used_text(skill.times_used), n=skill.tokens),
-                "1",
-            ),
+            ("history", tokens.format(words=used_text(skill.times_used), n=skill.tokens), "1"),
         )
         while (item := self._facts.takeAt(0)) is not None:
             widget = item.widget()

@@ -314,11 +314,7 @@ class _FoundDelegate(QStyledItemDelegate):
         return QRect(rect.left() + 10, rect.top() + 9, size, size)
 
     def editorEvent(
-        self,
-        event: QEvent,
-        model: QAbstractItemModel,
-        option: QStyleOptionViewItem,
-        index: _Index,
+        self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: _Index
     ) -> bool:
         if not index.flags() & Qt.ItemFlag.ItemIsUserCheckable:
             return False
