@@ -77,7 +77,7 @@ async def _sheets(gallery: Any) -> None:
     invoice = found("invoice", scripts=scripts, allowed_tools=tools, license="MIT")
     broken = found("broken", problem="The description is missing.")
     sheet.show_fetched(fetched(invoice, found("minutes", clash=_CLASH), broken))
-    sheet.checklist.show_preview("skills/invoice", "SKILL.md", _BODY)
+    sheet.checklist.preview.show_text("skills/invoice", "SKILL.md", _BODY)
     await gallery.take("67-checklist", sheet)
     sheet.reject()
     where = SKILLS[1].directory
@@ -95,7 +95,7 @@ async def _sheets(gallery: Any) -> None:
         )
     )
     asking.show_files(deploy, detail(deploy).files)
-    asking.show_text(deploy.directory, "SKILL.md", _BODY)
+    asking.preview.show_text(deploy.directory, "SKILL.md", _BODY)
     asking.open()
     await gallery.take("69-trust", asking)
     asking.reject()

@@ -6,17 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.models import ModelInfo
-from desktop_agent.gui.bridge.requests import Queries
-from desktop_agent.gui.controllers.session import SessionController
+from desktop_agent.gui.controllers.controller import Controller, WindowParts
 from desktop_agent.gui.controllers.settings import SettingsController
-from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.language_models.text import model_title, own_name
-from desktop_agent.gui.state.session_state import SessionState
 
 if TYPE_CHECKING:
     from desktop_agent.gui.frame.command_palette import CommandPalette
@@ -24,7 +21,7 @@ if TYPE_CHECKING:
     from desktop_agent.gui.workspace.picker import WorkspacePicker
 
 
-class PopupController(QObject):
+class PopupController(Controller):
     """Owns folder picker, model picker and command palette; each is loaded when first opened.
 
     Signals:
@@ -39,28 +36,15 @@ class PopupController(QObject):
     session_chosen = Signal(str)
     picker_made = Signal(object)
 
-    def __init__(
-        self,
-        theme: Theme,
-        window: QWidget,
-        queries: Queries,
-        known: SessionState,
-        session: SessionController,
-        settings: SettingsController,
-    ) -> None:
-        super().__init__(window)
-        self._theme = theme
-        self._window = window
-        self._queries = queries
-        self._known = known
-        self._session = session
+    def __init__(self, parts: WindowParts, settings: SettingsController) -> None:
+        super().__init__(parts)
         self._settings = settings
         self._models: tuple[ModelInfo, ...] = ()
         self._picker: WorkspacePicker | None = None
         self._model_picker: ModelPicker | None = None
         self._palette: CommandPalette | None = None
-        session.settings_changed.connect(self._feed_folders)
-        session.workspace_changed.connect(self._feed_folders)
+        self._session.settings_changed.connect(self._feed_folders)
+        self._session.workspace_changed.connect(self._feed_folders)
 
     # -- folders -----------------------------------------------------------------------------
 
@@ -82,7 +66,7 @@ class PopupController(QObject):
     def _make_picker(self) -> WorkspacePicker:
         from desktop_agent.gui.workspace.picker import WorkspacePicker
 
-        self._picker = picker = WorkspacePicker(self._theme, self._window)
+        self._picker = picker = WorkspacePicker(self._theme, self._frame.window())
         picker.folder_chosen.connect(self._session.open_folder)
         picker.workspace_changed.connect(self._session.set_workspace)
         picker.recent_removed.connect(self._session.forget_folder)
@@ -96,7 +80,7 @@ class PopupController(QObject):
     def _choose_folder(self, title: str, then: Callable[[str], None]) -> None:
         from PySide6.QtWidgets import QFileDialog  # slow to load, and rarely wanted
 
-        dialog = QFileDialog(self._window, title)
+        dialog = QFileDialog(self._frame.window(), title)
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.setOption(QFileDialog.Option.ShowDirsOnly)
         if self._session.workspace is not None:
@@ -137,7 +121,7 @@ class PopupController(QObject):
     def _make_models(self) -> ModelPicker:
         from desktop_agent.gui.language_models.picker import ModelPicker
 
-        self._model_picker = picker = ModelPicker(self._theme, self._window)
+        self._model_picker = picker = ModelPicker(self._theme, self._frame.window())
         picker.chosen.connect(self._on_model_chosen)
         picker.key_requested.connect(self._settings.open_keys)
         picker.settings_requested.connect(self._settings.open)
@@ -167,11 +151,11 @@ class PopupController(QObject):
         if self._palette is None:
             from desktop_agent.gui.frame.command_palette import CommandPalette
 
-            self._palette = CommandPalette(self._theme, self._window)
+            self._palette = CommandPalette(self._theme, self._frame.window())
             self._palette.session_chosen.connect(self.session_chosen)
         sessions = self._known.sessions.values()
         newest = sorted(sessions, key=lambda info: info.updated_at, reverse=True)
-        self._palette.open_over(self._window, actions, newest)
+        self._palette.open_over(self._frame.window(), actions, newest)
 
     def open_shortcuts(self, actions: Sequence[QAction]) -> None:
         from desktop_agent.gui.frame.shortcut_names import other_keys
@@ -184,4 +168,4 @@ class PopupController(QObject):
             send, other = other, self.tr("Ctrl+Shift+Enter")
         groups = other_keys(send=send, other=other)
         more = {self.tr("Stop"): self.tr("Esc, twice")}
-        ShortcutsDialog(self._theme, actions, groups, self._window, more=more).open()
+        ShortcutsDialog(self._theme, actions, groups, self._frame.window(), more=more).open()

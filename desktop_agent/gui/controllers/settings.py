@@ -7,18 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import shiboken6
-from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.commands import KeyPlace
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.updates import UpdateAnswer
-from desktop_agent.gui.bridge.bridge import Bridge
-from desktop_agent.gui.bridge.requests import Queries
-from desktop_agent.gui.controllers.session import SessionController
-from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.controllers.controller import Controller, WindowParts
 
 if TYPE_CHECKING:
     from desktop_agent.gui.language_models.key_form import KeyForm
@@ -26,23 +21,11 @@ if TYPE_CHECKING:
     from desktop_agent.gui.settings.dialog import SettingsDialog
 
 
-class SettingsController(QObject):
+class SettingsController(Controller):
     """One dialog at a time; it works on the settings as they are when it opens."""
 
-    def __init__(
-        self,
-        theme: Theme,
-        window: QWidget,
-        bridge: Bridge,
-        queries: Queries,
-        session: SessionController,
-    ) -> None:
-        super().__init__(window)
-        self._theme = theme
-        self._window = window
-        self._engine = bridge.engine
-        self._queries = queries
-        self._session = session
+    def __init__(self, parts: WindowParts) -> None:
+        super().__init__(parts)
         self._dialog: SettingsDialog | None = None
 
     def open(self) -> None:
@@ -68,7 +51,9 @@ class SettingsController(QObject):
         # Nobody waits for the settings at the start of the app.
         from desktop_agent.gui.settings.dialog import SettingsDialog
 
-        self._dialog = dialog = SettingsDialog(self._theme, self._session.settings, self._window)
+        self._dialog = dialog = SettingsDialog(
+            self._theme, self._session.settings, self._frame.window()
+        )
         dialog.settings_changed.connect(self._session.apply_settings)
         dialog.models.key_entered.connect(self._keep_key)
         dialog.models.key_deleted.connect(self._delete_key)

@@ -6,24 +6,16 @@ from collections.abc import Coroutine
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction, QGuiApplication
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.tasks import TaskEdit
 from desktop_agent.gui.agents.palette_actions import agent_commands
-from desktop_agent.gui.bridge.bridge import Bridge
-from desktop_agent.gui.bridge.requests import Queries
+from desktop_agent.gui.controllers.controller import Controller, WindowParts
 from desktop_agent.gui.controllers.preload import Preload
-from desktop_agent.gui.controllers.session import SessionController
-from desktop_agent.gui.controllers.transcript_pages import SessionPages
-from desktop_agent.gui.frame.layout import WindowFrame
-from desktop_agent.gui.frame.window_state import WindowState
-from desktop_agent.gui.kit.plurals import with_plural
-from desktop_agent.gui.kit.text import plain
-from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.state.session_state import EVERYTHING, Facet, SessionState
+from desktop_agent.gui.kit.text import plain, with_plural
+from desktop_agent.gui.state.session_state import EVERYTHING, Facet
 
 if TYPE_CHECKING:
     from desktop_agent.gui.agents.breadcrumb import Breadcrumb
@@ -34,28 +26,11 @@ if TYPE_CHECKING:
     from desktop_agent.gui.transcript.view.view import TranscriptView
 
 
-class SidePanelController(QObject):
+class SidePanelController(Controller):
     """Feeds the panel with the session that is shown, and gives the commands it asks for."""
 
-    def __init__(
-        self,
-        theme: Theme,
-        frame: WindowFrame,
-        bridge: Bridge,
-        pages: SessionPages,
-        known: SessionState,
-        session: SessionController,
-        queries: Queries,
-        state: WindowState,
-    ) -> None:
-        super().__init__(frame)
-        self._theme = theme
-        self._frame = frame
-        self._bridge = bridge
-        self._pages = pages
-        self._known = known
-        self._session = session
-        self._queries = queries
+    def __init__(self, parts: WindowParts) -> None:
+        super().__init__(parts)
         self._breadcrumb: Breadcrumb | None = None
         self._budget: BudgetForm | None = None
         self._is_going_to_ask = False
@@ -66,11 +41,9 @@ class SidePanelController(QObject):
         self._is_asked_for = False
         # Made while the user stops to think, it is there at once for the first task.
         self._preload = Preload(self, (self._make_tasks, self._make_agents, self._make))
-        frame.composer.begun.connect(self._preload.start)
-        frame.composer.box.changed.connect(self._preload.put_off)
-        frame.set_side(has_content=False, is_wanted=state.has_side)
-        frame.side_toggled.connect(state.remember_side)
-        pages.page_made.connect(self._on_page_made)
+        self._frame.composer.begun.connect(self._preload.start)
+        self._frame.composer.box.changed.connect(self._preload.put_off)
+        self._pages.page_made.connect(self._on_page_made)
 
     def show_state(self, changed: Facet) -> None:
         """Show what differs of the session and the agent that are shown."""
@@ -134,7 +107,7 @@ class SidePanelController(QObject):
         is_held = main.status == "paused" or main.pace == "pausing"
         text = self.tr("Resume this session") if is_held else self.tr("Pause this session")
         action = QAction(text, self)
-        command = self._bridge.engine.resume if is_held else self._bridge.engine.pause
+        command = self._engine.resume if is_held else self._engine.pause
         action.triggered.connect(lambda: command(main.id))
         return action
 
@@ -172,13 +145,13 @@ class SidePanelController(QObject):
         panel.show_state(self._known, EVERYTHING)
 
     def _edit_tasks(self, edit: TaskEdit) -> None:
-        self._session.tell(self._bridge.engine.edit_tasks, edit)
+        self._session.tell(self._engine.edit_tasks, edit)
 
     def _on_page_made(self, view: TranscriptView) -> None:
         view.command_requested.connect(self._on_command)
 
     def _on_command(self, agent_id: str, command: str, text: str) -> None:
-        engine, agent = self._bridge.engine, AgentId(agent_id)
+        engine, agent = self._engine, AgentId(agent_id)
         match command:
             case "answer":
                 question = self._known.question_of(agent_id)
@@ -210,14 +183,14 @@ class SidePanelController(QObject):
             from desktop_agent.gui.agents.budget_form import BudgetForm  # rarely wanted
 
             self._budget = form = BudgetForm(self._theme, self._frame)
-            form.budget_chosen.connect(self._bridge.engine.set_budget)
+            form.budget_chosen.connect(self._engine.set_budget)
             form.price_wanted.connect(partial(self._look_up_price, form))
         is_main = info.parent_id is None
         name = self.tr("this session") if is_main else plain(info.name)
         self._budget.open_for(info.id, name, info.budget, self._frame.composer)
 
     def _connect_agents(self, agents: AgentPanel) -> None:
-        engine = self._bridge.engine
+        engine = self._engine
         agents.opened.connect(self._session.show_agent)
         agents.ask_chosen.connect(self._go_to_ask)
         agents.asks_changed.connect(self._count_asks)

@@ -14,8 +14,7 @@ from desktop_agent.core.skill_install import Fetched, InstallTarget, SkillLibrar
 from desktop_agent.core.skills import Skill
 from desktop_agent.gui.bridge.requests import Queries
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.skills.text import in_words
-from desktop_agent.gui.skills.trust_text import folder_name
+from desktop_agent.gui.skills.text import folder_name, in_words
 
 if TYPE_CHECKING:
     import asyncio
@@ -78,7 +77,7 @@ class SkillLibraryController(QObject):
         self._sheet = sheet = AddSkillSheet(self._theme, self._window.window(), folder_name=name)
         sheet.fetch_requested.connect(self._fetch)
         sheet.cancelled.connect(self._give_up)
-        sheet.preview_requested.connect(self._preview)
+        sheet.checklist.preview.wanted.connect(self._preview)
         sheet.target_chosen.connect(self._look_for_clashes)
         sheet.install_requested.connect(self._install)
         sheet.finished.connect(self._on_closed)
@@ -140,7 +139,7 @@ class SkillLibraryController(QObject):
         def show(text: str) -> None:
             sheet = self._showing(fetched)
             if sheet is not None:
-                sheet.checklist.show_preview(folder, path, text)
+                sheet.checklist.preview.show_text(folder, path, text)
 
         async def work() -> None:
             show(await self._queries.skills.preview(fetched.id, folder, path))

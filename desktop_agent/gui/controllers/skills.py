@@ -8,23 +8,19 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QTimer, QUrl
+from PySide6.QtCore import QTimer, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent import paths
 from desktop_agent.core.events import Event, SkillsChanged
 from desktop_agent.core.skills import FolderTrust, Skill, SkillDetail
-from desktop_agent.gui.bridge.bridge import Bridge
-from desktop_agent.gui.bridge.requests import Queries
+from desktop_agent.gui.controllers.controller import Controller, WindowParts
 from desktop_agent.gui.controllers.popups import PopupController
-from desktop_agent.gui.controllers.session import SessionController
 from desktop_agent.gui.controllers.skill_library import UNDO, SkillLibraryController
 from desktop_agent.gui.controllers.trust import TrustController
-from desktop_agent.gui.frame.layout import WindowFrame
 from desktop_agent.gui.frame.notice_bar import Notice
 from desktop_agent.gui.kit.links import open_link
-from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.skills.text import few_names
 
 if TYPE_CHECKING:
@@ -37,26 +33,12 @@ _NEWS_MS = 12_000
 _MOST_USED = 3
 
 
-class SkillsController(QObject):
+class SkillsController(Controller):
     """What belongs to skills is made when there is first something of it to show."""
 
-    def __init__(
-        self,
-        theme: Theme,
-        frame: WindowFrame,
-        bridge: Bridge,
-        popups: PopupController,
-        session: SessionController,
-        queries: Queries,
-    ) -> None:
-        super().__init__(frame)
-        self._theme = theme
-        self._frame = frame
-        self._bridge = bridge
-        self._popups = popups
-        self._session = session
-        self._queries = queries
-        self._known: dict[str, SkillsChanged] = {}
+    def __init__(self, parts: WindowParts, popups: PopupController) -> None:
+        super().__init__(parts)
+        self._found: dict[str, SkillsChanged] = {}
         self._page: SkillsPage | None = None
         self._section: SkillsSection | None = None
         self._before: QWidget | None = None
@@ -66,13 +48,16 @@ class SkillsController(QObject):
         # What went well need not be put away by hand.
         self._news = QTimer(self, singleShot=True, interval=_NEWS_MS)
         self._news.timeout.connect(lambda: self._frame.notices.remove("skills"))
-        self.library = SkillLibraryController(theme, frame, queries, self._say, lambda: self.root)
-        self.trust = TrustController(theme, frame, bridge, queries)
+        self.library = SkillLibraryController(
+            self._theme, self._frame, self._queries, self._say, lambda: self.root
+        )
+        self.trust = TrustController(parts)
+        parts.bridge.received.connect(self._on_received)
+        popups.picker_made.connect(self._join_picker)
         self._connect()
 
     def _connect(self) -> None:
         sidebar = self._frame.sidebar
-        self._bridge.received.connect(self._on_received)
         self._session.shown.connect(self._on_place)
         self._session.workspace_changed.connect(self._on_place)
         self._session.setup_needed.connect(self._watch_without_session)
@@ -82,7 +67,6 @@ class SkillsController(QObject):
         sidebar.sessions.session_chosen.connect(self.leave)
         sidebar.new_session.clicked.connect(self.leave)
         self.library.installed.connect(self._on_installed)
-        self._popups.picker_made.connect(self._join_picker)
 
     # -- what is known -----------------------------------------------------------------------
 
@@ -94,7 +78,7 @@ class SkillsController(QObject):
 
     @property
     def skills(self) -> tuple[Skill, ...]:
-        known = self._known.get(self.root)
+        known = self._found.get(self.root)
         return known.skills if known is not None else ()
 
     @property
@@ -104,7 +88,7 @@ class SkillsController(QObject):
     def _on_received(self, batch: Sequence[Event]) -> None:
         changed = [event for event in batch if isinstance(event, SkillsChanged)]
         for event in changed:
-            self._known[event.root] = event
+            self._found[event.root] = event
         if any(event.root == self.root for event in changed):
             self._show()
 
@@ -119,25 +103,25 @@ class SkillsController(QObject):
         self._show_folder()
 
     def _watch_without_session(self) -> None:
-        self._bridge.engine.watch_skills(self.root)
+        self._engine.watch_skills(self.root)
         self._show_folder()
 
     def _show_folder(self) -> None:
         """Show what is known of a folder that has just come on screen."""
-        if self.root in self._known:
+        if self.root in self._found:
             self._show()
         else:
             self._frame.composer.box.set_skills(())
-            self.trust.show(SkillsChanged(self.root, (), FolderTrust(self.root)))
+            self.trust.show(FolderTrust(self.root), ())
 
     def _show(self) -> None:
-        known = self._known[self.root]
+        known = self._found[self.root]
         self._frame.composer.box.set_skills(known.skills)
         section = self._section or self._make_section()
         section.set_skills(known.skills)
         if self._page is not None:
             self._page.set_skills(known.skills, has_folder=bool(known.root))
-        self.trust.show(known)
+        self.trust.show(known.trust, known.skills)
 
     # -- the page ----------------------------------------------------------------------------
 
@@ -155,12 +139,12 @@ class SkillsController(QObject):
     def leave(self) -> None:
         if not self.is_open:
             return
-        self._session.pages.is_held = False
+        self._pages.is_held = False
         before = self._before
         if before is not None and self._frame.stack.indexOf(before) >= 0:
             self._frame.stack.setCurrentWidget(before)
         # Something may have been said meanwhile, in a session that had no transcript.
-        self._session.pages.bring(self._session.agent)
+        self._pages.bring(self._session.agent)
         if not self.is_open:
             self._frame.composer.focus_text()
 
@@ -173,7 +157,7 @@ class SkillsController(QObject):
 
     def _on_page_changed(self) -> None:
         is_open = self.is_open
-        self._session.pages.is_held = is_open
+        self._pages.is_held = is_open
         self._frame.set_full(is_open)
 
     def _make_section(self) -> SkillsSection:
@@ -224,7 +208,7 @@ class SkillsController(QObject):
     # -- requests ----------------------------------------------------------------------------
 
     def _switch(self, skill: Skill, is_on: bool, only_here: bool) -> None:
-        self._bridge.engine.switch_skill(self.root, skill.name, is_on, only_here=only_here)
+        self._engine.switch_skill(self.root, skill.name, is_on, only_here=only_here)
 
     def _use_one(self, skill: Skill) -> None:
         self.use((skill.name,))

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QTextBrowser, QWidget
 
 from desktop_agent.core.ids import AgentId
-from desktop_agent.gui.bridge.requests import Queries
-from desktop_agent.gui.controllers.session import SessionController
-from desktop_agent.gui.controllers.transcript_pages import SessionPages
-from desktop_agent.gui.frame.layout import WindowFrame
+from desktop_agent.gui.controllers.controller import Controller, WindowParts
 
 _EARLIER = 200
 _LOOK_MS = 60
 
 
-class TranscriptController(QObject):
+class TranscriptController(Controller):
     """Find, copy, earlier messages, file names for `@`, and the strip of waiting approvals."""
 
-    def __init__(
-        self, frame: WindowFrame, pages: SessionPages, session: SessionController, queries: Queries
-    ) -> None:
-        super().__init__(frame)
-        self._frame = frame
-        self._pages = pages
-        self._session = session
-        self._queries = queries
+    def __init__(self, parts: WindowParts) -> None:
+        super().__init__(parts)
         # Cards come and go while the view scrolls; one look after it is enough.
         self._look = QTimer(self, singleShot=True, interval=_LOOK_MS)
         self._look.timeout.connect(self._count_waiting)

@@ -6,17 +6,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QTimer, Signal
 
-from desktop_agent.core.events import SkillsChanged
 from desktop_agent.core.skills import FolderTrust, Skill, SkillDetail, SkillFile, TrustDecision
-from desktop_agent.gui.bridge.bridge import Bridge
-from desktop_agent.gui.bridge.requests import Queries
-from desktop_agent.gui.frame.layout import WindowFrame
+from desktop_agent.gui.controllers.controller import Controller, WindowParts
 from desktop_agent.gui.frame.notice_bar import Notice
 from desktop_agent.gui.kit.safe_text import with_marks
-from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.skills.trust_text import folder_name, is_asking
+from desktop_agent.gui.skills.text import folder_name, is_asking
 
 if TYPE_CHECKING:
     from desktop_agent.gui.skills.trust_banner import TrustBanner
@@ -26,7 +22,7 @@ _NOTICE = "trust"
 _NOTICE_MS = 10_000
 
 
-class TrustController(QObject):
+class TrustController(Controller):
     """Follows the present folder.
 
     Signals:
@@ -35,13 +31,10 @@ class TrustController(QObject):
 
     changed = Signal(object)
 
-    def __init__(self, theme: Theme, frame: WindowFrame, bridge: Bridge, queries: Queries) -> None:
-        super().__init__(frame)
-        self._theme = theme
-        self._frame = frame
-        self._bridge = bridge
-        self._queries = queries
-        self._shown = SkillsChanged("", (), FolderTrust(""))
+    def __init__(self, parts: WindowParts) -> None:
+        super().__init__(parts)
+        self.trust = FolderTrust("")
+        self._skills: tuple[Skill, ...] = ()
         self._banner: TrustBanner | None = None
         self._sheet: TrustSheet | None = None
         # The folder that the user has just decided to trust.
@@ -49,14 +42,10 @@ class TrustController(QObject):
         self._notice = QTimer(self, singleShot=True, interval=_NOTICE_MS)
         self._notice.timeout.connect(self.remove_notice)
 
-    @property
-    def trust(self) -> FolderTrust:
-        return self._shown.trust
-
-    def show(self, shown: SkillsChanged) -> None:
+    def show(self, trust: FolderTrust, skills: tuple[Skill, ...]) -> None:
         """Show how the folder stands; what was open of another one closes."""
-        is_other = shown.root != self._shown.root
-        self._shown, trust = shown, shown.trust
+        is_other = trust.root != self.trust.root
+        self.trust, self._skills = trust, skills
         if is_other and self._sheet is not None:
             self._sheet.reject()
         if is_asking(trust):
@@ -74,9 +63,9 @@ class TrustController(QObject):
 
         `digest` is what the user saw: only that is trusted.
         """
-        root = self._shown.root
+        root = self.trust.root
         self._awaited = root if decision == "trust" else ""
-        self._bridge.engine.trust_folder(root, decision, digest=digest)
+        self._engine.trust_folder(root, decision, digest=digest)
         self.remove_notice()
 
     def remove_notice(self) -> None:
@@ -131,22 +120,22 @@ class TrustController(QObject):
 
         self._sheet = sheet = TrustSheet(self._theme, self.trust, self._frame.window())
         sheet.decided.connect(self.decide)
-        sheet.file_wanted.connect(self._show_file)
+        sheet.preview.wanted.connect(self._show_file)
         sheet.files_wanted.connect(self._show_files)
         sheet.finished.connect(self._on_closed)
         return sheet
 
     def _on_closed(self) -> None:
         sheet, self._sheet = self._sheet, None
-        if sheet is not None and self._banner is not None and sheet.root == self._shown.root:
+        if sheet is not None and self._banner is not None and sheet.root == self.trust.root:
             self._banner.digest = sheet.digest
 
     def _feed(self, sheet: TrustSheet) -> None:
         sheet.show_trust(self.trust)
-        root = self._shown.root
+        root = self.trust.root
 
         def show(files: Sequence[SkillFile]) -> None:
-            if self._sheet is sheet and root == self._shown.root:
+            if self._sheet is sheet and root == self.trust.root:
                 sheet.show_items(self._items(files))
 
         self._queries.ask(show, self._queries.engine.provided_files(root))
@@ -166,7 +155,7 @@ class TrustController(QObject):
                 is_changed=one.is_changed,
                 skill=one,
             )
-            for one in self._shown.skills
+            for one in self._skills
             if one.origin == "folder" and not one.problem and (shows_all or not one.is_trusted)
         ]
         items += [
@@ -185,15 +174,13 @@ class TrustController(QObject):
     def _show_file(self, directory: str, path: str) -> None:
         def show(text: str) -> None:
             if self._sheet is not None:
-                self._sheet.show_text(directory, path, text)
+                self._sheet.preview.show_text(directory, path, text)
 
-        self.read(directory or self._shown.root, path, show)
+        self.read(directory or self.trust.root, path, show)
 
     def _show_files(self, skill: Skill) -> None:
         def show(detail: SkillDetail | None) -> None:
             if self._sheet is not None and detail is not None:
                 self._sheet.show_files(skill, detail.files)
 
-        self._queries.ask(
-            show, self._queries.engine.skill_detail(self._shown.root, skill.directory)
-        )
+        self._queries.ask(show, self._queries.engine.skill_detail(self.trust.root, skill.directory))

@@ -7,15 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
-from PySide6.QtCore import QObject, Signal
-from PySide6.QtWidgets import QStackedWidget
+from PySide6.QtCore import Signal
 
 from desktop_agent.core.commands import KeyPlace
 from desktop_agent.core.models import DEMO_MODEL
 from desktop_agent.core.settings import CustomServer
-from desktop_agent.gui.bridge.requests import Queries
-from desktop_agent.gui.controllers.session import SessionController
-from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.controllers.controller import Controller, WindowParts
 
 if TYPE_CHECKING:
     from desktop_agent.gui.language_models.key_form import KeyForm
@@ -24,7 +21,7 @@ if TYPE_CHECKING:
     from desktop_agent.gui.welcome.page import Welcome
 
 
-class WelcomeController(QObject):
+class WelcomeController(Controller):
     """Shows the page for what is missing.
 
     Signals:
@@ -33,20 +30,14 @@ class WelcomeController(QObject):
 
     browse_requested = Signal()
 
-    def __init__(
-        self, theme: Theme, stack: QStackedWidget, queries: Queries, session: SessionController
-    ) -> None:
-        super().__init__(stack)
-        self._theme = theme
-        self._stack = stack
-        self._queries = queries
-        self._session = session
+    def __init__(self, parts: WindowParts) -> None:
+        super().__init__(parts)
         self._page: Welcome | None = None
 
     def show(self) -> None:
         """Bring the page to the front, at the first thing that is missing."""
         page = self._page or self._make()
-        self._stack.setCurrentWidget(page)
+        self._frame.stack.setCurrentWidget(page)
         page.set_progress(_model_text(self._session.settings.model))
 
     def take_folder(self, path: str) -> bool:
@@ -61,8 +52,8 @@ class WelcomeController(QObject):
         # Most starts never need the page.
         from desktop_agent.gui.welcome.page import Welcome
 
-        self._page = page = Welcome(self._theme, self._stack)
-        self._stack.addWidget(page)
+        self._page = page = Welcome(self._theme, self._frame.stack)
+        self._frame.stack.addWidget(page)
         step = page.models
         page.probe_requested.connect(partial(self._probe, step))
         step.models_requested.connect(partial(self._ask_models, step))

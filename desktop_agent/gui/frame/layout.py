@@ -30,10 +30,12 @@ class WindowFrame(QWidget):
 
     So is the side panel below 1,100 pixels; it is there only when it has something
     to show. Larger text needs more.
+
+    Signals:
+        toggled(part, is_wanted): the user showed or hid the `sidebar`, or the `side` panel
     """
 
-    sidebar_toggled = Signal(bool)
-    side_toggled = Signal(bool)
+    toggled = Signal(str, bool)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -83,7 +85,7 @@ class WindowFrame(QWidget):
             self._is_drawer_open = not self._is_drawer_open
         else:
             self._wants_sidebar = not self._wants_sidebar
-            self.sidebar_toggled.emit(self._wants_sidebar)
+            self.toggled.emit("sidebar", self._wants_sidebar)
         self._place()
         if self.is_narrow and self._is_drawer_open:
             self.sidebar.workspace.setFocus()
@@ -114,7 +116,7 @@ class WindowFrame(QWidget):
             self._is_side_open = not self._is_side_open
         else:
             self._wants_side = not self._wants_side
-            self.side_toggled.emit(self._wants_side)
+            self.toggled.emit("side", self._wants_side)
         self._place()
 
     def close_drawer(self) -> bool:

@@ -49,19 +49,12 @@ class WindowState(QObject):
     def session(self, session_id: str) -> None:
         self._file.setValue("session", session_id)
 
-    @property
-    def has_sidebar(self) -> bool:
-        return self._file.value("sidebar", "true") == "true"
+    def is_wanted(self, part: str) -> bool:
+        """Whether the user wants the `sidebar`, or the `side` panel."""
+        return self._file.value(part, "true") == "true"
 
-    def remember_sidebar(self, is_wanted: bool) -> None:
-        self._file.setValue("sidebar", "true" if is_wanted else "false")
-
-    @property
-    def has_side(self) -> bool:
-        return self._file.value("side", "true") == "true"
-
-    def remember_side(self, is_wanted: bool) -> None:
-        self._file.setValue("side", "true" if is_wanted else "false")
+    def remember(self, part: str, is_wanted: bool) -> None:
+        self._file.setValue(part, "true" if is_wanted else "false")
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() in (QEvent.Type.Move, QEvent.Type.Resize):

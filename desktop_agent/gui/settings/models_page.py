@@ -6,7 +6,7 @@ from functools import partial
 
 from msgspec.structs import replace
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.models import KeyInfo, ModelInfo
 from desktop_agent.core.providers import provider_title
@@ -14,11 +14,8 @@ from desktop_agent.core.settings import CustomServer, ListedModel, Settings
 from desktop_agent.gui.kit.menu_button import MenuButton
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
-    ElidedLabel,
     IconButton,
-    IconLabel,
     TextButton,
-    TextLabel,
     column,
 )
 from desktop_agent.gui.language_models.key_form import KeyForm
@@ -26,7 +23,7 @@ from desktop_agent.gui.language_models.picker import ModelPicker
 from desktop_agent.gui.language_models.server_form import ServerForm
 from desktop_agent.gui.language_models.text import model_group, model_hints, model_title
 from desktop_agent.gui.settings.pages import SettingsPage
-from desktop_agent.gui.settings.rows import SettingGroup, Switch
+from desktop_agent.gui.settings.rows import SettingGroup, Switch, item_row
 
 
 class ModelsPage(SettingsPage):
@@ -143,7 +140,7 @@ class ModelsPage(SettingsPage):
             delete = IconButton(self._theme, "trash-2", name, size=14)
             delete.setObjectName("deleteKey")
             delete.clicked.connect(lambda: self.key_deleted.emit(key.provider))
-        return _row(self._theme, "key", provider_title(key.provider), origin, delete)
+        return item_row(self._theme, "key", provider_title(key.provider), origin, delete)
 
     def _show_servers(self) -> None:
         self.server_form.setParent(None)
@@ -153,7 +150,7 @@ class ModelsPage(SettingsPage):
             remove = IconButton(self._theme, "trash-2", name, size=14)
             remove.setObjectName("removeServer")
             remove.clicked.connect(lambda _=False, one=server: self._remove_server(one))
-            line = _row(self._theme, "server", server.title, server.api_base, remove)
+            line = item_row(self._theme, "server", server.title, server.api_base, remove)
             self._servers.add_widget(line)
         self._servers.add_widget(_padded(self.server_form))
         self.server_form.show()
@@ -170,7 +167,7 @@ class ModelsPage(SettingsPage):
             detail = " · ".join(filter(None, (listed.name, where, model_hints(model))))
             icon = "server" if listed.api_base else "sparkles"
             title = model_title(model)
-            self._listed.add_widget(_row(self._theme, icon, title, detail, remove))
+            self._listed.add_widget(item_row(self._theme, icon, title, detail, remove))
         self._listed.setVisible(bool(self._settings.subagent_models))
 
     def _known(self, name: str, api_base: str) -> ModelInfo:
@@ -240,20 +237,6 @@ class ModelsPage(SettingsPage):
     def _change(self, settings: Settings) -> None:
         self.show_settings(settings)
         self.changed.emit(settings)
-
-
-def _row(theme: Theme, icon: str, title: str, detail: str, button: IconButton | None) -> QWidget:
-    line = QWidget()
-    words = column(TextLabel(title, "strong"), ElidedLabel(detail, role="subtle"), spacing=1)
-    layout = QHBoxLayout(line)
-    layout.setContentsMargins(0, 8, 0, 8)
-    layout.setSpacing(12)
-    layout.addWidget(IconLabel(theme, icon, "muted", 16))
-    layout.addLayout(words, 1)
-    if button is not None:
-        layout.addWidget(button)
-    line.setAccessibleName(f"{title}, {detail}")
-    return line
 
 
 def _padded(widget: QWidget) -> QWidget:

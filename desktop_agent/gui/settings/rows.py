@@ -21,7 +21,14 @@ from PySide6.QtWidgets import (
 
 from desktop_agent.gui.kit.fitted_area import plain_area
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import Separator, TextLabel, column
+from desktop_agent.gui.kit.widgets import (
+    ElidedLabel,
+    IconLabel,
+    Separator,
+    TextLabel,
+    column,
+    row,
+)
 
 _CHOICE_LETTERS = 20
 _NUMBER_LETTERS = 13
@@ -223,3 +230,28 @@ def scrolled(*widgets: QWidget) -> QScrollArea:
     holder = QWidget()
     column(*widgets, None, spacing=18, margins=(24, 20, 24, 24), within=holder)
     return plain_area(holder)
+
+
+def item_row(
+    theme: Theme,
+    icon: str,
+    title: str,
+    detail: str,
+    *trailing: QWidget | None,
+    token: str = "muted",
+) -> QWidget:
+    """Return a line for a thing of a list, with what stands at its end."""
+    line = QWidget()
+    name, more = ElidedLabel(title, role="strong"), ElidedLabel(detail, role="subtle")
+    ends = [widget for widget in trailing if widget is not None]
+    mark = IconLabel(theme, icon, token, 16)
+    row(
+        mark,
+        (column(name, more, spacing=1), 1),
+        *ends,
+        spacing=12,
+        margins=(0, 8, 0, 8),
+        within=line,
+    )
+    line.setAccessibleName(f"{title}, {detail}")
+    return line

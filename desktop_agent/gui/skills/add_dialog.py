@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_agent.core.skill_install import Fetched
-from desktop_agent.gui.kit.fitted_area import FittedArea
+from desktop_agent.gui.kit.fitted_area import FittedArea, fit_dialog
 from desktop_agent.gui.kit.safe_text import elapsed_text, with_marks
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
@@ -42,14 +42,12 @@ class AddSkillSheet(QDialog):
 
     Signals:
         fetch_requested(address), cancelled: answered by `show_fetched` or `show_error`
-        preview_requested(folder, path): answered by `checklist.show_preview`
         target_chosen(target): answered by `show_clashes`
         install_requested(folders, target, replaces): answered by `show_error` or by closing it
     """
 
     fetch_requested = Signal(str)
     cancelled = Signal()
-    preview_requested = Signal(str, str)
     target_chosen = Signal(str)
     install_requested = Signal(object, str, bool)
 
@@ -78,7 +76,7 @@ class AddSkillSheet(QDialog):
         layout.addWidget(self._pages, 1)
         layout.addWidget(self._error)
         layout.addLayout(self._make_buttons())
-        self._fit()
+        fit_dialog(self, theme, _WIDE, _HIGH)
         self._go(0)
 
     # -- down --------------------------------------------------------------------------------
@@ -180,7 +178,6 @@ class AddSkillSheet(QDialog):
         self._skipped = TextLabel("", "warn", name="fetchedSkipped", wraps=True)
         self._skipped_area = FittedArea(self._skipped, 72, page)
         self.checklist.ticked.connect(self._count)
-        self.checklist.preview_requested.connect(self.preview_requested)
         self._mine = QRadioButton(self.tr("For me, in every folder"), page)
         self._mine.setObjectName("installMine")
         self._mine.setChecked(True)
@@ -306,15 +303,6 @@ class AddSkillSheet(QDialog):
             dialog.setNameFilter(self.tr("Skills (*.zip *.skill *.md)"))
         dialog.fileSelected.connect(self.begin)
         dialog.open()
-
-    def _fit(self) -> None:
-        letter = self._theme.text_px("ui")
-        wide, high = _WIDE * letter, _HIGH * letter
-        window = self.parentWidget()
-        if window is not None:
-            room = window.window().size()
-            wide, high = min(wide, room.width() - 40), min(high, room.height() - 60)
-        self.resize(wide, high)
 
     # -- events ------------------------------------------------------------------------------
 

@@ -30,11 +30,12 @@ from desktop_agent.core.skills import SkillFile
 from desktop_agent.gui.kit.code_font import mono_font
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel
 from desktop_agent.gui.kit.lists.row_painter import RowPainter
-from desktop_agent.gui.kit.safe_text import with_marks
+from desktop_agent.gui.kit.safe_text import terminal_text, with_marks
 from desktop_agent.gui.kit.text import size_text
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.tooltips import plain_tip
-from desktop_agent.gui.kit.widgets import column
+from desktop_agent.gui.kit.widgets import ElidedLabel, column
+from desktop_agent.gui.transcript.cards.output_view import OutputView
 
 translate = QCoreApplication.translate
 _Index = QModelIndex | QPersistentModelIndex
@@ -137,8 +138,52 @@ class _FileDelegate(QStyledItemDelegate):
             )
 
 
-def framed(view: QWidget) -> QFrame:
-    """Return a frame around a text, on a ground of its own."""
+class FilePreview(QWidget):
+    """Some files, the text of one below them.
+
+    Signals:
+        wanted(directory, path): answered by `show_text`
+    """
+
+    wanted = Signal(str, str)
+
+    def __init__(self, theme: Theme, about: QWidget, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._shown = ("", "")
+        self._files = SkillFileList(theme, self)
+        self._files.chosen.connect(self._on_chosen)
+        self._path = ElidedLabel("", Qt.TextElideMode.ElideMiddle, "section", self)
+        self._text = OutputView(theme, self.tr("The file's text"), self)
+        text = (_framed(self._text), 1)
+        column(about, self._files, self._path, text, spacing=theme.space("s"), within=self)
+
+    def show_files(self, files: Sequence[SkillFile], *, is_shown: bool = True) -> None:
+        self._files.show_files(files)
+        self._files.setVisible(is_shown)
+
+    def clear(self, *, hides_files: bool) -> None:
+        """Show no text until there is one."""
+        self._files.setHidden(hides_files)
+        self._path.set_text("")
+        self._text.set_whole("")
+
+    def look_at(self, directory: str, path: str) -> None:
+        """Ask for the text of a file."""
+        self._shown = (directory, path)
+        self._files.mark(path)
+        self.wanted.emit(directory, path)
+
+    def show_text(self, directory: str, path: str, text: str) -> None:
+        """Show a file's text, if it is still the one that is looked at."""
+        if (directory, path) == self._shown:
+            self._path.set_text(path)
+            self._text.set_whole(terminal_text(text))
+
+    def _on_chosen(self, path: str) -> None:
+        self.look_at(self._shown[0], path)
+
+
+def _framed(view: QWidget) -> QFrame:
     frame = QFrame()
     frame.setProperty("frame", "sunken")
     column(view, spacing=-1, margins=2, within=frame)

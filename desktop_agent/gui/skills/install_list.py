@@ -22,7 +22,6 @@ from PySide6.QtWidgets import (
     QListWidgetItem,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -30,14 +29,13 @@ from desktop_agent.core.skill_install import FoundSkill
 from desktop_agent.gui.kit.fitted_area import FittedArea
 from desktop_agent.gui.kit.lists.row_painter import RowPainter
 from desktop_agent.gui.kit.rtl import placed
-from desktop_agent.gui.kit.safe_text import terminal_text, with_marks
+from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.tooltips import plain_tip
-from desktop_agent.gui.kit.widgets import ElidedLabel, TextButton, TextLabel, column, row
+from desktop_agent.gui.kit.widgets import TextButton, TextLabel, column, row
 from desktop_agent.gui.skills.delegate import paint_box
-from desktop_agent.gui.skills.file_list import SkillFileList, framed
+from desktop_agent.gui.skills.file_list import FilePreview
 from desktop_agent.gui.skills.text import content_text
-from desktop_agent.gui.transcript.cards.output_view import OutputView
 
 _Index = QModelIndex | QPersistentModelIndex
 _SKILL = int(Qt.ItemDataRole.UserRole)
@@ -53,17 +51,14 @@ class SkillChecklist(QWidget):
 
     Signals:
         ticked: the choice changed
-        preview_requested(folder, path): answered by `show_preview`
     """
 
     ticked = Signal()
-    preview_requested = Signal(str, str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self._replaces = False
-        self._wanted = ("", "")
         self.setObjectName("skillChecklist")
         self.list = QListWidget(self)
         self.list.setObjectName("foundSkills")
@@ -75,16 +70,8 @@ class SkillChecklist(QWidget):
         self.list.currentItemChanged.connect(self._show)
         self._about = TextLabel("", "muted", name="foundAbout", wraps=True)
         self._about_area = FittedArea(self._about, _ABOUT_LINES * theme.text_px("ui"), self)
-        self._files = SkillFileList(theme, self)
-        self._files.chosen.connect(self._ask)
-        self._path = ElidedLabel("", Qt.TextElideMode.ElideMiddle, "section", self)
-        self._text = OutputView(theme, self.tr("The file's text"), self)
-        trailing = QVBoxLayout()
-        trailing.setSpacing(theme.space("s"))
-        for widget in (self._about_area, self._files, self._path):
-            trailing.addWidget(widget)
-        trailing.addWidget(framed(self._text), 1)
-        both = row((self.list, 4), (trailing, 5), spacing=theme.space("m"))
+        self.preview = FilePreview(theme, self._about_area, self)
+        both = row((self.list, 4), (self.preview, 5), spacing=theme.space("m"))
         column(self._make_bar(), (both, 1), spacing=theme.space("s"), within=self)
         self.ticked.connect(self._count)
 
@@ -196,12 +183,6 @@ class SkillChecklist(QWidget):
             if item.checkState() == Qt.CheckState.Checked
         )
 
-    def show_preview(self, folder: str, path: str, text: str) -> None:
-        """Show a file's text, if it is still the one that is looked at."""
-        if (folder, path) == self._wanted:
-            self._path.set_text(path)
-            self._text.set_whole(terminal_text(text))
-
     def _items(self) -> list[QListWidgetItem]:
         return [self.list.item(number) for number in range(self.list.count())]
 
@@ -226,20 +207,12 @@ class SkillChecklist(QWidget):
         if skill.folder:
             lines.append(self.tr("From the folder {place}").format(place=skill.folder))
         self._about.setText(with_marks("\n".join(line for line in lines if line)))
-        self._files.show_files(skill.files)
+        self.preview.clear(hides_files=False)
+        self.preview.show_files(skill.files)
         paths = [file.path for file in skill.files]
-        self._path.set_text("")
-        self._text.set_whole("")
         if paths:
-            self._ask(_FIRST_FILE if _FIRST_FILE in paths else paths[0])
-
-    def _ask(self, path: str) -> None:
-        index = self.list.currentIndex()
-        if not index.isValid():
-            return
-        self._wanted = (index.data(_SKILL).folder, path)
-        self._files.mark(path)
-        self.preview_requested.emit(*self._wanted)
+            first = _FIRST_FILE if _FIRST_FILE in paths else paths[0]
+            self.preview.look_at(skill.folder, first)
 
 
 def _is_ticked(index: _Index) -> bool:

@@ -9,24 +9,21 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_agent.core.skills import FolderTrust, Skill, SkillFile
+from desktop_agent.gui.kit.fitted_area import fit_dialog
 from desktop_agent.gui.kit.lists.filter_delegate import PickRow
 from desktop_agent.gui.kit.lists.filter_list import FilterList
-from desktop_agent.gui.kit.safe_text import terminal_text, with_marks
+from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
-    ElidedLabel,
     GhostButton,
     IconLabel,
     PrimaryButton,
     TextButton,
     TextLabel,
-    column,
     row,
 )
-from desktop_agent.gui.skills.file_list import SkillFileList, framed
-from desktop_agent.gui.skills.text import content_text
-from desktop_agent.gui.skills.trust_text import banner_text, folder_name, meanwhile_text
-from desktop_agent.gui.transcript.cards.output_view import OutputView
+from desktop_agent.gui.skills.file_list import FilePreview
+from desktop_agent.gui.skills.text import banner_text, content_text, folder_name, meanwhile_text
 
 _WIDE, _HIGH = 70, 46  # in widths of the text size
 
@@ -44,23 +41,20 @@ class ProvidedItem:
 
 
 class TrustSheet(QDialog):
-    """`digest` is what the user looks at. When the folder changes meanwhile, it can be trusted only
-    after *Review again*.
+    """`digest` is what the user looks at, text by text in `preview` (without a directory: a file of
+    the folder). When the folder changes meanwhile, it can be trusted only after *Review again*.
 
     Signals:
         decided("trust" | "ignore", digest): the decision
-        file_wanted(directory, path): answered by `show_text`; an empty directory is the folder
         files_wanted(Skill): answered by `show_files`
     """
 
     decided = Signal(str, str)
-    file_wanted = Signal(str, str)
     files_wanted = Signal(object)
 
     def __init__(self, theme: Theme, trust: FolderTrust, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._wanted = ("", "")
         self.root = trust.root
         self.digest = self._newest = trust.digest
         self._seen: set[str] = set()
@@ -89,7 +83,7 @@ class TrustSheet(QDialog):
         layout.addLayout(self._make_middle(), 1)
         layout.addLayout(self._make_buttons())
         self.show_trust(trust)
-        self._fit()
+        fit_dialog(self, theme, _WIDE, _HIGH)
 
     def show_trust(self, trust: FolderTrust) -> None:
         """Follow what the folder brings."""
@@ -137,14 +131,7 @@ class TrustSheet(QDialog):
 
     def show_files(self, skill: Skill, files: Sequence[SkillFile]) -> None:
         if self._list.current is not None and self._list.current.key == skill.directory:
-            self._files.show_files(files)
-            self._files.setVisible(len(files) > 1)
-
-    def show_text(self, directory: str, path: str, text: str) -> None:
-        """Show a file, if it is still the one that is looked at."""
-        if (directory, path) == self._wanted:
-            self._path.set_text(path)
-            self._text.set_whole(terminal_text(text))
+            self.preview.show_files(files, is_shown=len(files) > 1)
 
     def _make_warning(self) -> QWidget:
         words = TextLabel(meanwhile_text(), "", self, name="trustMeanwhile", wraps=True)
@@ -162,15 +149,9 @@ class TrustSheet(QDialog):
         self._list.setObjectName("providedList")
         self._list.selectionModel().currentChanged.connect(self._on_item)
         self._about = TextLabel("", "muted", self, wraps=True)
-        self._files = SkillFileList(theme, self)
-        self._files.chosen.connect(self._on_file)
-        self._files.hide()
-        self._path = ElidedLabel("", Qt.TextElideMode.ElideMiddle, "section", self)
-        self._text = OutputView(theme, self.tr("The file's text"), self)
-        trailing = column(
-            self._about, self._files, self._path, (framed(self._text), 1), spacing=theme.space("s")
-        )
-        return row((self._list, 4), (trailing, 6), spacing=theme.space("m"))
+        self.preview = FilePreview(theme, self._about, self)
+        self.preview.clear(hides_files=True)
+        return row((self._list, 4), (self.preview, 6), spacing=theme.space("m"))
 
     def _make_buttons(self) -> QHBoxLayout:
         theme = self._theme
@@ -208,37 +189,18 @@ class TrustSheet(QDialog):
         item = self._items.get(row_.key) if row_ is not None else None
         if item is None:
             return
-        self._files.hide()
-        self._text.set_whole("")
+        self.preview.clear(hides_files=True)
         self._seen.add(item.key)
         skill = item.skill
         if skill is None:
             self._about.setText("")
-            self._ask("", item.key)
+            self.preview.look_at("", item.key)
             return
         words = "\n".join((skill.description, content_text(skill.scripts, skill.allowed_tools)))
         self._about.setText(with_marks(words))
         self.files_wanted.emit(skill)
-        self._ask(skill.directory, "SKILL.md")
-
-    def _on_file(self, path: str) -> None:
-        if self._list.current is not None:
-            self._ask(self._list.current.key, path)
-
-    def _ask(self, directory: str, path: str) -> None:
-        self._wanted = (directory, path)
-        self._files.mark(path)
-        self.file_wanted.emit(directory, path)
+        self.preview.look_at(skill.directory, "SKILL.md")
 
     def _decide(self, decision: str) -> None:
         self.decided.emit(decision, self.digest)
         self.accept()
-
-    def _fit(self) -> None:
-        letter = self._theme.text_px("ui")
-        wide, high = _WIDE * letter, _HIGH * letter
-        window = self.parentWidget()
-        if window is not None:
-            room = window.window().size()
-            wide, high = min(wide, room.width() - 40), min(high, room.height() - 60)
-        self.resize(wide, high)

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QDialog, QMessageBox, QScrollArea, QVBoxLayout, QW
 from desktop_agent.core.messages import DiffDisplay
 from desktop_agent.core.skill_install import SkillUpdate
 from desktop_agent.core.skills import Skill
+from desktop_agent.gui.kit.fitted_area import fit_dialog
 from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
@@ -56,7 +57,7 @@ class UpdateSheet(QDialog):
         leave.setAutoDefault(False)
         leave.clicked.connect(self.reject)
         layout.addLayout(row(None, leave, self._take))
-        self._fit()
+        fit_dialog(self, theme, _WIDE, _HIGH)
 
     def _about(self, skill: Skill, update: SkillUpdate) -> str:
         many = self.tr("{n} files change.").format(n=update.files_changed)
@@ -92,15 +93,6 @@ class UpdateSheet(QDialog):
         area.setWidget(content)
         area.viewport().setAutoFillBackground(False)
         return area
-
-    def _fit(self) -> None:
-        letter = self._theme.text_px("ui")
-        wide, high = _WIDE * letter, _HIGH * letter
-        window = self.parentWidget()
-        if window is not None:
-            room = window.window().size()
-            wide, high = min(wide, room.width() - 40), min(high, room.height() - 60)
-        self.resize(wide, high)
 
 
 def split_diff(diff: str) -> Iterator[tuple[str, str]]:

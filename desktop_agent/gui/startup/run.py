@@ -31,13 +31,13 @@ from PySide6.QtWidgets import QApplication
 
 from desktop_agent import paths
 from desktop_agent.core.settings import Settings
+from desktop_agent.core.updates import UpdateAnswer
 from desktop_agent.gui.bridge.backend import Compose
 from desktop_agent.gui.bridge.bridge import Bridge
 from desktop_agent.gui.frame.notice_bar import Notice
 from desktop_agent.gui.kit.theme import HAS_STYLE, Theme
 from desktop_agent.gui.startup.gc_timer import GcTimer
 from desktop_agent.gui.startup.single_instance import SecondStarts, hand_over
-from desktop_agent.gui.startup.update_notice import UpdateNotice
 from desktop_agent.gui.window.main_window import MainWindow
 
 _log = logging.getLogger(__name__)
@@ -231,3 +231,23 @@ class SignalEnder(QObject):
 
 def _log_qt(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
     _log.log(_LEVELS.get(kind, logging.DEBUG), "Qt: %s", text)
+
+
+class UpdateNotice(QObject):
+    """Asks behind the start. A failed check is not worth a word: it was not the user's."""
+
+    def __init__(self, window: MainWindow, bridge: Bridge) -> None:
+        super().__init__(window)
+        self._window = window
+        bridge.started.connect(self._ask)
+
+    def _ask(self) -> None:
+        if self._window.flow.settings.check_updates_weekly:
+            queries = self._window.queries
+            queries.ask(self._tell, queries.updates.check_if_due())
+
+    def _tell(self, answer: UpdateAnswer) -> None:
+        if answer.newest:
+            words = self.tr("Version {version} is there: see Settings, About.")
+            text = words.format(version=answer.newest)
+            self._window.frame.notices.put("update", Notice(text, "info"))

@@ -24,6 +24,7 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.bridge.bridge import Bridge
 from desktop_agent.gui.bridge.requests import Queries
+from desktop_agent.gui.controllers.controller import WindowParts
 from desktop_agent.gui.controllers.popups import PopupController
 from desktop_agent.gui.controllers.provider_status import ProviderStatus
 from desktop_agent.gui.controllers.session import SessionController
@@ -83,18 +84,15 @@ class MainWindow(QMainWindow):
         self.flow = SessionController(bridge, self.pages, self.known, self._state, settings, folder)
         self.commands = WindowActions(theme, self)
         self.queries = Queries(bridge, self)
-        self.settings_window = SettingsController(theme, self, bridge, self.queries, self.flow)
-        self.popups = PopupController(
-            theme, self, self.queries, self.known, self.flow, self.settings_window
-        )
-        self.first_run = WelcomeController(theme, frame.stack, self.queries, self.flow)
+        parts = WindowParts(theme, frame, bridge, self.queries, self.known, self.flow)
+        self.settings_window = SettingsController(parts)
+        self.popups = PopupController(parts, self.settings_window)
+        self.first_run = WelcomeController(parts)
         self._empty = EmptySession(theme, frame.stack, settings.model)
         frame.stack.addWidget(self._empty)
-        self.tools = TranscriptController(frame, self.pages, self.flow, self.queries)
-        self.side = SidePanelController(
-            theme, frame, bridge, self.pages, self.known, self.flow, self.queries, self._state
-        )
-        self.skills = SkillsController(theme, frame, bridge, self.popups, self.flow, self.queries)
+        self.tools = TranscriptController(parts)
+        self.side = SidePanelController(parts)
+        self.skills = SkillsController(parts, self.popups)
         self.attention = Attention(theme, self)
         self._connection = ProviderStatus(frame.sidebar, self.flow)
         self.menuBar().setVisible(self.menuBar().isNativeMenuBar())
@@ -105,7 +103,8 @@ class MainWindow(QMainWindow):
     def _begin(self, settings: Settings) -> None:
         frame, place = self.frame, self.flow.workspace
         self._state.restore(*self._theme.window_default())
-        frame.set_sidebar(self._state.has_sidebar)
+        frame.set_sidebar(self._state.is_wanted("sidebar"))
+        frame.set_side(has_content=False, is_wanted=self._state.is_wanted("side"))
         frame.composer.set_settings(settings)
         frame.sidebar.workspace.set_workspace(place)
         frame.set_conversing(bool(settings.model))
@@ -144,7 +143,7 @@ class MainWindow(QMainWindow):
         sidebar.sessions.returned.connect(self.flow.take_back)
         sidebar.sessions.deleted.connect(engine.delete_session)
         sidebar.sessions.searched.connect(self.tools.search_sessions)
-        self.frame.sidebar_toggled.connect(self._state.remember_sidebar)
+        self.frame.toggled.connect(self._state.remember)
 
     def _connect_composer(self) -> None:
         composer, tell, engine = self.frame.composer, self.flow.tell, self._bridge.engine

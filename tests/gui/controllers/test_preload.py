@@ -6,8 +6,10 @@ import sys
 
 import pytest
 from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtWidgets import QApplication
 
 from desktop_agent.gui.controllers import preload
+from desktop_agent.gui.tasks.tabs import SidePanel
 from tests.helpers.patience import HANG_MS
 from tests.helpers.windows import has_running_timer, side_panel
 
@@ -68,6 +70,6 @@ def test_a_window_takes_no_room_for_tasks_before_somebody_writes(
     qtbot.keyClick(window.focusWidget(), Qt.Key.Key_A)
     qtbot.waitUntil(lambda: side_panel(window) is not None, timeout=HANG_MS)
     panel = side_panel(window)
-    assert window.side._parts == {"tasks": panel.tasks, "agents": panel.agents}
+    assert [one for one in QApplication.allWidgets() if isinstance(one, SidePanel)] == [panel.tasks]
     assert panel.tasks.window() is window
     assert not panel.has_content

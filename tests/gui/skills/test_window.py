@@ -349,7 +349,7 @@ def test_the_page_opens_and_closes_by_keys_and_choosing_a_session_leaves_it(star
 
 def test_a_failure_of_the_library_is_said_where_the_person_looks(start, qtbot, tmp_path):
     window = start()
-    window.skills.add(str(tmp_path / "nowhere"))
+    window.skills.library.add(str(tmp_path / "nowhere"))
     sheet = sheet_of(qtbot, window, AddSkillSheet)
     error = sheet.findChild(QWidget, "addSkillError")
     qtbot.waitUntil(error.isVisible, timeout=WAIT)

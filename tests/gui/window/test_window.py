@@ -266,10 +266,10 @@ def test_the_demo_and_a_folder_lead_from_the_first_run_to_a_session(open_window,
         lambda: window.frame.stack.currentWidget().objectName() == "welcome", timeout=WAIT
     )
     page = window.frame.stack.currentWidget()
-    page.model_chosen.emit("demo", "")
+    page.models.model_chosen.emit("demo", "")
     assert page.is_choosing_folder
     assert part(window, "connection").whole_text() == "Demo model · works offline"
-    page.folder_chosen.emit(str(project))
+    page.folder.folder_chosen.emit(str(project))
     ready(qtbot, window)
     assert window.frame.composer.isVisible()
     assert window.flow.info.model == "demo"
