@@ -82,18 +82,18 @@ class IconButton(_Pictured, QToolButton):
         parent: QWidget | None = None,
         *,
         size: int = 16,
+        token: str = "muted",
         keys: str = "",
         name: str = "",
-        clicked: Slot | None = None,
     ) -> None:
         super().__init__(parent)
         self._theme = theme
         self._icon = icon
-        self._token = "muted"
+        self._token = token
         self._size = size
         self.setAccessibleName(title)
         self.setToolTip(f"{title} ({keys})" if keys else title)
-        _introduce(self, name, clicked)
+        self.setObjectName(name)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setMinimumSize(theme.size("hit_min"), theme.size("hit_min"))
         theme.changed.connect(self._paint_icon)
@@ -125,7 +125,9 @@ class TextButton(_Pictured, QPushButton):
         self._token = token or ("onAccent" if self._kind == "primary" else "muted")
         self.setProperty("kind", self._kind)
         self.set_text(text)
-        _introduce(self, name, clicked)
+        self.setObjectName(name)
+        if clicked is not None:
+            self.clicked.connect(clicked)
         self._is_drawn = not icon
         if icon:
             theme.changed.connect(self._paint_icon)
@@ -170,8 +172,7 @@ class TextLabel(QLabel):
         self.setWordWrap(wraps)
         if role:
             self.setProperty("role", role)
-        if name:
-            self.setObjectName(name)
+        self.setObjectName(name)
         if copies:
             self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
 
@@ -314,13 +315,6 @@ def _draw_icon(button: QAbstractButton, theme: Theme, icon: str, token: str, siz
     button.setIconSize(QSize(pixels, pixels))
     button.setIcon(theme.icon(icon, token, pixels) if is_drawn else theme.blank(pixels))
     return is_drawn
-
-
-def _introduce(button: QAbstractButton, name: str, clicked: Slot | None) -> None:
-    if name:
-        button.setObjectName(name)
-    if clicked is not None:
-        button.clicked.connect(clicked)
 
 
 def row(

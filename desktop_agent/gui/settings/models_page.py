@@ -13,11 +13,7 @@ from desktop_agent.core.providers import provider_title
 from desktop_agent.core.settings import CustomServer, ListedModel, Settings
 from desktop_agent.gui.kit.menu_button import MenuButton
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import (
-    IconButton,
-    TextButton,
-    column,
-)
+from desktop_agent.gui.kit.widgets import IconButton, TextButton, column
 from desktop_agent.gui.language_models.key_form import KeyForm
 from desktop_agent.gui.language_models.picker import ModelPicker
 from desktop_agent.gui.language_models.server_form import ServerForm

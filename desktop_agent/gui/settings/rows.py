@@ -21,14 +21,7 @@ from PySide6.QtWidgets import (
 
 from desktop_agent.gui.kit.fitted_area import plain_area
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import (
-    ElidedLabel,
-    IconLabel,
-    Separator,
-    TextLabel,
-    column,
-    row,
-)
+from desktop_agent.gui.kit.widgets import ElidedLabel, IconLabel, Separator, TextLabel, column, row
 
 _CHOICE_LETTERS = 20
 _NUMBER_LETTERS = 13

@@ -11,13 +11,7 @@ from desktop_agent.core.approvals import Rule
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.folders import short_path
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import (
-    Chip,
-    IconButton,
-    TextButton,
-    TextLabel,
-    column,
-)
+from desktop_agent.gui.kit.widgets import Chip, IconButton, TextButton, TextLabel, column
 from desktop_agent.gui.settings.rows import ChoiceBox, SettingGroup, item_row, scrolled
 
 

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import (
     QButtonGroup,
     QDialog,
     QFileDialog,
+    QHBoxLayout,
     QLineEdit,
     QRadioButton,
     QStackedWidget,
@@ -203,7 +204,7 @@ class AddSkillSheet(QDialog):
         layout.addLayout(row(self._mine, self._here, None, spacing=theme.space("l")))
         return page
 
-    def _make_buttons(self) -> QVBoxLayout:
+    def _make_buttons(self) -> QHBoxLayout:
         theme = self._theme
         self._fetch_button = PrimaryButton(theme, self.tr("Fetch"), "", self)
         self._fetch_button.setObjectName("fetchSkill")
@@ -222,9 +223,7 @@ class AddSkillSheet(QDialog):
         self._leave.clicked.connect(self._on_cancel)
         for button in (self._fetch_button, self._install, self._back, self._leave):
             button.setAutoDefault(False)
-        holder = QVBoxLayout()
-        holder.addLayout(row(self._back, None, self._leave, self._fetch_button, self._install))
-        return holder
+        return row(self._back, None, self._leave, self._fetch_button, self._install)
 
     # -- steps -------------------------------------------------------------------------------
 

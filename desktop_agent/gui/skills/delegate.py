@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import (
-    QAbstractItemModel,
-    QCoreApplication,
-    QEvent,
-    QModelIndex,
-    QPersistentModelIndex,
-    QRect,
-    QRectF,
-    QSize,
-    Qt,
-)
+from PySide6.QtCore import QAbstractItemModel, QCoreApplication, QEvent, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QPen
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from desktop_agent.core.skills import Skill
-from desktop_agent.gui.kit.lists.list_model import ROW_ROLE
+from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index
 from desktop_agent.gui.kit.lists.row_painter import RowPainter
 from desktop_agent.gui.kit.rtl import placed
 from desktop_agent.gui.kit.theme import Theme
@@ -25,7 +15,6 @@ from desktop_agent.gui.skills.list_model import SkillRow, can_switch, heading_te
 from desktop_agent.gui.skills.text import origin_word, state_badge, state_icon
 
 translate = QCoreApplication.translate
-_Index = QModelIndex | QPersistentModelIndex
 _EDGE, _GAP, _ICON, _BOX = 14, 12, 16, 17
 _SOFT = {"warn": "warnSoft", "err": "errSoft"}
 
@@ -42,7 +31,7 @@ class SkillDelegate(QStyledItemDelegate):
         theme.changed.connect(self._measure)
         self._measure()
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         return self._heading if index.row() in self.headings else self._two_lines
 
     def _measure(self) -> None:
@@ -50,7 +39,7 @@ class SkillDelegate(QStyledItemDelegate):
         self._two_lines = QSize(120, self._theme.size("row2") + 4)
 
     def editorEvent(
-        self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: _Index
+        self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: Index
     ) -> bool:
         row: SkillRow = index.data(ROW_ROLE)
         if row.skill is None or not can_switch(row.skill):
@@ -69,7 +58,7 @@ class SkillDelegate(QStyledItemDelegate):
         state = Qt.CheckState.Unchecked if row.skill.is_enabled else Qt.CheckState.Checked
         return model.setData(index, state, Qt.ItemDataRole.CheckStateRole)
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         row: SkillRow = index.data(ROW_ROLE)
         pen = _SkillPainter(self._theme, painter, option)
         with pen:

@@ -7,15 +7,7 @@ import stat
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import (
-    QCoreApplication,
-    QModelIndex,
-    QPersistentModelIndex,
-    QRect,
-    QSize,
-    Qt,
-    Signal,
-)
+from PySide6.QtCore import QCoreApplication, QModelIndex, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QFontMetrics, QKeyEvent, QPainter
 from PySide6.QtWidgets import (
     QFrame,
@@ -28,7 +20,7 @@ from PySide6.QtWidgets import (
 
 from desktop_agent.core.skills import SkillFile
 from desktop_agent.gui.kit.code_font import mono_font
-from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel
+from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index, SnapshotListModel
 from desktop_agent.gui.kit.lists.row_painter import RowPainter
 from desktop_agent.gui.kit.safe_text import terminal_text, with_marks
 from desktop_agent.gui.kit.text import size_text
@@ -38,7 +30,6 @@ from desktop_agent.gui.kit.widgets import ElidedLabel, column
 from desktop_agent.gui.transcript.cards.output_view import OutputView
 
 translate = QCoreApplication.translate
-_Index = QModelIndex | QPersistentModelIndex
 _READ_LIMIT = 256 * 1024
 _ROWS = 8
 
@@ -113,10 +104,10 @@ class _FileDelegate(QStyledItemDelegate):
         super().__init__(parent)
         self._theme = theme
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         return QSize(80, self._theme.size("row"))
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         theme, one = self._theme, index.data(ROW_ROLE)
         with RowPainter(theme, painter, option) as pen:
             pen.ground(1)

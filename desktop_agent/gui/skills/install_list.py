@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import msgspec
-from PySide6.QtCore import (
-    QAbstractItemModel,
-    QCoreApplication,
-    QEvent,
-    QModelIndex,
-    QPersistentModelIndex,
-    QRect,
-    QSize,
-    Qt,
-    Signal,
-)
+from PySide6.QtCore import QAbstractItemModel, QCoreApplication, QEvent, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QMouseEvent, QPainter
 from PySide6.QtWidgets import (
     QListWidget,
@@ -27,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from desktop_agent.core.skill_install import FoundSkill
 from desktop_agent.gui.kit.fitted_area import FittedArea
+from desktop_agent.gui.kit.lists.list_model import Index
 from desktop_agent.gui.kit.lists.row_painter import RowPainter
 from desktop_agent.gui.kit.rtl import placed
 from desktop_agent.gui.kit.safe_text import with_marks
@@ -37,7 +28,6 @@ from desktop_agent.gui.skills.delegate import paint_box
 from desktop_agent.gui.skills.file_list import FilePreview
 from desktop_agent.gui.skills.text import content_text
 
-_Index = QModelIndex | QPersistentModelIndex
 _SKILL = int(Qt.ItemDataRole.UserRole)
 _FIRST_FILE = "SKILL.md"
 _CHECK = 24
@@ -215,7 +205,7 @@ class SkillChecklist(QWidget):
             self.preview.look_at(skill.folder, first)
 
 
-def _is_ticked(index: _Index) -> bool:
+def _is_ticked(index: Index) -> bool:
     state = index.data(Qt.ItemDataRole.CheckStateRole)
     return state is not None and Qt.CheckState(state) == Qt.CheckState.Checked
 
@@ -250,13 +240,13 @@ class _FoundDelegate(QStyledItemDelegate):
         super().__init__(parent)
         self._theme = theme
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         small = self._theme.text_px("small")
         skill: FoundSkill = index.data(_SKILL)
         lines = 3 if skill.clash or skill.twin else 2
         return QSize(120, self._theme.text_px("ui") + round(lines * small * 1.5) + 26)
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         theme = self._theme
         skill: FoundSkill = index.data(_SKILL)
         is_free = bool(index.flags() & Qt.ItemFlag.ItemIsUserCheckable)
@@ -287,7 +277,7 @@ class _FoundDelegate(QStyledItemDelegate):
         return QRect(rect.left() + 10, rect.top() + 9, size, size)
 
     def editorEvent(
-        self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: _Index
+        self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: Index
     ) -> bool:
         if not index.flags() & Qt.ItemFlag.ItemIsUserCheckable:
             return False

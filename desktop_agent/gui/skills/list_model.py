@@ -6,16 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 
 from desktop_agent.core.skills import Skill, SkillOrigin
-from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel
+from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index, SnapshotListModel
 from desktop_agent.gui.kit.tooltips import plain_tip
 from desktop_agent.gui.skills.text import ORIGINS, origin_title, spoken
 
 Tab = Literal["all", "folder", "mine", "bundled", "other_app"]
 TABS: tuple[Tab, ...] = ("all", *ORIGINS)
-_Index = QModelIndex | QPersistentModelIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +105,7 @@ class SkillListModel(SnapshotListModel[SkillRow]):
             _flags,
         )
 
-    def setData(self, index: _Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
         row = index.data(ROW_ROLE)
         if role != Qt.ItemDataRole.CheckStateRole or row is None or not can_switch(row.skill):
             return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QMessageBox, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QMessageBox, QScrollArea, QWidget
 
 from desktop_agent.core.messages import DiffDisplay
 from desktop_agent.core.skill_install import SkillUpdate
@@ -68,11 +68,11 @@ class UpdateSheet(QDialog):
             words += " " + self.tr("From {old} to {new}.").format(old=old, new=new)
         return words + " " + self.tr("Nothing of it is run by updating.")
 
-    def _warning(self, words: str) -> QVBoxLayout:
-        label = TextLabel(with_marks(words), "warn", self, wraps=True)
+    def _warning(self, text: str) -> QHBoxLayout:
+        label = TextLabel(with_marks(text), "warn", self, wraps=True)
         line = row(IconLabel(self._theme, "triangle-alert", "warn", 16, self), label)
         line.setStretch(1, 1)
-        return column(line, spacing=-1)
+        return line
 
     def _make_diffs(self, diff: str) -> QWidget:
         content = QWidget()
