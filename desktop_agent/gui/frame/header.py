@@ -65,7 +65,7 @@ class Header(QFrame):
             self.sidebar_button,
             self.side_button,
             spacing=theme.space("s"),
-            margins=(theme.space("l") + 4, 0, theme.space("m"), 0),
+            edges=(theme.space("l") + 4, 0, theme.space("m"), 0),
             within=self,
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, SignalInstance
@@ -42,7 +42,8 @@ _GAP = "\u2009"
 Box = TypeVar("Box", bound=QBoxLayout)
 Slot = Callable[..., object] | SignalInstance
 # A number is a gap, None a stretch; in a pair the other is the stretch or the alignment.
-Item = QWidget | QLayout | int | None | tuple[QWidget | QLayout | None, int]
+Part = QWidget | QLayout | int | None | tuple[QWidget | QLayout | None, int]
+Edges = int | tuple[int, int, int, int] | None
 
 
 class _Pictured:
@@ -318,45 +319,52 @@ def _draw_icon(button: QAbstractButton, theme: Theme, icon: str, token: str, siz
 
 
 def row(
-    *items: Item,
+    *parts: Part,
     spacing: int = 8,
-    margins: int | tuple[int, int, int, int] | None = 0,
+    stretch: int = -1,
+    edges: Edges = 0,
     within: QWidget | None = None,
 ) -> QHBoxLayout:
-    """Return a horizontal layout, that of a widget if it is given; without margins: the style's."""
-    return _filled(QHBoxLayout(within) if within else QHBoxLayout(), items, spacing, margins)
+    """Return a horizontal layout, that of a widget if one is given.
+
+    The part at the place `stretch` takes the room that is left; `edges` are left, top, right and
+    bottom, or one for all, without them the style's; so is a spacing of -1.
+    """
+    layout = QHBoxLayout(within) if within else QHBoxLayout()
+    return _filled(layout, parts, spacing, stretch, edges)
 
 
 def column(
-    *items: Item,
-    spacing: int = 8,
-    margins: int | tuple[int, int, int, int] | None = 0,
+    *parts: Part,
+    spacing: int = 0,
+    stretch: int = -1,
+    edges: Edges = 0,
     within: QWidget | None = None,
 ) -> QVBoxLayout:
-    """Return a vertical layout; as `row`."""
-    return _filled(QVBoxLayout(within) if within else QVBoxLayout(), items, spacing, margins)
+    """Return a vertical layout, as `row` does a horizontal one."""
+    layout = QVBoxLayout(within) if within else QVBoxLayout()
+    return _filled(layout, parts, spacing, stretch, edges)
 
 
-def _filled(
-    layout: Box, items: tuple[Item, ...], spacing: int, margins: int | tuple[int, ...] | None
-) -> Box:
-    if margins is not None:
-        layout.setContentsMargins(*((margins,) * 4 if isinstance(margins, int) else margins))
+def _filled(layout: Box, parts: Iterable[Part], spacing: int, stretch: int, edges: Edges) -> Box:
+    if edges is not None:
+        layout.setContentsMargins(*((edges,) * 4 if isinstance(edges, int) else edges))
     layout.setSpacing(spacing)
-    for item in items:
-        part, extra = item if isinstance(item, tuple) else (item, 0)
-        is_aligned = isinstance(extra, Qt.AlignmentFlag)
-        stretch = 0 if is_aligned else extra
-        if part is None:
-            layout.addStretch(stretch or 1)
-        elif isinstance(part, int):
-            layout.addSpacing(part)
-        elif isinstance(part, QLayout):
-            layout.addLayout(part, stretch)
+    for part in parts:
+        item, extra = part if isinstance(part, tuple) else (part, 0)
+        share = 0 if isinstance(extra, Qt.AlignmentFlag) else extra
+        if item is None:
+            layout.addStretch(share or 1)
+        elif isinstance(item, int):
+            layout.addSpacing(item)
+        elif isinstance(item, QLayout):
+            layout.addLayout(item, share)
         else:
-            layout.addWidget(part, stretch)
-        if is_aligned and isinstance(part, QLayout | QWidget):
-            layout.setAlignment(part, extra)
+            layout.addWidget(item, share)
+        if isinstance(extra, Qt.AlignmentFlag) and isinstance(item, QLayout | QWidget):
+            layout.setAlignment(item, extra)
+    if stretch >= 0:
+        layout.setStretch(stretch, 1)
     return layout
 
 

@@ -109,7 +109,7 @@ class AboutPage(SettingsPage):
         show.setObjectName("showLicences")
         show.clicked.connect(self._show_texts)
         holder = QWidget()
-        column(show, self._texts, spacing=-1, margins=(0, 6, 0, 8), within=holder)
+        column(show, self._texts, spacing=-1, edges=(0, 6, 0, 8), within=holder)
         group.add_widget(holder)
         return group
 

@@ -56,7 +56,7 @@ class SettingsDialog(QDialog):
         side = QFrame()
         side.setObjectName("sidebar")
         self._side = side
-        column(self._names, None, spacing=-1, margins=(8, 14, 8, 8), within=side)
+        column(self._names, None, spacing=-1, edges=(8, 14, 8, 8), within=side)
         row(side, (self._pages, 1), spacing=0, within=self)
         self.setMinimumSize(560, 400)
         theme.changed.connect(self._fit)

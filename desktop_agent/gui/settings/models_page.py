@@ -237,5 +237,5 @@ class ModelsPage(SettingsPage):
 
 def _padded(widget: QWidget) -> QWidget:
     holder = QWidget()
-    column(widget, spacing=-1, margins=(0, 12, 0, 12), within=holder)
+    column(widget, spacing=-1, edges=(0, 12, 0, 12), within=holder)
     return holder

@@ -187,7 +187,7 @@ class SettingGroup(QFrame):
             self._stack.addWidget(TextLabel(title, "section"))
         self._card = QFrame()
         self._card.setProperty("frame", "card")
-        self._rows = column(spacing=0, margins=(16, 4, 16, 4), within=self._card)
+        self._rows = column(spacing=0, edges=(16, 4, 16, 4), within=self._card)
         self._stack.addWidget(self._card)
 
     def add_row(self, title: str, detail: str, control: QWidget) -> None:
@@ -221,7 +221,7 @@ class SettingGroup(QFrame):
 def scrolled(*widgets: QWidget) -> QScrollArea:
     """Return the widgets in a column that scrolls."""
     holder = QWidget()
-    column(*widgets, None, spacing=18, margins=(24, 20, 24, 24), within=holder)
+    column(*widgets, None, spacing=18, edges=(24, 20, 24, 24), within=holder)
     return plain_area(holder)
 
 
@@ -243,7 +243,7 @@ def item_row(
         (column(name, more, spacing=1), 1),
         *ends,
         spacing=12,
-        margins=(0, 8, 0, 8),
+        edges=(0, 8, 0, 8),
         within=line,
     )
     line.setAccessibleName(f"{title}, {detail}")

@@ -177,7 +177,7 @@ class FilePreview(QWidget):
 def _framed(view: QWidget) -> QFrame:
     frame = QFrame()
     frame.setProperty("frame", "sunken")
-    column(view, spacing=-1, margins=2, within=frame)
+    column(view, spacing=-1, edges=2, within=frame)
     return frame
 
 

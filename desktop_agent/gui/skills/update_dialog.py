@@ -42,9 +42,7 @@ class UpdateSheet(QDialog):
         self.setWindowTitle(self.tr("Update {name}").format(name=skill.name))
         title = TextLabel(self.tr("A newer version of {name}").format(name=skill.name), "h3", self)
         about = TextLabel(self._about(skill, update), "muted", self, name="updateAbout", wraps=True)
-        layout = column(
-            title, about, spacing=theme.space("s"), margins=theme.space("l"), within=self
-        )
+        layout = column(title, about, spacing=theme.space("s"), edges=theme.space("l"), within=self)
         for words in update.warnings:
             layout.addLayout(self._warning(words))
         layout.addWidget(self._make_diffs(update.diff), 1)

@@ -32,7 +32,7 @@ class Card(QFrame):
         self._head = row((self._icon, Qt.AlignmentFlag.AlignTop), (words, 1), spacing=_GAP)
         self.body = QVBoxLayout()
         self.body.setSpacing(8)
-        column(self._head, self.body, spacing=10, margins=(16, 14, 16, 14), within=self)
+        column(self._head, self.body, spacing=10, edges=(16, 14, 16, 14), within=self)
         self.set_detail("")
         theme.changed.connect(self._indent)
         self._indent()

@@ -65,5 +65,5 @@ def _column(content: QWidget) -> QScrollArea:
     """Return the content in a centred column that scrolls when the window is low."""
     content.setMaximumWidth(_COLUMN)
     holder = QWidget()
-    row(None, (content, 1000), None, spacing=-1, margins=(24, 40, 24, 24), within=holder)
+    row(None, (content, 1000), None, spacing=-1, edges=(24, 40, 24, 24), within=holder)
     return plain_area(holder)
