@@ -201,7 +201,7 @@ async def _settings(gallery: Gallery) -> None:
 
 def _open_side(gallery: Gallery) -> None:
     frame = gallery.window.frame
-    if frame.has_side_drawer and not frame._is_side_open:
+    if frame.has_side_drawer and not frame.has_side_open:
         frame.toggle_side()
 
 
@@ -264,7 +264,7 @@ async def _skills(gallery: Gallery) -> None:
     await show_skills(gallery, story.empty())
 
 
-_PARTS: dict[str, Callable] = {
+PARTS: dict[str, Callable] = {
     "first": _first_run,
     "session": _session,
     "settings": _settings,
@@ -280,7 +280,7 @@ def _given() -> argparse.Namespace:
     parser.add_argument("--theme", default="light")
     parser.add_argument("--width", type=int, default=1440)
     parser.add_argument("--text", type=int, default=100)
-    parser.add_argument("--part", nargs="*", default=list(_PARTS))
+    parser.add_argument("--part", nargs="*", default=list(PARTS))
     parser.add_argument("--only", nargs="*", default=[])
     return parser.parse_args()
 
@@ -298,7 +298,7 @@ def main() -> int:
         async def play() -> None:
             gallery = Gallery(app, given)
             for part in given.part:
-                await _PARTS[part](gallery)
+                await PARTS[part](gallery)
 
         with loop:
             loop.run_until_complete(play())

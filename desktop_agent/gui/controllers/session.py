@@ -300,7 +300,7 @@ class SessionController(QObject):
             self.set(self._bridge.engine.mark_read)
 
     def get_ready(self) -> None:
-        """Load what a message and its answer need, while the person writes."""
+        """Load what a message and its answer need, while the user writes."""
         self._bridge.engine.get_ready()
         threading.Thread(target=_load_transcript, name="transcript", daemon=True).start()
 

@@ -43,7 +43,7 @@ class WindowFrame(QWidget):
         self._wants_sidebar = True
         self._wants_side = True
         self._is_drawer_open = False
-        self._is_side_open = False
+        self.has_side_open = False
         self._has_side = False
         self._is_full = False
         self._is_conversing = True
@@ -113,7 +113,7 @@ class WindowFrame(QWidget):
 
     def toggle_side(self) -> None:
         if self.has_side_drawer:
-            self._is_side_open = not self._is_side_open
+            self.has_side_open = not self.has_side_open
         else:
             self._wants_side = not self._wants_side
             self.toggled.emit("side", self._wants_side)
@@ -122,8 +122,8 @@ class WindowFrame(QWidget):
     def close_drawer(self) -> bool:
         """Close the drawers; tells whether one was open."""
         was_open = self.is_narrow and self._is_drawer_open
-        was_open |= self.has_side_drawer and self._is_side_open
-        self._is_drawer_open = self._is_side_open = False
+        was_open |= self.has_side_drawer and self.has_side_open
+        self._is_drawer_open = self.has_side_open = False
         if was_open:
             self._place()
         return was_open
@@ -174,7 +174,7 @@ class WindowFrame(QWidget):
         self.sidebar.setGeometry(placed(self.layoutDirection(), whole, side))
         self.center.setGeometry(placed(self.layoutDirection(), whole, rest))
         self.sidebar.setVisible(is_shown)
-        is_over = (is_shown and self.is_narrow) or (self.has_side_drawer and self._is_side_open)
+        is_over = (is_shown and self.is_narrow) or (self.has_side_drawer and self.has_side_open)
         app = QApplication.instance()
         if app is not None:
             app.removeEventFilter(self)
@@ -186,7 +186,7 @@ class WindowFrame(QWidget):
         """Give the side panel its place; return the room it takes from the middle."""
         if self._side is None:
             return 0
-        is_wanted = self._is_side_open if self.has_side_drawer else self._wants_side
+        is_wanted = self.has_side_open if self.has_side_drawer else self._wants_side
         is_shown = self._has_side and is_wanted and not self._is_full
         width = min(self._theme.size("right"), whole.width())
         box = QRect(whole.width() - width, 0, width, whole.height())

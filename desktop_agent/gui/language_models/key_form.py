@@ -121,7 +121,7 @@ class KeyForm(QWidget):
         if self.line.is_busy or not key:
             return
         if not provider:
-            self.line.show_words(self.tr("Choose the provider this key is from."))
+            self.line.show_missing(self.tr("Choose the provider this key is from."))
             self._provider.setFocus(Qt.FocusReason.OtherFocusReason)
             return
         self.line.show_busy(self.tr("Testing the key…"))

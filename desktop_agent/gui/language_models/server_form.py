@@ -64,7 +64,7 @@ class ServerForm(QWidget):
         if self.line.is_busy or not self._address.text().strip():
             return
         if not base:
-            self.line.show_words(self.tr("An address looks like http://127.0.0.1:8000/v1"))
+            self.line.show_missing(self.tr("An address looks like http://127.0.0.1:8000/v1"))
             return
         self.line.show_busy(self.tr("Asking the server…"))
         self._lock(True)

@@ -1,4 +1,4 @@
-"""One window for each person: a second start hands its folder to the first and ends."""
+"""One window for each user: a second start hands its folder to the first and ends."""
 
 from __future__ import annotations
 

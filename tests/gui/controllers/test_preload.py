@@ -25,7 +25,7 @@ def test_all_that_the_first_tasks_need_is_got_ready_in_order_and_once(qtbot, in_
     loading = preload.Preload(owner, (lambda: made.append(1), lambda: made.append(2)))
     loading.start()
     qtbot.waitUntil(lambda: loading.is_done, timeout=HANG_MS)
-    assert {f"desktop_agent.gui.{name}" for name in preload._MODULES} <= sys.modules.keys()
+    assert {f"desktop_agent.gui.{name}" for name in preload.MODULES} <= sys.modules.keys()
     assert made == [1, 2]
     loading.start()
     assert not has_running_timer(loading)
@@ -38,7 +38,7 @@ def test_nothing_is_got_ready_between_two_keys(qtbot, monkeypatch):
     loading.put_off()
     assert not has_running_timer(loading)
     loading.start()
-    loading.findChild(QTimer).setInterval(preload._PAUSE_MS)
+    loading.findChild(QTimer).setInterval(30)
     loading.put_off()
     assert loading.findChild(QTimer).interval() == 20_000
     assert made == []

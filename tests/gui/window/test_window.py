@@ -231,7 +231,7 @@ def test_a_file_that_is_gone_is_said_to_be_when_it_is_asked_for(window, provider
     wait_idle(qtbot, window)
     gone = paths.data_dir() / "outputs" / "se_1" / "output-0123456789abcdef.txt"
     window.pages.page(window.flow.agent).open_path_requested.emit(str(gone))
-    assert "not there any more" in window.frame.notices._text.text()
+    assert "not there any more" in part(window, "noticeText").text()
 
 
 def test_esc_asks_once_and_stops_at_the_second_press(window, provider, qtbot):
