@@ -1,7 +1,9 @@
 """What the window may ask of the engine's side, as protocols that both sides are checked against.
 
 Commands return None at once; what becomes of them comes back as events. Queries are awaited and
-change nothing. The other protocols are awaited and may change something outside a session.
+leave histories as they are (what is asked aside is charged). The other protocols are awaited and
+may change something outside a session. What a method does is said at the one of the same name in
+`engine/engine.py`, for skills in `engine/skills/commands.py`.
 """
 
 from __future__ import annotations
@@ -113,7 +115,7 @@ class SkillLibrary(Protocol):
     """Installs, updates and removes skills. Everything here raises SkillLibraryError."""
 
     async def fetch(self, address: str) -> Fetched: ...
-    async def discard(self, fetched_id: str) -> None: ...
+    async def discard(self, fetch_id: str) -> None: ...
     async def preview(self, fetch_id: str, folder: str, path: str) -> str: ...
     async def clashes(self, fetch_id: str, target: InstallTarget, root: str) -> dict[str, str]: ...
     async def install(

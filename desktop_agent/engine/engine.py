@@ -80,7 +80,8 @@ class Engine(SkillCommands):
     """Runs sessions. All commands are for the engine thread; they return nothing.
 
     `emit` hears every event after it is on disk. `tools` may be what finds them, called when
-    they are needed first. `spill_dir` is for what is cut out of results, for this process alone.
+    they are needed first. `spill_dir` keeps what is cut out of results, by session; no other
+    process uses it.
     """
 
     def __init__(
@@ -376,9 +377,10 @@ class Engine(SkillCommands):
         self._settings = settings
 
     def add_rule(self, rule: Rule) -> None:
-        """Keep an approval rule that the person made in the settings."""
+        """Keep an approval rule that the user made in the settings."""
         self._check_thread()
-        self._approvals.add(rule)
+        with self._refusing("add_rule", "The rule was not saved"):
+            self._approvals.add(rule)
 
     def delete_rule(self, rule: Rule) -> None:
         """Forget an approval rule."""
