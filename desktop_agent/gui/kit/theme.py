@@ -117,10 +117,6 @@ class Theme(QObject):
         """Return a size of the type scale in pixels, at the user's text size."""
         return max(8, round(self._tokens["type"]["px"][size] * self._text_scale / 100))
 
-    def line_height(self, name: str) -> float:
-        """Return the line height of `body`, `table`, `code` or `heading` as a factor."""
-        return float(self._tokens["type"]["line"][name])
-
     def space(self, name: str) -> int:
         """Return a distance by its name, `xxs` to `xxl`."""
         return int(self._tokens["space"][name])
@@ -146,10 +142,6 @@ class Theme(QObject):
     def icon_px(self, size: int) -> int:
         """Return an icon's size beside text of the user's size."""
         return round(size * max(100, self._text_scale) / 100)
-
-    def duration(self, name: str) -> int:
-        """Return a duration in milliseconds (`fast_ms`, `expand_ms`); 0 when motion is off."""
-        return 0 if self._reduced_motion else int(self._tokens["motion"][name])
 
     def icon(self, name: str, token: str = "muted", size: int = 0) -> QIcon:
         """Return a tinted icon, sharp on this screen; of the size in menus if none is given."""

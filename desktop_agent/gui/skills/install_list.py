@@ -78,13 +78,12 @@ class SkillChecklist(QWidget):
         """List what was found; all that can be installed without replacing is ticked."""
         self._replaces = False
         self._bar.setVisible(len(skills) > 1)
-        self.list.blockSignals(True)
-        self.list.clear()
-        for skill in sorted(skills, key=_rank):
-            item = self._item(skill)
-            self.list.addItem(item)
-            self._offer(item, is_ticked=True)
-        self.list.blockSignals(False)
+        with QSignalBlocker(self.list):
+            self.list.clear()
+            for skill in sorted(skills, key=_rank):
+                item = self._item(skill)
+                self.list.addItem(item)
+                self._offer(item, is_ticked=True)
         self.ticked.emit()
         if skills:
             self.list.setCurrentRow(0)
@@ -92,23 +91,21 @@ class SkillChecklist(QWidget):
 
     def set_replacing(self, replaces: bool) -> None:
         self._replaces = replaces
-        self.list.blockSignals(True)
-        for item in self._items():
-            self._offer(item, is_ticked=bool(item.data(_SKILL).clash))
-        self.list.blockSignals(False)
+        with QSignalBlocker(self.list):
+            for item in self._items():
+                self._offer(item, is_ticked=bool(item.data(_SKILL).clash))
         self.list.viewport().update()
         self.ticked.emit()
 
     def set_clashes(self, clashes: Mapping[str, str]) -> None:
         """Take what would be replaced elsewhere, by folder; other ticks stay as they are."""
-        self.list.blockSignals(True)
-        for item in self._items():
-            skill: FoundSkill = item.data(_SKILL)
-            words = clashes.get(skill.folder, "")
-            if words != skill.clash:
-                item.setData(_SKILL, msgspec.structs.replace(skill, clash=words))
-                self._offer(item, is_ticked=not words or self._replaces)
-        self.list.blockSignals(False)
+        with QSignalBlocker(self.list):
+            for item in self._items():
+                skill: FoundSkill = item.data(_SKILL)
+                words = clashes.get(skill.folder, "")
+                if words != skill.clash:
+                    item.setData(_SKILL, msgspec.structs.replace(skill, clash=words))
+                    self._offer(item, is_ticked=not words or self._replaces)
         self.list.scheduleDelayedItemsLayout()
         self.ticked.emit()
 
@@ -126,11 +123,10 @@ class SkillChecklist(QWidget):
         """Of those of a name one can be installed: the one that was ticked last."""
         if item.checkState() == Qt.CheckState.Checked:
             name, own = item.text().casefold(), self.list.row(item)
-            self.list.blockSignals(True)
-            for number, other in enumerate(self._items()):
-                if number != own and other.text().casefold() == name:
-                    other.setCheckState(Qt.CheckState.Unchecked)
-            self.list.blockSignals(False)
+            with QSignalBlocker(self.list):
+                for number, other in enumerate(self._items()):
+                    if number != own and other.text().casefold() == name:
+                        other.setCheckState(Qt.CheckState.Unchecked)
             self.list.viewport().update()
         self.ticked.emit()
 
@@ -138,11 +134,10 @@ class SkillChecklist(QWidget):
         """Tick all that can be, or none when all are."""
         items = self._items()
         is_on = len(self.chosen()) < sum(map(_is_wanted_first, items))
-        self.list.blockSignals(True)
-        for item in items:
-            is_chosen = is_on and _is_wanted_first(item)
-            item.setCheckState(Qt.CheckState.Checked if is_chosen else Qt.CheckState.Unchecked)
-        self.list.blockSignals(False)
+        with QSignalBlocker(self.list):
+            for item in items:
+                is_chosen = is_on and _is_wanted_first(item)
+                item.setCheckState(Qt.CheckState.Checked if is_chosen else Qt.CheckState.Unchecked)
         self.list.viewport().update()
         self.ticked.emit()
 
