@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import msgspec
-from PySide6.QtCore import QAbstractItemModel, QCoreApplication, QEvent, QRect, QSize, Qt, Signal
+from PySide6.QtCore import (
+    QAbstractItemModel,
+    QCoreApplication,
+    QEvent,
+    QRect,
+    QSignalBlocker,
+    QSize,
+    Qt,
+    Signal,
+)
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QMouseEvent, QPainter
 from PySide6.QtWidgets import (
     QListWidget,
