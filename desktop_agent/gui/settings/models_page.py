@@ -133,8 +133,7 @@ class ModelsPage(SettingsPage):
         if key.origin != "environment":
             name = self.tr("Delete the key of {provider}")
             name = name.format(provider=provider_title(key.provider))
-            delete = IconButton(self._theme, "trash-2", name, size=14)
-            delete.setObjectName("deleteKey")
+            delete = IconButton(self._theme, "trash-2", name, size=14, name="deleteKey")
             delete.clicked.connect(lambda: self.key_deleted.emit(key.provider))
         return item_row(self._theme, "key", provider_title(key.provider), origin, delete)
 
@@ -143,8 +142,7 @@ class ModelsPage(SettingsPage):
         self._servers.clear()
         for server in self._settings.servers:
             name = self.tr("Remove {server}").format(server=server.title)
-            remove = IconButton(self._theme, "trash-2", name, size=14)
-            remove.setObjectName("removeServer")
+            remove = IconButton(self._theme, "trash-2", name, size=14, name="removeServer")
             remove.clicked.connect(lambda _=False, one=server: self._remove_server(one))
             line = item_row(self._theme, "server", server.title, server.api_base, remove)
             self._servers.add_widget(line)
@@ -156,8 +154,7 @@ class ModelsPage(SettingsPage):
         for listed in self._settings.subagent_models:
             model = self._known(listed.name, listed.api_base)
             name = self.tr("Take {model} off the list").format(model=listed.name)
-            remove = IconButton(self._theme, "trash-2", name, size=14)
-            remove.setObjectName("removeSubagentModel")
+            remove = IconButton(self._theme, "trash-2", name, size=14, name="removeSubagentModel")
             remove.clicked.connect(lambda _=False, one=listed: self._remove_listed(one))
             where = listed.api_base or model_group(model)
             detail = " · ".join(filter(None, (listed.name, where, model_hints(model))))

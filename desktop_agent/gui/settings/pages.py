@@ -144,24 +144,18 @@ class BehaviourPage(SettingsPage):
             self.tr("Agents that work on a part of the job; those that run go on"),
             self.bind("has_subagents", Switch("hasSubagents")),
         )
-        for field, name, title, detail, high in (
-            (
-                "max_agents",
-                "maxAgents",
-                self.tr("At the same time"),
-                self.tr("In one session, all together"),
-                100,
-            ),
-            ("max_children", "maxChildren", self.tr("Per agent"), "", 100),
-            (
-                "max_depth",
-                "maxDepth",
-                self.tr("Nesting depth"),
-                self.tr("At 1, subagents start none of their own"),
-                10,
-            ),
-        ):
-            group.add_row(title, detail, self.bind(field, NumberBox(name, 1, high)))
+        group.add_row(
+            self.tr("At the same time"),
+            self.tr("In one session, all together"),
+            self.bind("max_agents", NumberBox("maxAgents", 1, 100)),
+        )
+        children = NumberBox("maxChildren", 1, 100)
+        group.add_row(self.tr("Per agent"), "", self.bind("max_children", children))
+        group.add_row(
+            self.tr("Nesting depth"),
+            self.tr("At 1, subagents start none of their own"),
+            self.bind("max_depth", NumberBox("maxDepth", 1, 10)),
+        )
         group.add_row(
             self.tr("Time for an answer"),
             self.tr("A subagent that asked goes on without one after that"),
@@ -184,28 +178,20 @@ class BehaviourPage(SettingsPage):
 
     def _limits(self) -> SettingGroup:
         group = SettingGroup(self._theme, self.tr("Waiting for a model"))
-        for field, name, title, detail, low, high in (
-            ("connect_s", "connectTime", self.tr("To connect"), "", 1, 300),
-            ("first_byte_s", "firstByteTime", self.tr("For the first word"), "", 5, 3600),
-            (
-                "idle_s",
-                "idleTime",
-                self.tr("Idle timeout"),
-                self.tr("Between two pieces of an answer"),
-                5,
-                3600,
-            ),
-            (
-                "retry_total_s",
-                "retryTime",
-                self.tr("Total retry time"),
-                self.tr("When a provider is busy or can't be reached"),
-                0,
-                3600,
-            ),
-        ):
-            control = NumberBox(name, low, high, self.tr(" s"))
-            group.add_row(title, detail, self.bind(f"limits.{field}", control))
+        s = self.tr(" s")
+        connect, first = NumberBox("connectTime", 1, 300, s), NumberBox("firstByteTime", 5, 3600, s)
+        group.add_row(self.tr("To connect"), "", self.bind("limits.connect_s", connect))
+        group.add_row(self.tr("For the first word"), "", self.bind("limits.first_byte_s", first))
+        group.add_row(
+            self.tr("Idle timeout"),
+            self.tr("Between two pieces of an answer"),
+            self.bind("limits.idle_s", NumberBox("idleTime", 5, 3600, s)),
+        )
+        group.add_row(
+            self.tr("Total retry time"),
+            self.tr("When a provider is busy or can't be reached"),
+            self.bind("limits.retry_total_s", NumberBox("retryTime", 0, 3600, s)),
+        )
         group.add_row(
             self.tr("Retries"), "", self.bind("limits.max_retries", NumberBox("maxRetries", 0, 20))
         )
