@@ -129,11 +129,8 @@ class SkillDetailPane(QFrame):
         self._files_title = TextLabel(self.tr("Files"), "h3")
         self._files = SkillFileList(theme)
         self._files.chosen.connect(self._on_file)
-        self._facts = QVBoxLayout()
-        self._facts.setSpacing(6)
-        verdict = row(self._verdict_icon, self._verdict)
-        verdict.setAlignment(self._verdict_icon, Qt.AlignmentFlag.AlignTop)
-        verdict.setStretch(1, 1)
+        self._facts = column(spacing=6)
+        verdict = row((self._verdict_icon, Qt.AlignmentFlag.AlignTop), (self._verdict, 1))
         layout = QVBoxLayout(content)
         edge = theme.space("xl")
         layout.setContentsMargins(edge, edge, edge, theme.space("l"))
@@ -245,10 +242,7 @@ class SkillDetailPane(QFrame):
         label = _make_label("muted", "skillFact")
         label.setText(with_marks(words))
         mark = IconLabel(self._theme, icon, "subtle", 14)
-        line = row(mark, label)
-        line.setAlignment(mark, Qt.AlignmentFlag.AlignTop)
-        line.setStretch(1, 1)
-        holder.setLayout(line)
+        row((mark, Qt.AlignmentFlag.AlignTop), (label, 1), within=holder)
         return holder
 
     def _show_buttons(self, skill: Skill) -> None:

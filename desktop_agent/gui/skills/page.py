@@ -164,9 +164,7 @@ class SkillsPage(QWidget):
         layout.addWidget(what)
         why.setMinimumWidth(240)
         why.setMaximumWidth(_EMPTY_WIDTH)
-        column = row(None, why, None)
-        column.setStretch(1, 1000)
-        layout.addLayout(column)
+        layout.addLayout(row(None, (why, 1000), None))
         layout.addLayout(row(None, add, None))
         layout.addStretch(3)
         return page

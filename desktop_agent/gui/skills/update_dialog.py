@@ -68,9 +68,7 @@ class UpdateSheet(QDialog):
 
     def _warning(self, text: str) -> QHBoxLayout:
         label = TextLabel(with_marks(text), "warn", self, wraps=True)
-        line = row(IconLabel(self._theme, "triangle-alert", "warn", 16, self), label)
-        line.setStretch(1, 1)
-        return line
+        return row(IconLabel(self._theme, "triangle-alert", "warn", 16, self), (label, 1))
 
     def _make_diffs(self, diff: str) -> QWidget:
         content = QWidget()
