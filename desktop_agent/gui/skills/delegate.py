@@ -114,17 +114,12 @@ class SkillDelegate(QStyledItemDelegate):
 class _SkillPainter(RowPainter):
     """What only a skill's row has."""
 
-    def __init__(self, theme: Theme, painter: QPainter, option: QStyleOptionViewItem) -> None:
-        super().__init__(theme, painter, option)
-        self._look = theme
-
     def switch(self, box: QRect, *, is_on: bool) -> None:
-        box = self.mirrored(box)
-        paint_box(self._look, self.painter, box, is_on=is_on)
+        paint_box(self._theme, self.painter, self.mirrored(box), is_on=is_on)
 
     def trailing(self, right: int, text: str, most: int) -> int:
         """Draw a word that ends at `right`; return the room it took."""
-        font = self._look.font("caption")
+        font = self._theme.font("caption")
         width = min(most, QFontMetrics(font).horizontalAdvance(text) + 1)
         box = QRect(right - width, self.rect.top(), width + 1, self.rect.height())
         self.text(box, text, self.faint, font)
@@ -132,7 +127,7 @@ class _SkillPainter(RowPainter):
 
     def badge(self, right: int, text: str, tone: str, most: int) -> int:
         """Draw a word on a soft ground; return the room it took."""
-        font = self._look.font("caption", "medium")
+        font = self._theme.font("caption", "medium")
         metrics = QFontMetrics(font)
         width = min(most, metrics.horizontalAdvance(text) + 17)
         high = metrics.height() + 5
@@ -144,13 +139,13 @@ class _SkillPainter(RowPainter):
 
     def mark(self, box: QRect, used: int) -> None:
         """Say behind the name that there are scripts, if there is room."""
-        font = self._look.font("caption", "medium")
+        font = self._theme.font("caption", "medium")
         words = translate("Skills", "scripts")
         wide = QFontMetrics(font).horizontalAdvance(words) + 15
         if used + wide + 8 > box.width():
             return
         chip = QRect(box.left() + used + 8, box.top() + 1, wide, box.height() - 2)
-        self.painter.setPen(QPen(self._look.color("line2"), 1))
+        self.painter.setPen(QPen(self._theme.color("line2"), 1))
         self.painter.setBrush(Qt.BrushStyle.NoBrush)
         self.painter.drawRoundedRect(
             QRectF(self.mirrored(chip)).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6

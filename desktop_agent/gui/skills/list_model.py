@@ -47,12 +47,8 @@ def rows_of(skills: Iterable[Skill], known: Iterable[SkillRow] = ()) -> tuple[Sk
 
 def counts(rows: Iterable[SkillRow]) -> dict[Tab, int]:
     """Return how many skills each tab has."""
-    found: dict[Tab, int] = dict.fromkeys(TABS, 0)
-    for row in rows:
-        if row.skill is not None:
-            found["all"] += 1
-            found[row.skill.origin] += 1
-    return found
+    origins = [row.skill.origin for row in rows if row.skill is not None]
+    return {"all": len(origins), **{origin: origins.count(origin) for origin in ORIGINS}}
 
 
 def shown_rows(rows: Sequence[SkillRow], tab: Tab, text: str) -> tuple[SkillRow, ...]:
