@@ -40,7 +40,7 @@ _SHOWN_FOR = (
     "sessions.panel.UNDO_MS",
     "controllers.skills._NEWS_MS",
     "tasks.panel.UNDO_MS",
-    "controllers.trust._TOLD_MS",
+    "controllers.trust._NOTICE_MS",
 )
 
 

@@ -68,7 +68,8 @@ class Gallery:
         """Open a session on screen."""
         self.hear(SessionsChanged(story.SESSIONS))
         self.window.pages.drop(opened.info.main_agent)
-        self.window.flow._wanted = opened.info.id
+        self.window.known.hide()
+        self.window.flow.show_session(opened.info.id)
         self.hear(opened)
 
     async def take(self, name: str, widget: QWidget | None = None) -> None:
@@ -105,10 +106,10 @@ async def _first_run(gallery: Gallery) -> None:
     gallery.window = gallery.make(Settings(theme=gallery.given.theme))
     gallery.hear(SessionsChanged(()))
     page = part(gallery.window, "welcome")
-    page.set_servers(story.SERVERS)
-    page.set_keys(())
-    page.set_places(True, False)
-    page.set_models(story.MODELS)
+    page.models.set_servers(story.SERVERS)
+    page.models.set_keys(())
+    page.models.key_form.set_places(has_keyring=True, keeps_in_file=False)
+    page.models.set_models(story.MODELS)
     await gallery.take("01-welcome")
     page.set_progress("Demo model")
     await gallery.take("02-welcome-folder")
@@ -188,10 +189,10 @@ async def _finding(gallery: Gallery) -> None:
 async def _settings(gallery: Gallery) -> None:
     gallery.window.settings_window.open()
     dialog = part(gallery.window, "settingsDialog")
-    dialog.set_rules(story.RULES)
-    dialog.set_keys(story.KEYS)
-    dialog.set_models(story.MODELS)
-    dialog.set_has_keyring(True)
+    dialog.rules.set_rules(story.RULES)
+    dialog.models.set_keys(story.KEYS)
+    dialog.models.set_models(story.MODELS)
+    dialog.models.set_has_keyring(True)
     for page in ("appearance", "models", "behaviour", "rules", "about"):
         dialog.open_page(page)
         await gallery.take(f"20-settings-{page}", dialog)
@@ -200,7 +201,7 @@ async def _settings(gallery: Gallery) -> None:
 
 def _open_side(gallery: Gallery) -> None:
     frame = gallery.window.frame
-    if frame.has_side_drawer and not frame._is_side_open:
+    if frame.has_side_drawer and not frame.has_side_open:
         frame.toggle_side()
 
 
@@ -235,7 +236,7 @@ async def _team(gallery: Gallery) -> None:
     for row in panel.asks.findChildren(QWidget, "askRow"):
         row.mark.setChecked(row.ask.is_approval)
     await gallery.take("39-asks-marked")
-    gallery.window.flow._wanted_agent = story.EXPLORER
+    gallery.window.flow.show_agent(story.EXPLORER)
     gallery.hear(story.explorer())
     await gallery.take("40-subagent")
     gallery.window.frame.close_drawer()
@@ -252,7 +253,7 @@ async def _many(gallery: Gallery) -> None:
     gallery.agents.select(story.ODD[0])
     _open_side(gallery)
     await gallery.take("52-odd-names")
-    gallery.window.flow._wanted_agent = story.ODD[0]
+    gallery.window.flow.show_agent(story.ODD[0])
     gallery.hear(story.odd_one())
     await gallery.take("53-odd-subagent")
 
@@ -261,7 +262,7 @@ async def _skills(gallery: Gallery) -> None:
     await show_skills(gallery, story.empty())
 
 
-_PARTS: dict[str, Callable] = {
+PARTS: dict[str, Callable] = {
     "first": _first_run,
     "session": _session,
     "settings": _settings,
@@ -277,7 +278,7 @@ def _given() -> argparse.Namespace:
     parser.add_argument("--theme", default="light")
     parser.add_argument("--width", type=int, default=1440)
     parser.add_argument("--text", type=int, default=100)
-    parser.add_argument("--part", nargs="*", default=list(_PARTS))
+    parser.add_argument("--part", nargs="*", default=list(PARTS))
     parser.add_argument("--only", nargs="*", default=[])
     return parser.parse_args()
 
@@ -295,7 +296,7 @@ def main() -> int:
         async def play() -> None:
             gallery = Gallery(app, given)
             for part in given.part:
-                await _PARTS[part](gallery)
+                await PARTS[part](gallery)
 
         with loop:
             loop.run_until_complete(play())

@@ -8,7 +8,7 @@ from desktop_agent.core.events import SkillsChanged
 from desktop_agent.core.skill_install import SkillUpdate
 from desktop_agent.core.skills import FolderTrust
 from desktop_agent.gui.skills.add_dialog import AddSkillSheet
-from desktop_agent.gui.skills.trust_dialog import BroughtItem, TrustSheet
+from desktop_agent.gui.skills.trust_dialog import ProvidedItem, TrustSheet
 from desktop_agent.gui.skills.update_dialog import UpdateSheet
 from tests.gui.skills.samples import SKILLS, detail, fetched, found, trust, untrusted
 from tests.helpers.windows import bridge_of, part
@@ -77,7 +77,7 @@ async def _sheets(gallery: Any) -> None:
     invoice = found("invoice", scripts=scripts, allowed_tools=tools, license="MIT")
     broken = found("broken", problem="The description is missing.")
     sheet.show_fetched(fetched(invoice, found("minutes", clash=_CLASH), broken))
-    sheet.checklist.show_preview("skills/invoice", "SKILL.md", _BODY)
+    sheet.checklist.preview.show_text("skills/invoice", "SKILL.md", _BODY)
     await gallery.take("67-checklist", sheet)
     sheet.reject()
     where = SKILLS[1].directory
@@ -90,12 +90,12 @@ async def _sheets(gallery: Any) -> None:
     deploy = untrusted("deploy", scripts=("3 shell",))
     asking.show_items(
         (
-            BroughtItem(deploy.directory, "deploy", deploy.description, "terminal", skill=deploy),
-            BroughtItem("AGENTS.md", "AGENTS.md", "Instructions for every session", "file-text"),
+            ProvidedItem(deploy.directory, "deploy", deploy.description, "terminal", skill=deploy),
+            ProvidedItem("AGENTS.md", "AGENTS.md", "Instructions for every session", "file-text"),
         )
     )
     asking.show_files(deploy, detail(deploy).files)
-    asking.show_text(deploy.directory, "SKILL.md", _BODY)
+    asking.preview.show_text(deploy.directory, "SKILL.md", _BODY)
     asking.open()
     await gallery.take("69-trust", asking)
     asking.reject()

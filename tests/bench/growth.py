@@ -75,7 +75,7 @@ async def _play(stage: Stage) -> None:
     for _ in range(_OPENINGS):
         delays.append(await _open(stage, _SESSION))
         stage.window.pages.drop(stage.agents[_SESSION])
-        stage.window.flow.current = None
+        stage.window.known.hide()
     await _open(stage, _SESSION)
     page = _page(stage, _SESSION)
     assert page is not None

@@ -46,8 +46,7 @@ def open_window(qtbot, theme, window_loop, forked_hosts):
     """Open real windows; closing and reopening one is a restart of the app."""
     from desktop_agent import paths
     from desktop_agent.app import _compose
-    from desktop_agent.gui.bridge.bridge import Bridge
-    from desktop_agent.gui.bridge.remote import Asked
+    from desktop_agent.gui.bridge.bridge import Asked, Bridge
     from desktop_agent.gui.window.main_window import MainWindow
 
     opened = []

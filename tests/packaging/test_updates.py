@@ -22,7 +22,7 @@ from desktop_agent.gui.bridge.backend import Compose
 from desktop_agent.gui.bridge.bridge import Bridge
 from desktop_agent.gui.settings.dialog import SettingsDialog
 from desktop_agent.gui.settings.rows import Switch
-from desktop_agent.gui.startup.update_notice import UpdateNotice
+from desktop_agent.gui.startup.run import UpdateNotice
 from desktop_agent.gui.window.main_window import MainWindow
 
 PAGE = "https://example.invalid/releases"

@@ -34,9 +34,7 @@ class Backend(Protocol):
     @property
     def settings(self) -> SettingsStore: ...
 
-    async def close(self) -> None:
-        """Stop everything and let go of it."""
-        ...
+    async def close(self) -> None: ...
 
 
 Compose = Callable[[Emit], Awaitable[Backend]]

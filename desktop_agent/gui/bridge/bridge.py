@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
 from PySide6.QtCore import QObject, Qt, Signal
@@ -18,7 +19,6 @@ from desktop_agent.core.commands import (
 )
 from desktop_agent.core.events import Event
 from desktop_agent.gui.bridge.backend import BridgeClosed, Compose, Part
-from desktop_agent.gui.bridge.remote import Asked, Posted
 
 _CLOSE_S = 6.0
 
@@ -108,3 +108,35 @@ class Bridge(QObject):
             answer.set_result(result)
         else:
             answer.set_exception(error)
+
+
+Post = Callable[[Part, str, tuple[Any, ...], dict[str, Any]], None]
+Ask = Callable[[Part, str, tuple[Any, ...], dict[str, Any]], Awaitable[Any]]
+
+
+class Posted:
+    """Each method is a command: it returns at once, and a failure is an EngineFailed event."""
+
+    def __init__(self, post: Post, part: Part) -> None:
+        self._post = post
+        self._part = part
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        def command(*args: Any, **kwargs: Any) -> None:
+            self._post(self._part, name, args, kwargs)
+
+        return command
+
+
+class Asked:
+    """Each method is awaited on the window's loop; it raises what the method raised."""
+
+    def __init__(self, ask: Ask, part: Part) -> None:
+        self._ask = ask
+        self._part = part
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            return await self._ask(self._part, name, args, kwargs)
+
+        return call

@@ -70,7 +70,6 @@ class EngineThread:
         self._has_loop.wait()
 
     def is_alive(self) -> bool:
-        """Whether commands can still be heard."""
         return self._thread.is_alive()
 
     def stop(self, timeout_s: float) -> bool:
@@ -104,7 +103,6 @@ class EngineThread:
         self._cross(self._on_command, _Command(begin, name, number))
 
     def withdraw(self, number: int) -> None:
-        """Give up a question."""
 
         def cancel() -> None:
             job = self._jobs.get(number)
@@ -137,27 +135,13 @@ class EngineThread:
             self._backend = await self._compose(self._emit)
         except Exception as error:  # noqa: BLE001 - the window must open and say what is wrong
             self._fail("start", error)
-            self._refuse_early()
         else:
             self._tell_started()
-            self._run_early(self._backend)
+        early, self._early = self._early, None
+        for command in early or ():
+            self._on_command(command)
         await self._stopping.wait()
         await self._shut()
-
-    def _run_early(self, backend: Backend) -> None:
-        early, self._early = self._early, None
-        for command in early or ():
-            self._try(command, backend)
-
-    def _refuse_early(self) -> None:
-        early, self._early = self._early, None
-        for command in early or ():
-            self._refuse(command)
-
-    def _refuse(self, command: _Command) -> None:
-        """Without a backend nobody will ever answer: say so, instead of letting them wait."""
-        if command.number:
-            self._answer(command.number, None, BridgeClosed(command.name))
 
     async def _shut(self) -> None:
         if self._backend is not None:
@@ -176,8 +160,9 @@ class EngineThread:
             self._early.append(command)
         elif self._backend is not None:
             self._try(command, self._backend)
-        else:
-            self._refuse(command)
+        elif command.number:
+            # Nobody will ever answer: say so, instead of letting them wait.
+            self._answer(command.number, None, BridgeClosed(command.name))
 
     def _try(self, command: _Command, backend: Backend) -> None:
         try:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from PySide6.QtCore import QObject, Signal
 
 from desktop_agent.gui.bridge.backend import BridgeClosed
 from desktop_agent.gui.bridge.bridge import Bridge
+
+if TYPE_CHECKING:
+    import asyncio
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -19,7 +22,7 @@ class Queries(QObject):
     """Runs queries on the window's loop and keeps them alive until they are answered.
 
     `engine`, `skills`, `keys`, `catalog` and `updates` are what can be awaited. `failed` gives a
-    sentence for the person.
+    sentence for the user.
     """
 
     failed = Signal(str)
@@ -31,7 +34,7 @@ class Queries(QObject):
         self.keys = bridge.keys
         self.catalog = bridge.catalog
         self.updates = bridge.updates
-        self._jobs: set[Any] = set()
+        self._jobs: set[asyncio.Future[None]] = set()
 
     def ask(self, then: Callable[[T], object], query: Coroutine[Any, Any, T]) -> None:
         """Await a query, and pass its answer to `then`."""
@@ -45,21 +48,19 @@ class Queries(QObject):
         # What is cancelled before its turn comes never begins.
         self.run(run(), "a query").add_done_callback(let_go)
 
-    def run(self, work: Coroutine[Any, Any, None], name: str) -> Any:
-        """Run some work on the window's loop; its failure is logged and told.
-
-        What is returned has a `cancel`.
-        """
+    def run(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Future[None]:
+        """Run some work on the window's loop; its failure is logged and shown."""
         import asyncio  # loaded long before the first question; not before the first paint
 
         job = asyncio.ensure_future(self._guard(work, name))
         self._jobs.add(job)
         job.add_done_callback(self._jobs.discard)
+        # What is cancelled before its turn comes never begins.
+        job.add_done_callback(lambda _: work.close())
         return job
 
     @property
     def is_busy(self) -> bool:
-        """Whether something is not answered yet."""
         return bool(self._jobs)
 
     def cancel(self) -> None:
@@ -68,7 +69,6 @@ class Queries(QObject):
             job.cancel()
 
     async def drain(self) -> None:
-        """Give up, and wait until it is all let go."""
         import asyncio
 
         self.cancel()

@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from desktop_agent.gui.composer.mode_button import ModeButton
 from desktop_agent.gui.kit.menu_button import MenuButton
-from desktop_agent.gui.kit.plurals import with_plural
 from desktop_agent.gui.kit.round_button import RoundButton
+from desktop_agent.gui.kit.text import with_plural
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.tooltips import plain_tip
 from desktop_agent.gui.kit.widgets import IconButton, PrimaryButton, TextButton, TextLabel, row

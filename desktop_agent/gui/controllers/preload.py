@@ -1,4 +1,4 @@
-"""Gets ready what the first tasks and subagents need while the person thinks, bit by bit."""
+"""Gets ready what the first tasks and subagents need while the user thinks, step by step."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, QTimer
 _WAIT_MS = 700
 _PAUSE_MS = 30
 # From the leaves up, so that each step is short.
-_MODULES = (
+MODULES = (
     "tasks.list_view",
     "tasks.panel",
     "tasks.graph_items",
@@ -29,14 +29,13 @@ class Preload(QObject):
 
     def __init__(self, parent: QObject, steps: Sequence[Callable[[], None]] = ()) -> None:
         super().__init__(parent)
-        loads = (partial(import_module, f"desktop_agent.gui.{name}") for name in _MODULES)
+        loads = (partial(import_module, f"desktop_agent.gui.{name}") for name in MODULES)
         self._left: list[Callable[[], object]] = [*loads, *steps]
         self._timer = QTimer(self)
         self._timer.timeout.connect(self._go_on)
 
     @property
     def is_done(self) -> bool:
-        """Whether everything is ready."""
         return not self._left
 
     def start(self) -> None:

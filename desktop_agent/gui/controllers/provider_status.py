@@ -15,22 +15,22 @@ from desktop_agent.gui.frame.sidebar import Sidebar
 class ProviderStatus(QObject):
     """Follows the session that is shown."""
 
-    def __init__(self, sidebar: Sidebar, flow: SessionController) -> None:
+    def __init__(self, sidebar: Sidebar, session: SessionController) -> None:
         super().__init__(sidebar)
         self._sidebar = sidebar
         self._provider = ""
-        self._flow = flow
+        self._session = session
         self._show(self.tr("No model chosen yet"), "circle", "subtle")
-        self._follow_settings(flow.settings)
-        flow.settings_changed.connect(self._follow_settings)
+        self._follow_settings(session.settings)
+        session.settings_changed.connect(self._follow_settings)
 
     def _follow_settings(self, settings: Settings) -> None:
         """Before there is a session, the model is the one that it would get."""
-        if self._flow.info is None:
+        if self._session.info is None:
             self.set_model(settings.model)
 
     def set_model(self, model: str, api_base: str = "") -> None:
-        """Start anew for a model; one of a server of the person's own goes by its host."""
+        """Start anew for a model; one of a server of the user's own goes by its host."""
         self._provider = "" if model == DEMO_MODEL else _provider(model, api_base)
         if model == DEMO_MODEL:
             self._show(self.tr("Demo model · works offline"), "circle-check", "ok")
@@ -38,7 +38,6 @@ class ProviderStatus(QObject):
             self._show(self._provider, "circle", "subtle")
 
     def apply(self, event: Event) -> None:
-        """Remember how the last request went."""
         if not self._provider:
             return
         if isinstance(event, NoteDelivered | StepEnded):
@@ -46,13 +45,13 @@ class ProviderStatus(QObject):
         elif isinstance(event, RetryScheduled):
             self._say(self.tr("{provider} · trying again"), "refresh-cw", "warn")
         elif isinstance(event, TurnEnded) and event.fault and event.fault.kind != "storage":
-            words = {
+            texts = {
                 "auth": self.tr("{provider} · key refused"),
                 "refused": self.tr("{provider} · can’t be reached"),
                 "timeout": self.tr("{provider} · no answer"),
                 "billing": self.tr("{provider} · account needs attention"),
             }
-            text = words.get(event.fault.kind, self.tr("{provider} · last request failed"))
+            text = texts.get(event.fault.kind, self.tr("{provider} · last request failed"))
             self._say(text, "circle-x", "err")
 
     def _say(self, text: str, icon: str, token: str) -> None:

@@ -1,9 +1,10 @@
-"""Which session is shown, and what a wish means for it: one place that knows *the current one*."""
+"""Shows sessions and agents, and gives commands about the one that is shown."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Concatenate, ParamSpec
 
@@ -28,11 +29,15 @@ _TEXT_SCALES = (80, 90, 100, 110, 125, 150, 175, 200)
 
 
 class SessionController(QObject):
-    """Turns wishes into the engine's commands.
+    """Turns what the user asks for into the engine's commands.
 
-    `shown` gives a session that is on screen now, `agent_shown` any agent's transcript that
-    is; both as an AgentPage. `setup_needed` comes instead of a session
-    while a model or a folder is missing. `failed` is a sentence for the person.
+    Signals:
+        shown(AgentPage): a session is on screen now
+        agent_shown(AgentPage): any agent's transcript is
+        setup_needed: in place of a session while a model or a folder is missing
+        settings_changed(Settings): the settings that hold from now on
+        workspace_changed(Workspace): the session shown works in other folders
+        failed(str): a sentence for the user
     """
 
     shown = Signal(object)
@@ -53,43 +58,40 @@ class SessionController(QObject):
     ) -> None:
         super().__init__(pages)
         self._bridge = bridge
-        self.pages = self._pages = pages
+        self.pages = pages
         self._known = known
         self._state = state
         self._asked_folder = folder
         self._folder = _first_folder(folder, *settings.recent_folders)
         self._wanted: SessionId | None = None
         self._wanted_agent: AgentId | None = None
-        self._subagent: AgentId | None = None
         self._early: list[Note] = []
         self._leaving: dict[SessionId, bool] = {}  # whether it was the one shown
         self._has_begun = False
-        self._told_workspace: Workspace | None = None
+        self._last_workspace: Workspace | None = None
         self.settings = settings
-        self.current: SessionId | None = None
 
     # -- what is known -----------------------------------------------------------------------
 
     @property
+    def current(self) -> SessionId | None:
+        return self._known.session_id
+
+    @property
     def info(self) -> SessionInfo | None:
-        """The session shown."""
-        return self._known.sessions.get(self.current) if self.current else None
+        return self._known.info
 
     @property
     def agent(self) -> AgentId | None:
-        """The agent that the composer talks to."""
-        if self._subagent is not None:
-            return self._subagent
-        return self.info.main_agent if self.info is not None else None
+        return self._known.shown
 
     @property
     def is_at_main(self) -> bool:
         """Whether the session's main agent is shown, not a subagent."""
-        return self._subagent is None
+        return self.agent == self._known.main_agent
 
     @property
     def workspace(self) -> Workspace | None:
-        """The folders of the session shown, or those a new one would get."""
         if self.info is not None:
             return self.info.workspace
         return Workspace(self._folder) if self._folder else None
@@ -106,46 +108,41 @@ class SessionController(QObject):
         others: list[Event] = []
         for event in batch:
             if type(event) in STREAMED:
-                if self._pages.has_reader(event):
+                if self.pages.has_reader(event):
                     share.append(event)
                 continue
             others.append(event)
             changed |= self._known.apply(event)
             if isinstance(event, SessionOpened):
                 # What came before belongs to the pages as they are; what follows, to this one.
-                self._pages.route(share)
+                self.pages.route(share)
                 share = []
                 changed |= self._on_opened(event)
             elif isinstance(event, AgentOpened):
-                self._pages.route(share)
+                self.pages.route(share)
                 share = []
                 changed |= self._on_agent_opened(event)
             else:
                 share.append(event)
-        self._pages.route(share)
+        self.pages.route(share)
         for event in others:
             if isinstance(event, SessionsChanged):
-                self._pages.drop_gone()
+                self.pages.drop_gone()
                 self._on_sessions(event.sessions)
-        self._tell_workspace()
+        if self.info is not None and self.info.workspace != self._last_workspace:
+            self._last_workspace = self.info.workspace
+            self.workspace_changed.emit(self._last_workspace)
         return others, changed
-
-    def _tell_workspace(self) -> None:
-        """Say when the session that is shown works in other folders than when last said."""
-        if self.info is not None and self.info.workspace != self._told_workspace:
-            self._told_workspace = self.info.workspace
-            self.workspace_changed.emit(self._told_workspace)
 
     def _on_opened(self, opened: SessionOpened) -> Facet:
         if opened.info.id != self._wanted:
             return NOTHING
         page = AgentPage.of_main(opened)
-        self.current, self._wanted = page.info.id, None
-        self._subagent = self._wanted_agent = None
+        self._wanted = self._wanted_agent = None
         self._folder = page.info.workspace.root
         self._state.session = page.info.id
         changed = self._known.show(page.info.id, page.agent_id)
-        self._pages.show(page)
+        self.pages.show(page)
         self.shown.emit(page)
         self.agent_shown.emit(page)
         early, self._early = self._early, []
@@ -157,22 +154,22 @@ class SessionController(QObject):
         page = self._known.page(opened)
         if page is None or page.agent_id != self._wanted_agent:
             return NOTHING
-        self._subagent, self._wanted_agent = page.agent_id, None
+        self._wanted_agent = None
         changed = self._known.show(page.info.id, page.agent_id)
-        self._pages.show(page)
+        self.pages.show(page)
         self.agent_shown.emit(page)
         return changed
 
     def _on_sessions(self, sessions: tuple[SessionInfo, ...]) -> None:
         is_gone = self.current is not None and self.current not in self._known.sessions
         if is_gone:
-            self.current = self._subagent = None
+            self._known.hide()
         if is_gone or not self._has_begun:
             self._has_begun = True
             self._begin(sessions)
 
     def _begin(self, sessions: tuple[SessionInfo, ...]) -> None:
-        """Show what the person most likely wants: the folder asked for, or the last session."""
+        """Show what the user most likely wants: the folder asked for, or the last session."""
         asked, self._asked_folder = self._asked_folder, None
         known = {info.id for info in sessions}
         last = SessionId(self._state.session)
@@ -183,13 +180,13 @@ class SessionController(QObject):
         else:
             self.begin_session()
 
-    # -- wishes ------------------------------------------------------------------------------
+    # -- requests ----------------------------------------------------------------------------
 
     def begin_session(self) -> None:
         """Begin a session in the present folder; one that was never used is taken again."""
         workspace = self.workspace
         if workspace is None or not self.settings.model:
-            self.current = self._subagent = None
+            self._known.hide()
             self.setup_needed.emit()
             return
         for info in self._staying():
@@ -200,8 +197,7 @@ class SessionController(QObject):
         self._bridge.engine.new_session(self._wanted, workspace)
 
     def show_session(self, session_id: str) -> None:
-        """Show a session."""
-        # The last wish counts: what was asked for before and has not come is not shown.
+        # The last request counts: what was asked for before and has not come is not shown.
         self._wanted = self._wanted_agent = None
         if session_id != self.current:
             self._wanted = SessionId(session_id)
@@ -261,15 +257,17 @@ class SessionController(QObject):
         if info is not None and info.workspace.root == real:
             return
         if info is not None and is_untouched(info):
-            self.set(self._bridge.engine.set_workspace, Workspace(real))
+            self.set_workspace(Workspace(real))
             return
-        self.current, self._folder = None, real
-        self._subagent = self._told_workspace = None
+        self._folder, self._last_workspace = real, None
+        self._known.hide()
         self.workspace_changed.emit(self.workspace)
         self.begin_session()
 
+    def set_workspace(self, workspace: Workspace) -> None:
+        self.set(self._bridge.engine.set_workspace, workspace)
+
     def forget_folder(self, path: str) -> None:
-        """Take a folder off the list of recent ones."""
         kept = tuple(one for one in self.settings.recent_folders if one != path)
         self.apply_settings(replace(self.settings, recent_folders=kept))
 
@@ -297,12 +295,12 @@ class SessionController(QObject):
         self.apply_settings(replace(settings, text_scale=scale))
 
     def mark_read(self) -> None:
-        """The person sees the session's end."""
+        """The user sees the session's end."""
         if self.info is not None and self.info.is_unread:
             self.set(self._bridge.engine.mark_read)
 
     def get_ready(self) -> None:
-        """Load what a message and its answer need, while the person writes."""
+        """Load what a message and its answer need, while the user writes."""
         self._bridge.engine.get_ready()
         threading.Thread(target=_load_transcript, name="transcript", daemon=True).start()
 
@@ -316,14 +314,12 @@ class SessionController(QObject):
     def tell(
         self, command: Callable[Concatenate[AgentId, P], None], *args: P.args, **kwargs: P.kwargs
     ) -> None:
-        """Give the agent that is shown a command."""
         if self.agent is not None:
             command(self.agent, *args, **kwargs)
 
     def set(
         self, command: Callable[Concatenate[SessionId, P], None], *args: P.args, **kwargs: P.kwargs
     ) -> None:
-        """Give a command about the session that is shown."""
         if self.current is not None:
             command(self.current, *args, **kwargs)
 
@@ -340,6 +336,6 @@ def _first_folder(*paths: str | None) -> str | None:
 def _load_transcript() -> None:
     # The window has none before there is a message. On a thread: it takes 100 ms.
     from desktop_agent.gui.transcript.document import markdown
-    from desktop_agent.gui.transcript.view import view  # noqa: F401
 
+    import_module("desktop_agent.gui.transcript.view.view")
     markdown.get_ready()

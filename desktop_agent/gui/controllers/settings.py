@@ -2,126 +2,120 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
-from typing import Any
+from collections.abc import Coroutine
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, Signal
-from PySide6.QtWidgets import QWidget
+import shiboken6
 
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.commands import KeyPlace
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.updates import UpdateAnswer
-from desktop_agent.gui.bridge.requests import Queries
-from desktop_agent.gui.controllers.session import SessionController
-from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.controllers.controller import Controller, WindowParts
+
+if TYPE_CHECKING:
+    from desktop_agent.gui.language_models.key_form import KeyForm
+    from desktop_agent.gui.language_models.server_form import ServerForm
+    from desktop_agent.gui.settings.dialog import SettingsDialog
 
 
-class SettingsController(QObject):
+class SettingsController(Controller):
     """One dialog at a time; it works on the settings as they are when it opens."""
 
-    rule_deleted = Signal(object)
-    rule_added = Signal(object)
-
-    def __init__(
-        self, theme: Theme, window: QWidget, queries: Queries, flow: SessionController
-    ) -> None:
-        super().__init__(window)
-        self._theme = theme
-        self._window = window
-        self._queries = queries
-        self._flow = flow
-        self._dialog: Any = None
+    def __init__(self, parts: WindowParts) -> None:
+        super().__init__(parts)
+        self._dialog: SettingsDialog | None = None
 
     def open(self) -> None:
-        """Show the settings."""
-        if self._dialog is None:
-            self._dialog = self._make()
-        workspace = self._flow.workspace
-        self._dialog.set_folder(workspace.root if workspace else "")
-        self._dialog.show()
-        self._dialog.raise_()
-        self._dialog.activateWindow()
-        self._queries.run(self._feed(), "settings")
+        dialog = self._dialog or self._make()
+        workspace = self._session.workspace
+        dialog.rules.set_folder(workspace.root if workspace else "")
+        dialog.show()
+        dialog.raise_()
+        dialog.activateWindow()
+        self._feed()
 
     def open_keys(self, provider: str = "") -> None:
-        """Show where keys are entered, for this provider."""
         self.open()
-        self._dialog.show_keys(provider)
-
-    def _make(self) -> Any:
-        # Nobody waits for the settings at the start of the app.
-        from desktop_agent.gui.settings.dialog import SettingsDialog
-
-        dialog = SettingsDialog(self._theme, self._flow.settings, self._window)
-        dialog.settings_changed.connect(self._flow.apply_settings)
-        dialog.key_entered.connect(self._keep_key)
-        dialog.key_deleted.connect(self._delete_key)
-        dialog.rule_deleted.connect(self._delete_rule)
-        dialog.rule_added.connect(self._add_rule)
-        dialog.check_requested.connect(self._check)
-        dialog.models_requested.connect(self._ask_models)
-        dialog.update_check_requested.connect(self._check_updates)
-        dialog.finished.connect(self._on_finished)
-        return dialog
-
-    async def _feed(self) -> None:
-        queries, settings = self._queries, self._flow.settings
-        rules = await queries.engine.rules()
-        keys = await queries.keys.keys()
-        can_update = await queries.updates.can_ask()
         if self._dialog is not None:
-            self._dialog.set_rules(rules)
-            self._dialog.set_keys(keys)
-            self._dialog.set_can_update(can_update)
-        has_keyring = await queries.keys.has_keyring()
-        models = await queries.catalog.models(settings)
-        if self._dialog is not None:
-            self._dialog.set_has_keyring(has_keyring)
-            self._dialog.set_models(models)
-
-    def _check(self, provider: str, api_base: str, key: str) -> None:
-        self._queries.ask(self._tell_check, self._queries.catalog.check(provider, api_base, key))
-
-    def _tell_check(self, fault: Fault | None) -> None:
-        if self._dialog is not None:
-            self._dialog.set_check_result(fault)
-
-    def _check_updates(self) -> None:
-        self._queries.ask(self._tell_update, self._queries.updates.check())
-
-    def _tell_update(self, answer: UpdateAnswer) -> None:
-        if self._dialog is not None:
-            self._dialog.set_update_answer(answer)
-
-    def _ask_models(self) -> None:
-        self._queries.run(self._feed(), "settings")
-
-    def _keep_key(self, provider: str, key: str, where: KeyPlace) -> None:
-        change = self._queries.keys.set_key(provider, key, where)
-        self._queries.run(self._change_keys(change), "keeping the key")
-
-    def _delete_key(self, provider: str) -> None:
-        change = self._queries.keys.delete_key(provider)
-        self._queries.run(self._change_keys(change), "deleting the key")
-
-    async def _change_keys(self, change: Awaitable[object]) -> None:
-        await change
-        await self._feed()
-
-    def _delete_rule(self, rule: Rule) -> None:
-        self.rule_deleted.emit(rule)
-        self._queries.run(self._feed(), "settings")
-
-    def _add_rule(self, rule: Rule) -> None:
-        self.rule_added.emit(rule)
-        self._queries.run(self._feed(), "settings")
+            self._dialog.show_keys(provider)
 
     def follow(self, settings: Settings) -> None:
         """Show settings that were changed elsewhere, such as the text size by a key."""
         if self._dialog is not None:
             self._dialog.set_settings(settings)
+
+    def _make(self) -> SettingsDialog:
+        # Nobody waits for the settings at the start of the app.
+        from desktop_agent.gui.settings.dialog import SettingsDialog
+
+        self._dialog = dialog = SettingsDialog(
+            self._theme, self._session.settings, self._frame.window()
+        )
+        dialog.settings_changed.connect(self._session.apply_settings)
+        dialog.models.key_entered.connect(self._keep_key)
+        dialog.models.key_deleted.connect(self._delete_key)
+        dialog.models.models_requested.connect(self._feed)
+        for form in (dialog.models.key_form, dialog.models.server_form):
+            form.check_requested.connect(partial(self._check, form))
+        dialog.rules.rule_deleted.connect(self._delete_rule)
+        dialog.rules.rule_added.connect(self._add_rule)
+        dialog.about.update_check_requested.connect(self._check_updates)
+        dialog.finished.connect(self._on_finished)
+        return dialog
+
+    def _feed(self) -> None:
+        self._queries.run(self._feed_after(), "settings")
+
+    async def _feed_after(self, change: Coroutine[Any, Any, object] | None = None) -> None:
+        """Show what is known, when something was changed."""
+        if change is not None:
+            await change
+        queries, settings = self._queries, self._session.settings
+        rules = await queries.engine.rules()
+        keys = await queries.keys.keys()
+        can_update = await queries.updates.can_ask()
+        if self._dialog is not None:
+            self._dialog.rules.set_rules(rules)
+            self._dialog.models.set_keys(keys)
+            self._dialog.about.set_can_update(can_update)
+        has_keyring = await queries.keys.has_keyring()
+        models = await queries.catalog.models(settings)
+        if self._dialog is not None:
+            self._dialog.models.set_has_keyring(has_keyring)
+            self._dialog.models.set_models(models)
+
+    def _check(self, form: KeyForm | ServerForm, provider: str, api_base: str, key: str) -> None:
+        def show(fault: Fault | None) -> None:
+            if shiboken6.isValid(form):  # it may be closed by now
+                form.set_result(fault)
+
+        self._queries.ask(show, self._queries.catalog.check(provider, api_base, key))
+
+    def _check_updates(self) -> None:
+        self._queries.ask(self._show_update, self._queries.updates.check())
+
+    def _show_update(self, answer: UpdateAnswer) -> None:
+        if self._dialog is not None:
+            self._dialog.about.set_update_answer(answer)
+
+    def _keep_key(self, provider: str, key: str, where: KeyPlace) -> None:
+        change = self._queries.keys.set_key(provider, key, where)
+        self._queries.run(self._feed_after(change), "keeping the key")
+
+    def _delete_key(self, provider: str) -> None:
+        change = self._queries.keys.delete_key(provider)
+        self._queries.run(self._feed_after(change), "deleting the key")
+
+    def _delete_rule(self, rule: Rule) -> None:
+        self._engine.delete_rule(rule)
+        self._feed()
+
+    def _add_rule(self, rule: Rule) -> None:
+        self._engine.add_rule(rule)
+        self._feed()
 
     def _on_finished(self) -> None:
         if self._dialog is not None:

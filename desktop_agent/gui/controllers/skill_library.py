@@ -1,11 +1,11 @@
-"""Adding, updating and removing skills: the sheets, and what is asked of the library for them."""
+"""Adding, updating and removing skills: the dialogs, and the library's part in them."""
 
 from __future__ import annotations
 
 import logging
 import sys
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
@@ -14,8 +14,12 @@ from desktop_agent.core.skill_install import Fetched, InstallTarget, SkillLibrar
 from desktop_agent.core.skills import Skill
 from desktop_agent.gui.bridge.requests import Queries
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.skills.text import in_words
-from desktop_agent.gui.skills.trust_text import folder_name
+from desktop_agent.gui.skills.text import folder_name, in_words
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from desktop_agent.gui.skills.add_dialog import AddSkillSheet
 
 _log = logging.getLogger(__name__)
 
@@ -23,8 +27,11 @@ UNDO = "undo_removal"
 
 
 class SkillLibraryController(QObject):
-    """`installed(names)`. `say(words, tone, action)` tells the person; empty words take back what
-    was told. What was removed last can be brought back.
+    """`say(text, tone, action)` shows a notice; an empty text removes it. What was removed last can
+    be restored.
+
+    Signals:
+        installed(names): these skills were installed
     """
 
     installed = Signal(object)
@@ -43,11 +50,11 @@ class SkillLibraryController(QObject):
         self._queries = queries
         self._say = say
         self._root = root
-        self._sheet: Any = None
+        self._sheet: AddSkillSheet | None = None
         self._sheet_root = ""
         # The fetch that is waited for, and what the last one gave: older answers are for nobody.
         self._asked = 0
-        self._job: Any = None
+        self._job: asyncio.Future[None] | None = None
         self._fetched: Fetched | None = None
         self._removed = "", ""
 
@@ -55,15 +62,13 @@ class SkillLibraryController(QObject):
 
     def add(self, address: str = "") -> None:
         """Open the sheet, or bring it to the front, and look at an address if it is given."""
-        if self._sheet is None:
-            self._make_sheet()
-        sheet: Any = self._sheet
+        sheet = self._sheet or self._make_sheet()
         sheet.open()
         if address:
             sheet.begin(address)
 
-    def _make_sheet(self) -> None:
-        # Rarely wanted, and it brings the looks of the transcript.
+    def _make_sheet(self) -> AddSkillSheet:
+        # Rarely wanted, and it loads the styles of the transcript.
         from desktop_agent.gui.skills.add_dialog import AddSkillSheet
 
         # The sheet names this folder, so it goes there, whatever is worked in by then.
@@ -72,10 +77,11 @@ class SkillLibraryController(QObject):
         self._sheet = sheet = AddSkillSheet(self._theme, self._window.window(), folder_name=name)
         sheet.fetch_requested.connect(self._fetch)
         sheet.cancelled.connect(self._give_up)
-        sheet.preview_requested.connect(self._preview)
+        sheet.checklist.preview.wanted.connect(self._preview)
         sheet.target_chosen.connect(self._look_for_clashes)
         sheet.install_requested.connect(self._install)
         sheet.finished.connect(self._on_closed)
+        return sheet
 
     def _on_closed(self) -> None:
         self._sheet = None
@@ -84,32 +90,36 @@ class SkillLibraryController(QObject):
     def _fetch(self, address: str) -> None:
         self._give_up()
         number = self._asked
-        self._job = self._run(
-            self._fetch_all(address, number),
-            "fetching skills",
-            lambda words: self._sheet.show_error(words) if self._waits_for(number) else None,
-        )
 
-    async def _fetch_all(self, address: str, number: int) -> None:
-        fetched = await self._queries.skills.fetch(address)
-        if not self._waits_for(number):
-            self._discard(fetched)
-        elif not fetched.skills:
-            self._discard(fetched)
-            words = (self.tr("There is no skill in it."), *fetched.skipped)
-            self._sheet.show_error(" ".join(words))
-        else:
-            self._fetched = fetched
-            self._sheet.show_fetched(fetched)
+        def waiting() -> AddSkillSheet | None:
+            return self._sheet if number == self._asked else None
 
-    def _waits_for(self, number: int) -> bool:
-        return self._sheet is not None and number == self._asked
+        async def work() -> None:
+            fetched = await self._queries.skills.fetch(address)
+            sheet = waiting()
+            if sheet is None:
+                self._discard(fetched)
+            elif not fetched.skills:
+                self._discard(fetched)
+                text = (self.tr("There is no skill in it."), *fetched.skipped)
+                sheet.show_error(" ".join(text))
+            else:
+                self._fetched = fetched
+                sheet.show_fetched(fetched)
 
-    def _shows(self, fetched: Fetched) -> bool:
-        return self._sheet is not None and self._fetched is fetched
+        def fail(text: str) -> None:
+            sheet = waiting()
+            if sheet is not None:
+                sheet.show_error(text)
+
+        self._job = self._run(work(), "fetching skills", fail)
+
+    def _showing(self, fetched: Fetched) -> AddSkillSheet | None:
+        """Return the dialog, if it shows what was fetched."""
+        return self._sheet if self._fetched is fetched else None
 
     def _give_up(self) -> None:
-        """Stop fetching, and throw away what was fetched."""
+        """Stop fetching, and discard what was fetched."""
         self._asked += 1
         job, self._job = self._job, None
         if job is not None:
@@ -118,8 +128,8 @@ class SkillLibraryController(QObject):
         if fetched is not None:
             self._discard(fetched)
 
-    def _discard(self, fetched: Fetched) -> None:
-        self._queries.ask(lambda _: None, self._queries.skills.discard(fetched.id))
+    def _discard(self, fetched: Fetched | SkillUpdate) -> None:
+        self._queries.run(self._queries.skills.discard(fetched.id), "discarding what was fetched")
 
     def _preview(self, folder: str, path: str) -> None:
         fetched = self._fetched
@@ -127,8 +137,9 @@ class SkillLibraryController(QObject):
             return
 
         def show(text: str) -> None:
-            if self._shows(fetched):
-                self._sheet.checklist.show_preview(folder, path, text)
+            sheet = self._showing(fetched)
+            if sheet is not None:
+                sheet.checklist.preview.show_text(folder, path, text)
 
         async def work() -> None:
             show(await self._queries.skills.preview(fetched.id, folder, path))
@@ -140,50 +151,46 @@ class SkillLibraryController(QObject):
         if fetched is None:
             return
 
-        def is_wanted() -> bool:
-            return self._shows(fetched) and self._sheet.target == target
+        def asking() -> AddSkillSheet | None:
+            sheet = self._showing(fetched)
+            return sheet if sheet is not None and sheet.target == target else None
 
         async def work() -> None:
             found = await self._queries.skills.clashes(fetched.id, target, root)
-            if is_wanted():
-                self._sheet.show_clashes(found)
+            sheet = asking()
+            if sheet is not None:
+                sheet.show_clashes(found)
 
-        def tell(words: str) -> None:
-            if is_wanted() and not self._sheet.is_installing:
-                self._sheet.show_error(words)
+        def fail(text: str) -> None:
+            sheet = asking()
+            if sheet is not None and not sheet.is_installing:
+                sheet.show_error(text)
 
-        self._run(work(), "looking for what is there", tell)
+        self._run(work(), "looking for what is there", fail)
 
     def _install(self, folders: Sequence[str], target: InstallTarget, replaces: bool) -> None:
         fetched = self._fetched
-        if fetched is not None:
-            work = self._install_all(fetched, folders, target, replaces)
-            self._run(
-                work,
-                "installing skills",
-                lambda words: (
-                    self._sheet.show_error(words) if self._shows(fetched) else self._complain(words)
-                ),
-            )
+        if fetched is None:
+            return
 
-    async def _install_all(
-        self, fetched: Fetched, folders: Sequence[str], target: InstallTarget, replaces: bool
-    ) -> None:
-        names = await self._queries.skills.install(
-            fetched.id,
-            tuple(folders),
-            target=target,
-            root=self._sheet_root,
-            replace=replaces,
-        )
-        if self._shows(fetched):
-            self._sheet.accept()
-        self.installed.emit(names)
+        async def work() -> None:
+            names = await self._queries.skills.install(
+                fetched.id, tuple(folders), target=target, root=self._sheet_root, replace=replaces
+            )
+            sheet = self._showing(fetched)
+            if sheet is not None:
+                sheet.accept()
+            self.installed.emit(names)
+
+        def fail(text: str) -> None:
+            sheet = self._showing(fetched)
+            (self._say_error if sheet is None else sheet.show_error)(text)
+
+        self._run(work(), "installing skills", fail)
 
     # -- what is there -----------------------------------------------------------------------
 
     def update(self, skill: Skill) -> None:
-        """Look for a newer version, and show what it changes."""
         self._say(self.tr("Looking for a newer {name}…").format(name=in_words(skill.name)))
         self._run(self._look_for_update(skill), "looking for an update")
 
@@ -193,13 +200,11 @@ class SkillLibraryController(QObject):
             self._say(self.tr("{name} is up to date.").format(name=in_words(skill.name)))
             return
         self._say("")
-        from desktop_agent.gui.skills.update_dialog import UpdateSheet  # as the sheet above
+        from desktop_agent.gui.skills.update_dialog import UpdateSheet  # as the dialog above
 
         sheet = UpdateSheet(self._theme, skill, found, self._window.window())
-        sheet.agreed.connect(lambda update: self._run(self._take(update), "updating a skill"))
-        sheet.rejected.connect(
-            lambda: self._queries.ask(lambda _: None, self._queries.skills.discard(found.id))
-        )
+        sheet.accepted.connect(lambda: self._run(self._take(found), "updating a skill"))
+        sheet.rejected.connect(lambda: self._discard(found))
         sheet.open()
 
     async def _take(self, update: SkillUpdate) -> None:
@@ -207,7 +212,6 @@ class SkillLibraryController(QObject):
         self._say(self.tr("{name} was updated.").format(name=in_words(update.name)))
 
     def ask_remove(self, skill: Skill) -> None:
-        """Ask, then remove."""
         from desktop_agent.gui.skills.update_dialog import ask_before_removing  # as above
 
         box = ask_before_removing(skill, self._window.window())
@@ -220,7 +224,7 @@ class SkillLibraryController(QObject):
         self._say(self.tr("{name} was removed.").format(name=in_words(skill.name)), action=UNDO)
 
     def undo(self) -> None:
-        """Bring back what was removed last, as it was."""
+        """Restore what was removed last, as it was."""
         self._run(self._bring_back(*self._removed), "bringing a skill back")
 
     async def _bring_back(self, kept: str, name: str) -> None:
@@ -230,28 +234,30 @@ class SkillLibraryController(QObject):
     # -- inside ------------------------------------------------------------------------------
 
     def _run(
-        self,
-        work: Coroutine[Any, Any, None],
-        name: str,
-        tell: Callable[[str], None] | None = None,
-    ) -> Any:
-        """Run some work; `tell` says in words what could not be done, where the person looks."""
-        told = self._told(work, tell or self._complain)
-        job = self._queries.run(told, name)
+        self, work: Coroutine[Any, Any, None], name: str, fail: Callable[[str], None] | None = None
+    ) -> asyncio.Future[None]:
+        """Run some work; `fail` says what could not be done, where the user looks."""
+        guarded = self._guard(work, fail or self._say_error)
+        job = self._queries.run(guarded, name)
+
+        def close(_: asyncio.Future[None]) -> None:
+            guarded.close()
+            work.close()
+
         # What is given up before its turn comes never begins.
-        job.add_done_callback(lambda _: (told.close(), work.close()))
+        job.add_done_callback(close)
         return job
 
-    async def _told(self, work: Coroutine[Any, Any, None], tell: Callable[[str], None]) -> None:
+    async def _guard(self, work: Coroutine[Any, Any, None], fail: Callable[[str], None]) -> None:
         try:
             await work
         except SkillLibraryError as error:
             _log.info("the skill library refused: %s", error)
-            tell(str(error))
+            fail(str(error))
         finally:
             # Whatever else is on its way up: the sheet must not wait for ever.
             if isinstance(sys.exception(), Exception):
-                tell(self.tr("That did not work. The log says more."))
+                fail(self.tr("That did not work. The log says more."))
 
-    def _complain(self, words: str) -> None:
-        self._say(words, "error")
+    def _say_error(self, text: str) -> None:
+        self._say(text, "error")

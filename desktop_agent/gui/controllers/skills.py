@@ -3,152 +3,130 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QTimer, QUrl
+from PySide6.QtCore import QTimer, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent import paths
 from desktop_agent.core.events import Event, SkillsChanged
-from desktop_agent.core.skills import FolderTrust, Skill
-from desktop_agent.gui.bridge.bridge import Bridge
-from desktop_agent.gui.bridge.requests import Queries
+from desktop_agent.core.skills import FolderTrust, Skill, SkillDetail
+from desktop_agent.gui.controllers.controller import Controller, WindowParts
 from desktop_agent.gui.controllers.popups import PopupController
-from desktop_agent.gui.controllers.session import SessionController
 from desktop_agent.gui.controllers.skill_library import UNDO, SkillLibraryController
 from desktop_agent.gui.controllers.trust import TrustController
-from desktop_agent.gui.frame.layout import WindowFrame
 from desktop_agent.gui.frame.notice_bar import Notice
 from desktop_agent.gui.kit.links import open_link
-from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.skills.text import few_names
+
+if TYPE_CHECKING:
+    from desktop_agent.gui.skills.page import SkillsPage
+    from desktop_agent.gui.skills.sidebar_section import SkillsSection
+    from desktop_agent.gui.workspace.picker import WorkspacePicker
 
 _USE = "use_skills"
 _NEWS_MS = 12_000
 _MOST_USED = 3
 
 
-class SkillsController(QObject):
+class SkillsController(Controller):
     """What belongs to skills is made when there is first something of it to show."""
 
-    def __init__(
-        self,
-        theme: Theme,
-        frame: WindowFrame,
-        bridge: Bridge,
-        popups: PopupController,
-        flow: SessionController,
-        queries: Queries,
-    ) -> None:
-        super().__init__(frame)
-        self._theme = theme
-        self._frame = frame
-        self._bridge = bridge
-        self._popups = popups
-        self._flow = flow
-        self._pages = flow.pages
-        self._queries = queries
-        self._known: dict[str, SkillsChanged] = {}
-        self._page: Any = None
-        self._section: Any = None
+    def __init__(self, parts: WindowParts, popups: PopupController) -> None:
+        super().__init__(parts)
+        self._found: dict[str, SkillsChanged] = {}
+        self._page: SkillsPage | None = None
+        self._section: SkillsSection | None = None
         self._before: QWidget | None = None
         self._added: tuple[str, ...] = ()
         self._is_getting_ready = False
         self._place = ("", "")
         # What went well need not be put away by hand.
-        self._news = QTimer(self)
-        self._news.setSingleShot(True)
-        self._news.setInterval(_NEWS_MS)
+        self._news = QTimer(self, singleShot=True, interval=_NEWS_MS)
         self._news.timeout.connect(lambda: self._frame.notices.remove("skills"))
-        self.shop = SkillLibraryController(theme, frame, queries, self._say, lambda: self.root)
-        self.trust = TrustController(theme, frame, bridge, queries)
+        self.library = SkillLibraryController(
+            self._theme, self._frame, self._queries, self._say, lambda: self.root
+        )
+        self.trust = TrustController(parts)
+        parts.bridge.received.connect(self._on_received)
+        popups.picker_made.connect(self._join_picker)
         self._connect()
 
     def _connect(self) -> None:
         sidebar = self._frame.sidebar
-        self._bridge.received.connect(self._on_received)
-        self._flow.shown.connect(lambda _: self._on_place())
-        self._flow.workspace_changed.connect(lambda _: self._on_place())
-        self._flow.setup_needed.connect(self._watch_without_session)
-        self._frame.stack.currentChanged.connect(lambda _: self._on_page_changed())
+        self._session.shown.connect(self._on_place)
+        self._session.workspace_changed.connect(self._on_place)
+        self._session.setup_needed.connect(self._watch_without_session)
+        self._frame.stack.currentChanged.connect(self._on_page_changed)
         self._frame.notices.acted.connect(self._act)
         # A session that is on screen already is not shown anew by choosing it.
-        sidebar.sessions.session_chosen.connect(lambda _: self.leave())
-        sidebar.new_session.clicked.connect(lambda: self.leave())
-        self.shop.installed.connect(self._on_installed)
-        self._popups.picker_made.connect(self._join_picker)
+        sidebar.sessions.session_chosen.connect(self.leave)
+        sidebar.new_session.clicked.connect(self.leave)
+        self.library.installed.connect(self._on_installed)
 
     # -- what is known -----------------------------------------------------------------------
 
     @property
     def root(self) -> str:
         """The folder whose skills are shown; empty without one."""
-        workspace = self._flow.workspace
+        workspace = self._session.workspace
         return workspace.root if workspace is not None else ""
 
     @property
     def skills(self) -> tuple[Skill, ...]:
-        """The skills of the present folder."""
-        known = self._known.get(self.root)
+        known = self._found.get(self.root)
         return known.skills if known is not None else ()
 
     @property
     def is_open(self) -> bool:
-        """Whether the page of skills is shown."""
         return self._page is not None and self._frame.stack.currentWidget() is self._page
 
     def _on_received(self, batch: Sequence[Event]) -> None:
         changed = [event for event in batch if isinstance(event, SkillsChanged)]
         for event in changed:
-            self._known[event.root] = event
+            self._found[event.root] = event
         if any(event.root == self.root for event in changed):
             self._show()
 
     def _on_place(self) -> None:
         """What was said belongs to the session and the folder in which it was."""
-        info = self._flow.info
+        info = self._session.info
         place = (info.id if info is not None else "", self.root)
         if place != self._place:
             self._place = place
             self._say("")
-            self.trust.forget_told()
+            self.trust.remove_notice()
         self._show_folder()
 
     def _watch_without_session(self) -> None:
-        self._bridge.engine.watch_skills(self.root)
+        self._engine.watch_skills(self.root)
         self._show_folder()
 
     def _show_folder(self) -> None:
         """Show what is known of a folder that has just come on screen."""
-        self.trust.set_root(self.root)
-        if self.root in self._known:
+        if self.root in self._found:
             self._show()
         else:
             self._frame.composer.box.set_skills(())
             self.trust.show(FolderTrust(self.root), ())
 
     def _show(self) -> None:
-        event = self._known[self.root]
-        self.trust.set_root(event.root)
-        self._frame.composer.box.set_skills(event.skills)
-        if self._section is None:
-            self._make_section()
-        section: Any = self._section
-        section.set_skills(event.skills)
+        known = self._found[self.root]
+        self._frame.composer.box.set_skills(known.skills)
+        section = self._section or self._make_section()
+        section.set_skills(known.skills)
         if self._page is not None:
-            self._page.set_skills(event.skills, has_folder=bool(event.root))
-        self.trust.show(event.trust, event.skills)
+            self._page.set_skills(known.skills, has_folder=bool(known.root))
+        self.trust.show(known.trust, known.skills)
 
     # -- the page ----------------------------------------------------------------------------
 
     def open(self, directory: str = "") -> None:
-        """Show the page, with one skill if it is named."""
-        if self._page is None:
-            self._make_page()
-        page: Any = self._page
+        page = self._page or self._make_page()
         self._frame.close_drawer()
         page.set_skills(self.skills, has_folder=bool(self.root))
         if not self.is_open:
@@ -159,7 +137,6 @@ class SkillsController(QObject):
             page.choose(directory)
 
     def leave(self) -> None:
-        """Go back to the conversation."""
         if not self.is_open:
             return
         self._pages.is_held = False
@@ -167,13 +144,9 @@ class SkillsController(QObject):
         if before is not None and self._frame.stack.indexOf(before) >= 0:
             self._frame.stack.setCurrentWidget(before)
         # Something may have been said meanwhile, in a session that had no transcript.
-        self._pages.bring(self._flow.agent)
+        self._pages.bring(self._session.agent)
         if not self.is_open:
             self._frame.composer.focus_text()
-
-    def add(self, address: str = "") -> None:
-        """Open the sheet that adds skills, and look at something at once if it is named."""
-        self.shop.add(address)
 
     def use(self, skills: Sequence[str]) -> None:
         """Put chips into the message box, and go there."""
@@ -187,16 +160,16 @@ class SkillsController(QObject):
         self._pages.is_held = is_open
         self._frame.set_full(is_open)
 
-    def _make_section(self) -> None:
-        from desktop_agent.gui.skills.sidebar_section import (
-            SkillsSection,  # not before there are any
-        )
+    def _make_section(self) -> SkillsSection:
+        # Not before there are any.
+        from desktop_agent.gui.skills.sidebar_section import SkillsSection
 
         self._section = section = SkillsSection(self._theme, self._frame.sidebar)
         section.approached.connect(self._get_ready)
         section.opened.connect(self.open)
-        section.add_requested.connect(lambda: self.add())
+        section.add_requested.connect(self.library.add)
         self._frame.sidebar.add_foot(section)
+        return section
 
     def _get_ready(self) -> None:
         """Load what the page needs, while the pointer is on its way to a click."""
@@ -204,46 +177,48 @@ class SkillsController(QObject):
             self._is_getting_ready = True
             threading.Thread(target=_load_page, name="skills", daemon=True).start()
 
-    def _make_page(self) -> None:
+    def _make_page(self) -> SkillsPage:
         # It brings Markdown and the looks of the transcript.
         from desktop_agent.gui.skills.page import SkillsPage
 
         self._page = page = SkillsPage(self._theme, self._frame.stack)
         self._frame.stack.addWidget(page)
         page.left.connect(self.leave)
-        page.add_requested.connect(lambda: self.add())
-        page.dropped.connect(self.add)
+        page.add_requested.connect(self.library.add)
+        page.dropped.connect(self.library.add)
         page.folder_requested.connect(self._open_own_folder)
         page.pointed.connect(self._ask_detail)
         page.detail.file_chosen.connect(self._show_file)
         page.detail.link_agreed.connect(open_link)
         page.detail.trust_requested.connect(self.trust.look)
-        for part in (page.list, page.detail):
-            part.switched.connect(self._switch)
-            part.used.connect(lambda skill: self.use((skill.name,)))
-            part.folder_opened.connect(lambda skill: _open_folder(Path(skill.directory)))
-            part.update_requested.connect(self.shop.update)
-            part.remove_requested.connect(self.shop.ask_remove)
+        page.requests.switched.connect(self._switch)
+        page.requests.used.connect(self._use_one)
+        page.requests.folder_opened.connect(self._open_folder_of)
+        page.requests.update_requested.connect(self.library.update)
+        page.requests.remove_requested.connect(self.library.ask_remove)
+        return page
 
-    def _join_picker(self, picker: Any) -> None:
-        """Say in the folder picker how the folder stands."""
+    def _join_picker(self, picker: WorkspacePicker) -> None:
         self.trust.changed.connect(picker.trust.show_trust)
         picker.trust.show_trust(self.trust.trust)
         picker.trust.decided.connect(self.trust.decide)
         picker.trust.look_requested.connect(picker.close)
         picker.trust.look_requested.connect(self.trust.look)
 
-    # -- wishes ------------------------------------------------------------------------------
+    # -- requests ----------------------------------------------------------------------------
 
     def _switch(self, skill: Skill, is_on: bool, only_here: bool) -> None:
-        self._bridge.engine.switch_skill(self.root, skill.name, is_on, only_here=only_here)
+        self._engine.switch_skill(self.root, skill.name, is_on, only_here=only_here)
+
+    def _use_one(self, skill: Skill) -> None:
+        self.use((skill.name,))
 
     def _ask_detail(self, skill: Skill) -> None:
-        show: Callable[[Any], None] = self._page.detail.show_detail
-        self._queries.ask(
-            lambda detail: show(detail) if detail is not None else None,
-            self._queries.engine.skill_detail(self.root, skill.directory),
-        )
+        def show(detail: SkillDetail | None) -> None:
+            if self._page is not None and detail is not None:
+                self._page.detail.show_detail(detail)
+
+        self._queries.ask(show, self._queries.engine.skill_detail(self.root, skill.directory))
 
     def _show_file(self, skill: Skill, path: str) -> None:
         self.trust.read(skill.directory, path, lambda text: self._open_text(path, text))
@@ -253,6 +228,9 @@ class SkillsController(QObject):
 
         show_text(self._theme, path, text, self._frame)
 
+    def _open_folder_of(self, skill: Skill) -> None:
+        _open_folder(Path(skill.directory))
+
     def _open_own_folder(self) -> None:
         own = paths.data_dir() / "skills"
         own.mkdir(parents=True, exist_ok=True)
@@ -260,10 +238,8 @@ class SkillsController(QObject):
 
     def _on_installed(self, names: Sequence[str]) -> None:
         self._added = tuple(names)
-        words = self.tr("1 skill added: {names}.")
-        if len(names) > 1:
-            words = self.tr("{n} skills added: {names}.")
-        text = words.format(n=len(names), names=few_names(names))
+        one, several = self.tr("1 skill added: {names}."), self.tr("{n} skills added: {names}.")
+        text = (several if len(names) > 1 else one).format(n=len(names), names=few_names(names))
         # Nobody means a whole collection with one message.
         self._say(text, action=_USE if len(names) <= _MOST_USED else "")
 
@@ -271,7 +247,7 @@ class SkillsController(QObject):
         if action == _USE:
             self.use(self._added)
         elif action == UNDO:
-            self.shop.undo()
+            self.library.undo()
 
     def _say(self, text: str, tone: str = "info", action: str = "") -> None:
         self._news.stop()
@@ -285,9 +261,9 @@ class SkillsController(QObject):
 
 
 def _load_page() -> None:
-    from desktop_agent.gui.skills import page as skills_page  # noqa: F401
     from desktop_agent.gui.transcript.document import markdown
 
+    import_module("desktop_agent.gui.skills.page")
     markdown.get_ready()
 
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QStackedWidget
 
-from desktop_agent.core.events import Event, PartDelta, ToolOutput
+from desktop_agent.core.events import AgentEvent, Event, PartDelta, ToolOutput
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.gui.state.session_state import AgentPage, SessionState
+
+if TYPE_CHECKING:
+    from desktop_agent.gui.transcript.view.view import TranscriptView
 
 _KEPT = 6
 # They come by the thousand, and mean something to the transcript of their agent alone.
@@ -23,13 +26,14 @@ STREAMED = frozenset({PartDelta, ToolOutput})
 class SessionPages(QObject):
     """Finds whom an event belongs to, and keeps the newest few transcripts.
 
-    `page_made` gives each new transcript once, with its agent's id, to be wired.
+    Signals:
+        page_made(TranscriptView, agent id): a new transcript, to be connected
     """
 
     page_made = Signal(object, str)
 
     def __init__(
-        self, stack: QStackedWidget, make_view: Callable[[], Any], state: SessionState
+        self, stack: QStackedWidget, make_view: Callable[[], TranscriptView], state: SessionState
     ) -> None:
         super().__init__(stack)
         self.state = state
@@ -37,13 +41,12 @@ class SessionPages(QObject):
         self._make_view = make_view
         # A transcript is 5 MB: that of a session shown empty waits for the first event.
         self._blank: AgentPage | None = None
-        self._pages: OrderedDict[AgentId, Any] = OrderedDict()
+        self._pages: OrderedDict[AgentId, TranscriptView] = OrderedDict()
         self._first_seqs: dict[AgentId, int] = {}
-        # Set while the person looks at something else: what happens there brings no page.
+        # Set while the user looks at something else: what happens there brings no page.
         self.is_held = False
 
     def drop_gone(self) -> None:
-        """Forget the transcripts of sessions that are gone."""
         for agent_id in list(self._pages):
             if self.state.session_of(agent_id) is None:
                 self.drop(agent_id)
@@ -97,7 +100,7 @@ class SessionPages(QObject):
         self._pages.move_to_end(agent_id)
         self._stack.setCurrentWidget(view)
 
-    def _add(self, page: AgentPage, *, is_in_front: bool) -> Any:
+    def _add(self, page: AgentPage, *, is_in_front: bool) -> TranscriptView:
         agent_id = page.agent_id
         self._blank = None
         view = self._pages[agent_id] = self._make_view()
@@ -113,17 +116,14 @@ class SessionPages(QObject):
         return view
 
     def bring(self, agent_id: AgentId | None) -> None:
-        """Put an agent's transcript in front of another page of the stack."""
         view = self.page(agent_id)
         if view is not None and not self.is_held:
             self._stack.setCurrentWidget(view)
 
-    def page(self, agent_id: AgentId | None) -> Any:
-        """Return an agent's transcript, if it is kept."""
+    def page(self, agent_id: AgentId | None) -> TranscriptView | None:
         return self._pages.get(agent_id) if agent_id else None
 
     def drop(self, agent_id: AgentId) -> None:
-        """Forget an agent's transcript."""
         view = self._pages.pop(agent_id, None)
         self._first_seqs.pop(agent_id, None)
         if view is not None:
@@ -134,8 +134,7 @@ class SessionPages(QObject):
         """Return the number of the oldest event that is shown."""
         return self._first_seqs.get(agent_id, 1)
 
-    def prepend(self, agent_id: AgentId, events: Sequence[Event], first_seq: int) -> None:
-        """Show earlier events on top."""
+    def prepend(self, agent_id: AgentId, events: Sequence[AgentEvent], first_seq: int) -> None:
         view = self._pages.get(agent_id)
         if view is not None:
             view.prepend(events, first_seq)

@@ -2,104 +2,107 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
-from PySide6.QtCore import QObject, Signal
-from PySide6.QtWidgets import QStackedWidget
+from PySide6.QtCore import Signal
 
 from desktop_agent.core.commands import KeyPlace
 from desktop_agent.core.models import DEMO_MODEL
 from desktop_agent.core.settings import CustomServer
-from desktop_agent.gui.bridge.requests import Queries
-from desktop_agent.gui.controllers.session import SessionController
-from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.controllers.controller import Controller, WindowParts
+
+if TYPE_CHECKING:
+    from desktop_agent.gui.language_models.key_form import KeyForm
+    from desktop_agent.gui.language_models.server_form import ServerForm
+    from desktop_agent.gui.welcome.model_step import ModelStep
+    from desktop_agent.gui.welcome.page import Welcome
 
 
-class WelcomeController(QObject):
-    """Shows the page for what is missing. `browse_requested` asks for a folder dialog."""
+class WelcomeController(Controller):
+    """Shows the page for what is missing.
+
+    Signals:
+        browse_requested: open a folder dialog, answered by `take_folder`
+    """
 
     browse_requested = Signal()
 
-    def __init__(
-        self, theme: Theme, stack: QStackedWidget, queries: Queries, flow: SessionController
-    ) -> None:
-        super().__init__(stack)
-        self._theme = theme
-        self._stack = stack
-        self._queries = queries
-        self._flow = flow
-        self._page: Any = None
+    def __init__(self, parts: WindowParts) -> None:
+        super().__init__(parts)
+        self._page: Welcome | None = None
 
     def show(self) -> None:
         """Bring the page to the front, at the first thing that is missing."""
-        if self._page is None:
-            self._page = self._make()
-        self._stack.setCurrentWidget(self._page)
-        self._page.set_progress(model_words(self._flow.settings.model))
+        page = self._page or self._make()
+        self._frame.stack.setCurrentWidget(page)
+        page.set_progress(_model_text(self._session.settings.model))
 
     def take_folder(self, path: str) -> bool:
         """Give the page a folder that was found or dropped; False while it is not shown."""
-        if self._page is None or not self._page.isVisible() or not self._page.is_choosing_folder:
+        page = self._page
+        if page is None or not page.isVisible() or not page.is_choosing_folder:
             return False
-        self._page.set_folder(path)
+        page.folder.set_folder(path)
         return True
 
-    def _make(self) -> Any:
+    def _make(self) -> Welcome:
         # Most starts never need the page.
         from desktop_agent.gui.welcome.page import Welcome
 
-        page = Welcome(self._theme, self._stack)
-        self._stack.addWidget(page)
-        page.probe_requested.connect(self._probe)
-        page.models_requested.connect(self._ask_models)
-        page.check_requested.connect(self._check)
-        page.key_entered.connect(self._keep_key)
-        page.server_added.connect(self._add_server)
-        page.model_chosen.connect(self._on_model_chosen)
-        page.folder_requested.connect(self.browse_requested)
-        page.folder_chosen.connect(self._on_folder_chosen)
+        self._page = page = Welcome(self._theme, self._frame.stack)
+        self._frame.stack.addWidget(page)
+        step = page.models
+        page.probe_requested.connect(partial(self._probe, step))
+        step.models_requested.connect(partial(self._ask_models, step))
+        for form in (step.key_form, step.server_form):
+            form.check_requested.connect(partial(self._check, form))
+        step.key_entered.connect(partial(self._keep_key, step))
+        step.server_added.connect(self._add_server)
+        step.model_chosen.connect(partial(self._on_model_chosen, page))
+        page.folder.folder_requested.connect(self.browse_requested)
+        page.folder.folder_chosen.connect(self._on_folder_chosen)
         return page
 
-    def _probe(self) -> None:
-        self._queries.run(self._look_around(), "first run")
+    def _probe(self, step: ModelStep) -> None:
+        self._queries.run(self._look_around(step), "first run")
 
-    async def _look_around(self) -> None:
+    async def _look_around(self, step: ModelStep) -> None:
         queries = self._queries
-        self._page.set_servers(await queries.catalog.find_servers())
-        self._page.set_keys(await queries.keys.keys())
+        step.set_servers(await queries.catalog.find_servers())
+        step.set_keys(await queries.keys.keys())
         has_keyring = await queries.keys.has_keyring()
-        self._page.set_places(has_keyring, self._flow.settings.keep_keys_in_file)
-        self._page.set_models(await queries.catalog.models(self._flow.settings))
+        step.key_form.set_places(
+            has_keyring=has_keyring, keeps_in_file=self._session.settings.keep_keys_in_file
+        )
+        step.set_models(await queries.catalog.models(self._session.settings))
 
-    def _ask_models(self) -> None:
-        models = self._queries.catalog.models(self._flow.settings)
-        self._queries.ask(self._page.set_models, models)
+    def _ask_models(self, step: ModelStep) -> None:
+        self._queries.ask(step.set_models, self._queries.catalog.models(self._session.settings))
 
-    def _check(self, provider: str, api_base: str, key: str) -> None:
-        check = self._queries.catalog.check(provider, api_base, key)
-        self._queries.ask(self._page.set_check_result, check)
+    def _check(self, form: KeyForm | ServerForm, provider: str, api_base: str, key: str) -> None:
+        self._queries.ask(form.set_result, self._queries.catalog.check(provider, api_base, key))
 
-    def _keep_key(self, provider: str, key: str, where: KeyPlace) -> None:
-        self._queries.run(self._keep(provider, key, where), "keeping the key")
+    def _keep_key(self, step: ModelStep, provider: str, key: str, where: KeyPlace) -> None:
+        self._queries.run(self._keep(step, provider, key, where), "keeping the key")
 
-    async def _keep(self, provider: str, key: str, where: KeyPlace) -> None:
+    async def _keep(self, step: ModelStep, provider: str, key: str, where: KeyPlace) -> None:
         queries = self._queries
         await queries.keys.set_key(provider, key, where)
-        keys = await queries.keys.keys()
-        self._page.set_keys(keys)
-        self._page.set_models(await queries.catalog.models(self._flow.settings))
+        step.set_keys(await queries.keys.keys())
+        step.set_models(await queries.catalog.models(self._session.settings))
 
     def _add_server(self, server: CustomServer) -> None:
-        known = tuple(one for one in self._flow.settings.servers if one != server)
-        self._flow.apply_settings(replace(self._flow.settings, servers=(*known, server)))
-        self._ask_models()
+        settings = self._session.settings
+        known = tuple(one for one in settings.servers if one != server)
+        self._session.apply_settings(replace(settings, servers=(*known, server)))
 
-    def _on_model_chosen(self, name: str, api_base: str) -> None:
-        self._flow.choose_model(name, api_base)
-        if self._flow.workspace is None:
-            self._page.set_progress(model_words(name))
+    def _on_model_chosen(self, page: Welcome, name: str, api_base: str) -> None:
+        self._session.choose_model(name, api_base)
+        if self._session.workspace is None:
+            page.set_progress(_model_text(name))
 
     def _on_folder_chosen(self, path: str) -> None:
         folder = Path(path)
@@ -109,9 +112,8 @@ class WelcomeController(QObject):
             text = self.tr("The folder can’t be made: {why}.")
             self._queries.failed.emit(text.format(why=error.strerror))
             return
-        self._flow.open_folder(str(folder))
+        self._session.open_folder(str(folder))
 
 
-def model_words(name: str) -> str:
-    """Return a model's name for people; nothing for no model."""
+def _model_text(name: str) -> str:
     return "Demo model" if name == DEMO_MODEL else name.rpartition("/")[2]

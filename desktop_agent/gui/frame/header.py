@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QSizePolicy, QWidg
 
 from desktop_agent.gui.kit.search_field import SearchField
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import ElidedLabel, IconButton, TextLabel
+from desktop_agent.gui.kit.widgets import ElidedLabel, IconButton, TextLabel, row
 
 _PLACE_EMS = 6
 
@@ -52,28 +52,24 @@ class Header(QFrame):
         self._resize()
 
     def _button(self, name: str, icon: str, title: str, keys: str = "") -> IconButton:
-        button = IconButton(self._theme, icon, title, self, keys=keys)
-        button.setObjectName(name)
-        return button
+        return IconButton(self._theme, icon, title, self, keys=keys, name=name)
 
     def _lay_out(self) -> None:
         theme = self._theme
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(theme.space("l") + 4, 0, theme.space("m"), 0)
-        layout.setSpacing(theme.space("s"))
-        layout.addWidget(self._title)
-        layout.addWidget(self._field)
-        layout.addWidget(self._place, 1)
-        for button in (
+        row(
+            self._title,
+            self._field,
+            (self._place, 1),
             self.find_button,
             self.copy_button,
             self.sidebar_button,
             self.side_button,
-        ):
-            layout.addWidget(button)
+            spacing=theme.space("s"),
+            edges=(theme.space("l") + 4, 0, theme.space("m"), 0),
+            within=self,
+        )
 
     def set_session(self, title: str, place: str) -> None:
-        """Show what the session is called, and its folder and branch."""
         self._title.set_text(title)
         self._title.setVisible(bool(title))
         self._place.set_text(place)
@@ -82,13 +78,11 @@ class Header(QFrame):
             button.setVisible(bool(title))
 
     def begin_rename(self) -> None:
-        """Turn the title into a field."""
         if self._title.whole_text():
             self._title.hide()
             self._field.begin(self._title.whole_text())
 
     def eventFilter(self, watched: object, event: QEvent) -> bool:
-        """Rename on a double click on the title."""
         is_double = event.type() == QEvent.Type.MouseButtonDblClick
         if watched is self._title and is_double and isinstance(event, QMouseEvent):
             self.begin_rename()
@@ -124,7 +118,6 @@ class _TitleField(QLineEdit):
         self.editingFinished.connect(self._end)
 
     def begin(self, text: str) -> None:
-        """Show the text, all selected."""
         self.setText(text)
         self.selectAll()
         self.show()
@@ -156,8 +149,7 @@ class FindBar(QFrame):
         self.setAccessibleName(self.tr("Find"))
         self.field = SearchField(theme, self.tr("Find in this session"), self)
         self.field.setObjectName("findText")
-        self._count = TextLabel("", "subtle", self)
-        self._count.setObjectName("findCount")
+        self._count = TextLabel("", "subtle", self, name="findCount")
         previous = IconButton(theme, "chevron-up", self.tr("Previous"), self, keys="Shift+F3")
         following = IconButton(theme, "chevron-down", self.tr("Next"), self, keys="F3")
         close = IconButton(theme, "x", self.tr("Close"), self, keys="Esc")
@@ -166,16 +158,15 @@ class FindBar(QFrame):
         layout.addWidget(self.field, 1)
         for part in (self._count, previous, following, close):
             layout.addWidget(part)
-        self.field.textChanged.connect(lambda _: self.search())
-        self.field.returnPressed.connect(self.search)
+        self.field.textChanged.connect(self._search_forward)
+        self.field.returnPressed.connect(self._search_forward)
         self.field.left.connect(self.leave)
         previous.clicked.connect(lambda: self.search(backward=True))
-        following.clicked.connect(self.search)
+        following.clicked.connect(self._search_forward)
         close.clicked.connect(self.leave)
         self.hide()
 
     def enter(self) -> None:
-        """Show the bar and type at once."""
         self.show()
         self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.field.selectAll()
@@ -185,12 +176,13 @@ class FindBar(QFrame):
         self.hide()
         self.closed.emit()
 
+    def _search_forward(self) -> None:
+        self.search()
+
     def search(self, *, backward: bool = False) -> None:
-        """Go to the next place, or to the one before."""
         self.searched.emit(self.field.text(), backward)
 
     def set_count(self, count: int) -> None:
-        """Say how many places there are."""
         if not self.field.text():
             self._count.setText("")
         elif count:

@@ -30,10 +30,12 @@ class WindowFrame(QWidget):
 
     So is the side panel below 1,100 pixels; it is there only when it has something
     to show. Larger text needs more.
+
+    Signals:
+        toggled(part, is_wanted): the user showed or hid the `sidebar`, or the `side` panel
     """
 
-    sidebar_toggled = Signal(bool)
-    side_toggled = Signal(bool)
+    toggled = Signal(str, bool)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -41,7 +43,7 @@ class WindowFrame(QWidget):
         self._wants_sidebar = True
         self._wants_side = True
         self._is_drawer_open = False
-        self._is_side_open = False
+        self.has_side_open = False
         self._has_side = False
         self._is_full = False
         self._is_conversing = True
@@ -72,28 +74,24 @@ class WindowFrame(QWidget):
 
     @property
     def is_narrow(self) -> bool:
-        """Whether the sidebar is a drawer now."""
         return self.width() < self.sidebar.width() + self._theme.size("page_min")
 
     def set_sidebar(self, is_wanted: bool) -> None:
-        """Show or hide the sidebar where there is room for it."""
         self._wants_sidebar = is_wanted
         self._place()
 
     def toggle_sidebar(self) -> None:
-        """Show or hide the sidebar, or the drawer."""
         if self.is_narrow:
             self._is_drawer_open = not self._is_drawer_open
         else:
             self._wants_sidebar = not self._wants_sidebar
-            self.sidebar_toggled.emit(self._wants_sidebar)
+            self.toggled.emit("sidebar", self._wants_sidebar)
         self._place()
         if self.is_narrow and self._is_drawer_open:
             self.sidebar.workspace.setFocus()
 
     @property
     def has_side_drawer(self) -> bool:
-        """Whether the side panel is a drawer now."""
         # Where both panels would leave the conversation too little for its text.
         beside = self.sidebar.width() + self._theme.size("right")
         return self.width() < beside + self._theme.size("center_min")
@@ -108,32 +106,29 @@ class WindowFrame(QWidget):
         panel.setParent(self)
 
     def set_side(self, *, has_content: bool, is_wanted: bool | None = None) -> None:
-        """Show or hide the side panel."""
         self._has_side = has_content and self._side is not None
         self._wants_side = self._wants_side if is_wanted is None else is_wanted
         self.header.side_button.setVisible(self._has_side)
         self._place()
 
     def toggle_side(self) -> None:
-        """Show or hide the side panel, or its drawer."""
         if self.has_side_drawer:
-            self._is_side_open = not self._is_side_open
+            self.has_side_open = not self.has_side_open
         else:
             self._wants_side = not self._wants_side
-            self.side_toggled.emit(self._wants_side)
+            self.toggled.emit("side", self._wants_side)
         self._place()
 
     def close_drawer(self) -> bool:
         """Close the drawers; tells whether one was open."""
         was_open = self.is_narrow and self._is_drawer_open
-        was_open |= self.has_side_drawer and self._is_side_open
-        self._is_drawer_open = self._is_side_open = False
+        was_open |= self.has_side_drawer and self.has_side_open
+        self._is_drawer_open = self.has_side_open = False
         if was_open:
             self._place()
         return was_open
 
     def set_conversing(self, is_conversing: bool) -> None:
-        """Show the composer, or not: the first-run page has none."""
         self._is_conversing = is_conversing
         self._bottom.setVisible(is_conversing and not self._is_full)
 
@@ -179,7 +174,7 @@ class WindowFrame(QWidget):
         self.sidebar.setGeometry(placed(self.layoutDirection(), whole, side))
         self.center.setGeometry(placed(self.layoutDirection(), whole, rest))
         self.sidebar.setVisible(is_shown)
-        is_over = (is_shown and self.is_narrow) or (self.has_side_drawer and self._is_side_open)
+        is_over = (is_shown and self.is_narrow) or (self.has_side_drawer and self.has_side_open)
         app = QApplication.instance()
         if app is not None:
             app.removeEventFilter(self)
@@ -191,7 +186,7 @@ class WindowFrame(QWidget):
         """Give the side panel its place; return the room it takes from the middle."""
         if self._side is None:
             return 0
-        is_wanted = self._is_side_open if self.has_side_drawer else self._wants_side
+        is_wanted = self.has_side_open if self.has_side_drawer else self._wants_side
         is_shown = self._has_side and is_wanted and not self._is_full
         width = min(self._theme.size("right"), whole.width())
         box = QRect(whole.width() - width, 0, width, whole.height())

@@ -55,10 +55,7 @@ class NoticeBar(QFrame):
         self.setObjectName("noticeBar")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._icon = IconLabel(theme, "circle-x", "err", 16, self)
-        self._text = TextLabel("", "", self)
-        self._text.setObjectName("noticeText")
-        self._text.setWordWrap(True)
-        self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._text = TextLabel("", "", self, name="noticeText", wraps=True, copies=True)
         self._action = GhostButton(theme, "", "", self)
         self._action.setObjectName("noticeAction")
         self._action.clicked.connect(self._on_action)
@@ -72,12 +69,9 @@ class NoticeBar(QFrame):
         layout.addWidget(self._text, 1)
         layout.addWidget(self._action)
         layout.addWidget(self._close)
-        self._countdown = QTimer(self)
-        self._countdown.setInterval(1000)
+        self._countdown = QTimer(self, interval=1000)
         self._countdown.timeout.connect(self._show)
-        self._hint = QTimer(self)
-        self._hint.setSingleShot(True)
-        self._hint.setInterval(_HINT_MS)
+        self._hint = QTimer(self, singleShot=True, interval=_HINT_MS)
         self._hint.timeout.connect(lambda: self.remove("hint"))
         self.hide()
 
@@ -95,13 +89,11 @@ class NoticeBar(QFrame):
                 pass
 
     def put(self, key: str, notice: Notice) -> None:
-        """Show a notice; one of the same key is replaced."""
         self._notices.pop(key, None)
         self._notices[key] = notice
         self._show()
 
     def remove(self, key: str) -> None:
-        """Take a notice back."""
         if self._notices.pop(key, None) is not None:
             self._show()
 
@@ -157,8 +149,7 @@ class ApprovalStrip(QFrame):
         super().__init__(parent)
         self.setObjectName("approvalStrip")
         self.setProperty("frame", "warn")
-        self._text = TextLabel("", "strong", self)
-        self._text.setObjectName("approvalCount")
+        self._text = TextLabel("", "strong", self, name="approvalCount")
         review = GhostButton(theme, self.tr("Review"), "arrow-down", self)
         review.setObjectName("reviewApproval")
         review.setToolTip(self.tr("Go to the oldest question (Ctrl+Shift+A)"))
@@ -171,7 +162,6 @@ class ApprovalStrip(QFrame):
         self.hide()
 
     def set_count(self, count: int) -> None:
-        """Say how many approvals wait; none hides the strip."""
         if count == 1:
             self._text.setText(self.tr("1 approval waiting"))
         else:

@@ -28,64 +28,50 @@ def _is_special(keys: QKeySequence) -> bool:
 
 def other_keys(*, send: str, other: str) -> tuple[KeyGroup, ...]:
     """Return the keys that depend on where the focus is. `send` sends, `other` does it now."""
-    return (
-        (
-            _tr("Message box"),
-            (
-                (_tr("Send"), send),
-                (_tr("Queue, or steer, the other way round"), other),
-                (_tr("New line"), "Shift+Enter"),
-                (_tr("Earlier messages"), _tr("↑, ↓ in the empty box")),
-            ),
+    groups = {
+        _tr("Message box"): (
+            (_tr("Send"), send),
+            (_tr("Queue, or steer, the other way round"), other),
+            (_tr("New line"), "Shift+Enter"),
+            (_tr("Earlier messages"), _tr("↑, ↓ in the empty box")),
         ),
-        (
-            _tr("Questions and requests"),
-            (
-                (_tr("Allow once"), "Enter"),
-                (_tr("Refuse"), "Esc"),
-                (_tr("Go through the answers"), "↑, ↓"),
-                (_tr("Choose an answer"), _tr("Space")),
-                (_tr("Send the answer"), "Enter"),
-            ),
+        _tr("Questions and requests"): (
+            (_tr("Allow once"), "Enter"),
+            (_tr("Refuse"), "Esc"),
+            (_tr("Go through the answers"), "↑, ↓"),
+            (_tr("Choose an answer"), _tr("Space")),
+            (_tr("Send the answer"), "Enter"),
         ),
-        *_panel_keys(),
-    )
+        _tr("Session list"): (
+            (_tr("Open"), "Enter"),
+            (_tr("Rename"), "F2"),
+            (_tr("Delete"), "Del"),
+            (_tr("Bring back what was deleted"), "Ctrl+Z"),
+        ),
+        **_panel_keys(),
+    }
+    return tuple(groups.items())
 
 
-def _panel_keys() -> tuple[KeyGroup, ...]:
-    return (
-        (
-            _tr("Session list"),
-            (
-                (_tr("Open"), "Enter"),
-                (_tr("Rename"), "F2"),
-                (_tr("Delete"), "Del"),
-                (_tr("Bring back what was deleted"), "Ctrl+Z"),
-            ),
+def _panel_keys() -> dict[str, tuple[tuple[str, str], ...]]:
+    return {
+        _tr("Task list"): (
+            (_tr("Open a task"), "Enter"),
+            (_tr("Rename"), "F2"),
+            (_tr("Mark as done, or reopen"), _tr("Space")),
+            (_tr("Move up or down"), "Alt+↑, Alt+↓"),
+            (_tr("Delete"), "Del"),
+            (_tr("Bring back what was deleted"), "Ctrl+Z"),
         ),
-        (
-            _tr("Task list"),
-            (
-                (_tr("Open a task"), "Enter"),
-                (_tr("Rename"), "F2"),
-                (_tr("Mark as done, or reopen"), _tr("Space")),
-                (_tr("Move up or down"), "Alt+↑, Alt+↓"),
-                (_tr("Delete"), "Del"),
-                (_tr("Bring back what was deleted"), "Ctrl+Z"),
-            ),
+        _tr("Subagents"): (
+            (_tr("Open transcript"), "Enter"),
+            (_tr("Steer"), "S"),
+            (_tr("Answer"), "A"),
+            (_tr("Probe"), "P"),
+            (_tr("Pause or resume"), _tr("Space")),
+            (_tr("Stop"), "Del"),
         ),
-        (
-            _tr("Subagents"),
-            (
-                (_tr("Open transcript"), "Enter"),
-                (_tr("Steer"), "S"),
-                (_tr("Answer"), "A"),
-                (_tr("Probe"), "P"),
-                (_tr("Pause or resume"), _tr("Space")),
-                (_tr("Stop"), "Del"),
-            ),
-        ),
-    )
+    }
 
 
 def _tr(text: str) -> str:

@@ -53,26 +53,23 @@ class RightPanel(QFrame):
         column.addWidget(self.agents, 1)
         for part in (self.tasks, self.agents):
             part.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
-        self.tasks.tasks.filled.connect(lambda _: self._show_parts())
+        self.tasks.tasks.filled.connect(self._show_parts)
         self.tasks.turned.connect(self._share)
-        self.agents.tree.filled.connect(lambda _: self._show_parts())
+        self.agents.tree.filled.connect(self._show_parts)
         self.agents.asks.left.connect(self.left)
-        self.agents.asks.count_changed.connect(lambda _: self._soon.start())
+        self.agents.asks.count_changed.connect(self._start)
         self.agents.tree.shown.connect(self._on_rows)
-        self.agents.tree.selected.connect(lambda _: self._soon.start())
-        self.tasks.tasks.list.verticalScrollBar().rangeChanged.connect(lambda *_: self._follow())
+        self.agents.tree.selected.connect(self._start)
+        self.tasks.tasks.list.verticalScrollBar().rangeChanged.connect(self._follow)
         self.agents.installEventFilter(self)
         self._rows = 0
         # The rows are laid out a little after they came.
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
-        self._soon.setInterval(_LAID_OUT_MS)
+        self._soon = QTimer(self, singleShot=True, interval=_LAID_OUT_MS)
         self._soon.timeout.connect(self._follow)
         self._show_parts()
 
     @property
     def has_content(self) -> bool:
-        """Whether there is anything to show."""
         return not self.tasks.is_empty or self._has_agents
 
     @property
@@ -89,6 +86,9 @@ class RightPanel(QFrame):
         if event.type() == QEvent.Type.Leave:
             self._soon.start()
         return super().eventFilter(watched, event)
+
+    def _start(self) -> None:
+        self._soon.start()
 
     def _on_rows(self) -> None:
         count = len(self.agents.tree.rows)
@@ -129,7 +129,6 @@ class RightPanel(QFrame):
         return around + shown.contentsSize().height()
 
     def show_state(self, state: SessionState, changed: Facet) -> None:
-        """Show the session and the agent that are shown."""
         self.tasks.show_state(state, changed)
         self.agents.show_state(state, changed)
         if changed & (Facet.SESSION | Facet.SHOWN | Facet.TASKS):

@@ -38,8 +38,7 @@ class Sidebar(QFrame):
         layout.addLayout(row(edge, self.new_session, edge, spacing=0))
         layout.addSpacing(theme.space("s"))
         layout.addWidget(self.sessions, 1)
-        foot = row(16, self._state_icon, self._state, self.settings, 8, spacing=6)
-        foot.setStretch(2, 1)
+        foot = row(16, self._state_icon, (self._state, 1), self.settings, 8, spacing=6)
         layout.addSpacing(6)
         layout.addLayout(foot)
         self._column = layout

@@ -22,9 +22,7 @@ class WindowState(QObject):
         self._file = QSettings(
             str(paths.config_dir() / "window.ini"), QSettings.Format.IniFormat, self
         )
-        self._delay = QTimer(self)
-        self._delay.setSingleShot(True)
-        self._delay.setInterval(_SAVE_MS)
+        self._delay = QTimer(self, singleShot=True, interval=_SAVE_MS)
         self._delay.timeout.connect(self.save)
         window.installEventFilter(self)
 
@@ -41,35 +39,22 @@ class WindowState(QObject):
         self._window.move(screen.center() - self._window.rect().center())
 
     def save(self) -> None:
-        """Write the window's place."""
         self._file.setValue("geometry", self._window.saveGeometry())
 
     @property
     def session(self) -> str:
-        """The session shown last."""
         return str(self._file.value("session", ""))
 
     @session.setter
     def session(self, session_id: str) -> None:
         self._file.setValue("session", session_id)
 
-    @property
-    def has_sidebar(self) -> bool:
-        """Whether the user wants the sidebar."""
-        return self._file.value("sidebar", "true") == "true"
+    def is_wanted(self, part: str) -> bool:
+        """Whether the user wants the `sidebar`, or the `side` panel."""
+        return self._file.value(part, "true") == "true"
 
-    def remember_sidebar(self, is_wanted: bool) -> None:
-        """Keep whether the user wants the sidebar."""
-        self._file.setValue("sidebar", "true" if is_wanted else "false")
-
-    @property
-    def has_side(self) -> bool:
-        """Whether the user wants the side panel."""
-        return self._file.value("side", "true") == "true"
-
-    def remember_side(self, is_wanted: bool) -> None:
-        """Keep whether the user wants the side panel."""
-        self._file.setValue("side", "true" if is_wanted else "false")
+    def remember(self, part: str, is_wanted: bool) -> None:
+        self._file.setValue(part, "true" if is_wanted else "false")
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() in (QEvent.Type.Move, QEvent.Type.Resize):

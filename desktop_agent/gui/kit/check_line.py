@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.faults import Fault
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.tooltips import plain_tip
-from desktop_agent.gui.kit.widgets import GhostButton, IconLabel, Spinner, TextLabel
+from desktop_agent.gui.kit.widgets import GhostButton, IconLabel, Spinner, TextLabel, row
 
 
 class CheckLine(QWidget):
@@ -26,59 +26,46 @@ class CheckLine(QWidget):
         self.is_busy = False
         self._spinner = Spinner(theme, 14)
         self._icon = IconLabel(theme, "circle-check", "ok", 14)
-        self._words = TextLabel("", "")
-        self._words.setObjectName("checkWords")
-        self._words.setWordWrap(True)
+        self._label = TextLabel("", "", name="checkWords", wraps=True)
         self._force = GhostButton(theme, self.tr("Save anyway"))
         self._force.setObjectName("saveAnyway")
         self._force.clicked.connect(self.forced)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(8)
-        layout.addWidget(self._spinner)
-        layout.addWidget(self._icon)
-        layout.addWidget(self._words, 1)
-        layout.addWidget(self._force)
+        row(self._spinner, self._icon, (self._label, 1), self._force, within=self)
         self.clear()
 
     def text(self) -> str:
-        """Return what is said."""
-        return self._words.text()
+        return self._label.text()
 
     def clear(self) -> None:
-        """Say nothing."""
         self.is_busy = False
         self.hide()
 
-    def show_busy(self, words: str) -> None:
-        """Say what is being done."""
-        self._show(words, "muted", "")
+    def show_busy(self, text: str) -> None:
+        self._show(text, "muted", "")
         self.is_busy = True
         self._spinner.show()
 
-    def show_ok(self, words: str) -> None:
-        """Say that it went well."""
-        self._show(words, "ok", "circle-check")
+    def show_ok(self, text: str) -> None:
+        self._show(text, "ok", "circle-check")
 
-    def show_words(self, words: str) -> None:
-        """Say what is missing."""
-        self._show(words, "warn", "circle-alert")
+    def show_missing(self, text: str) -> None:
+        self._show(text, "warn", "circle-alert")
 
     def show_fault(self, fault: Fault, *, can_force: bool = False) -> None:
         """Say what went wrong, in the provider's words."""
         self._show(fault.message, "error", "circle-x")
-        self._words.setToolTip(plain_tip(fault.details))
+        self._label.setToolTip(plain_tip(fault.details))
         self._force.setVisible(can_force)
 
-    def _show(self, words: str, role: str, icon: str) -> None:
+    def _show(self, text: str, role: str, icon: str) -> None:
         self.is_busy = False
         self._spinner.hide()
         self._force.hide()
-        self._words.setToolTip("")
+        self._label.setToolTip("")
         self._icon.setVisible(bool(icon))
         if icon:
             self._icon.set_icon(icon, {"error": "err"}.get(role, role))
-        self._words.setText(words)
-        self._words.setAccessibleName(words)
-        self._words.set_role(role)
+        self._label.setText(text)
+        self._label.setAccessibleName(text)
+        self._label.set_role(role)
         self.show()

@@ -99,25 +99,22 @@ def _for_any() -> tuple[str, ...]:
 
 
 def _for_kind(kind: str, name: str) -> tuple[str, ...]:
-    match kind:
-        case "code":
-            return (
-                translate("Examples", "Explain how this project works and where to start reading."),
-                translate("Examples", "Run the tests and fix what fails."),
-            )
-        case "tables":
-            words = translate("Examples", "Summarise {file}: totals, trends and odd values.")
-            return (
-                words.format(file=name),
-                translate("Examples", "Check the tables here for gaps and doubled rows."),
-            )
-        case "documents":
-            words = translate("Examples", "Summarise {file} in ten lines.")
-            return (
-                words.format(file=name),
-                translate("Examples", "Find where the documents here contradict each other."),
-            )
-        case "pictures":
-            return (translate("Examples", "Suggest clear names for the pictures here, as a list."),)
-        case _:
-            return (translate("Examples", "Check the pages here for broken links and typos."),)
+    offers = {
+        "code": (
+            translate("Examples", "Explain how this project works and where to start reading."),
+            translate("Examples", "Run the tests and fix what fails."),
+        ),
+        "tables": (
+            translate("Examples", "Summarise {file}: totals, trends and odd values."),
+            translate("Examples", "Check the tables here for gaps and doubled rows."),
+        ),
+        "documents": (
+            translate("Examples", "Summarise {file} in ten lines."),
+            translate("Examples", "Find where the documents here contradict each other."),
+        ),
+        "pictures": (
+            translate("Examples", "Suggest clear names for the pictures here, as a list."),
+        ),
+        "web": (translate("Examples", "Check the pages here for broken links and typos."),),
+    }
+    return tuple(offer.replace("{file}", name) for offer in offers[kind])

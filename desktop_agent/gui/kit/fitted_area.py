@@ -1,10 +1,12 @@
-"""Scroll areas without a ground of their own: a plain one, and one as high as its content."""
+"""What takes the size that fits: scroll areas without a ground of their own, dialogs."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QScrollArea, QWidget
+from PySide6.QtWidgets import QDialog, QScrollArea, QWidget
+
+from desktop_agent.gui.kit.theme import Theme
 
 
 class FittedArea(QScrollArea):
@@ -62,3 +64,14 @@ def plain_area(content: QWidget) -> QScrollArea:
     content.setAutoFillBackground(False)
     area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
     return area
+
+
+def fit_dialog(dialog: QDialog, theme: Theme, wide: int, high: int) -> None:
+    """Resize a dialog to widths of the text size, or to less where its window has less room."""
+    letter = theme.text_px("ui")
+    wide, high = wide * letter, high * letter
+    window = dialog.parentWidget()
+    if window is not None:
+        room = window.window().size()
+        wide, high = min(wide, room.width() - 40), min(high, room.height() - 60)
+    dialog.resize(wide, high)

@@ -8,20 +8,27 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.gui.kit.rtl import at_trailing_edge
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import TextButton
+from desktop_agent.gui.kit.widgets import GhostButton, Slot
 
 _CHEVRON = 12
 # An em space: the style sheet has no property for room on one side of the words.
 _ROOM = "\u2003"
 
 
-class MenuButton(TextButton):
+class MenuButton(GhostButton):
     """Draws the chevron itself: a button menu's own arrow can't be placed by a style sheet."""
 
     def __init__(
-        self, theme: Theme, icon: str, parent: QWidget | None = None, *, token: str = ""
+        self,
+        theme: Theme,
+        icon: str,
+        parent: QWidget | None = None,
+        *,
+        token: str = "",
+        name: str = "",
+        clicked: Slot | None = None,
     ) -> None:
-        super().__init__(theme, "", icon, parent, kind="ghost", token=token)
+        super().__init__(theme, "", icon, parent, token=token, name=name, clicked=clicked)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
 
     def set_text(self, text: str) -> None:

@@ -34,7 +34,7 @@ class SearchField(QLineEdit):
         self._wipe.setCursor(Qt.CursorShape.ArrowCursor)
         self._wipe.clicked.connect(self.clear)
         self._wipe.hide()
-        self.textChanged.connect(lambda text: self._wipe.setVisible(bool(text)))
+        self.textChanged.connect(self._show_wipe)
         theme.changed.connect(self._make_room)
         self._make_room()
 
@@ -66,6 +66,9 @@ class SearchField(QLineEdit):
         painter = QPainter(self)
         painter.drawPixmap(placed(self.layoutDirection(), self.rect(), box).topLeft(), lens)
         painter.end()
+
+    def _show_wipe(self, text: str) -> None:
+        self._wipe.setVisible(bool(text))
 
     def _make_room(self) -> None:
         room = self._theme.icon_px(_ICON) + _GAP

@@ -20,18 +20,15 @@ class SpinnerClock(QObject):
         self._frames = int(motion["spinner_frames"])
         self._holders: set[int] = set()
         self._known: set[int] = set()
-        self._timer = QTimer(self)
-        self._timer.setInterval(int(motion["spinner_step_ms"]))
+        self._timer = QTimer(self, interval=int(motion["spinner_step_ms"]))
         self._timer.timeout.connect(self._on_timeout)
 
     @property
     def angle(self) -> float:
-        """The spinners' start, in degrees clockwise from the top."""
         return 0.0 if self.is_still else 360.0 * self.frame / self._frames
 
     @property
     def is_running(self) -> bool:
-        """Whether the clock ticks now."""
         return self._timer.isActive()
 
     def hold(self, owner: QObject) -> None:
@@ -45,7 +42,6 @@ class SpinnerClock(QObject):
             self._timer.start()
 
     def release(self, owner: QObject) -> None:
-        """Stop ticking for this owner."""
         self._drop(id(owner))
 
     def _forget(self, key: int) -> None:

@@ -59,3 +59,8 @@ def size_text(count: int) -> str:
             return f"{size:.0f} {unit}" if unit == "bytes" or size >= 10 else f"{size:.1f} {unit}"
         size /= 1024
     return f"{size:.1f} GB"
+
+
+def with_plural(shown: str, number: int) -> str:
+    """Return the text with every `(s)` replaced according to the number."""
+    return shown.replace("(s)", "" if number == 1 else "s")

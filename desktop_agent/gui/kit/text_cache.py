@@ -6,6 +6,7 @@ import json
 import logging
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 from PySide6.QtCore import QEvent, QIODevice, QObject, QSaveFile, QTimer
 
@@ -24,9 +25,7 @@ class TextCache(QObject):
         super().__init__(parent)
         self._path = path
         self._texts: dict[str, str] | None = None
-        self._delay = QTimer(self)
-        self._delay.setSingleShot(True)
-        self._delay.setInterval(_SAVE_MS)
+        self._delay = QTimer(self, singleShot=True, interval=_SAVE_MS)
         self._delay.timeout.connect(self.save)
         if parent is not None:
             parent.installEventFilter(self)
@@ -50,7 +49,6 @@ class TextCache(QObject):
         self._delay.start()
 
     def forget(self, is_gone: Callable[[str], bool]) -> None:
-        """Forget the texts of the keys that are gone, at once."""
         texts = self._all()
         for key in (gone := [key for key in texts if is_gone(key)]):
             del texts[key]
@@ -58,7 +56,6 @@ class TextCache(QObject):
             self.save()
 
     def save(self) -> None:
-        """Write the file."""
         self._delay.stop()
         file = QSaveFile(str(self._path))
         if not file.open(QIODevice.OpenModeFlag.WriteOnly):
@@ -85,4 +82,5 @@ class TextCache(QObject):
             return {}
         if not isinstance(found, dict):
             return {}
-        return {key: text for key, text in found.items() if isinstance(text, str)}
+        texts = cast("dict[str, object]", found)
+        return {key: text for key, text in texts.items() if isinstance(text, str)}

@@ -42,8 +42,8 @@ class Theme(QObject):
         self._app = app
         self._tokens: dict[str, Any] = json.loads(paths.resource("theme.json").read_text("utf-8"))
         self._scheme = "system"
-        self._text_scale = 100
-        self._reduced_motion = False
+        self._text_scale: int = 100
+        self._reduced_motion: bool = False
         self._icons = str(paths.resource("icons"))
         self._colors: dict[str, QColor] = {}
         self._fonts: dict[tuple[str, str, bool], QFont] = {}
@@ -83,14 +83,12 @@ class Theme(QObject):
 
     @property
     def is_dark(self) -> bool:
-        """Whether light text stands on dark ground."""
         if self._scheme != "system":
             return self._scheme == "dark"
         return self._hints.colorScheme() == Qt.ColorScheme.Dark
 
     @property
     def is_high_contrast(self) -> bool:
-        """Whether the system asks for more contrast."""
         return self._contrast.contrastPreference() == Qt.ContrastPreference.HighContrast
 
     def color(self, token: str) -> QColor:
@@ -118,10 +116,6 @@ class Theme(QObject):
         """Return a size of the type scale in pixels, at the user's text size."""
         return max(8, round(self._tokens["type"]["px"][size] * self._text_scale / 100))
 
-    def line_height(self, name: str) -> float:
-        """Return the line height of `body`, `table`, `code` or `heading` as a factor."""
-        return float(self._tokens["type"]["line"][name])
-
     def space(self, name: str) -> int:
         """Return a distance by its name, `xxs` to `xxl`."""
         return int(self._tokens["space"][name])
@@ -147,10 +141,6 @@ class Theme(QObject):
     def icon_px(self, size: int) -> int:
         """Return an icon's size beside text of the user's size."""
         return round(size * max(100, self._text_scale) / 100)
-
-    def duration(self, name: str) -> int:
-        """Return a duration in milliseconds (`fast_ms`, `expand_ms`); 0 when motion is off."""
-        return 0 if self._reduced_motion else int(self._tokens["motion"][name])
 
     def icon(self, name: str, token: str = "muted", size: int = 0) -> QIcon:
         """Return a tinted icon, sharp on this screen; of the size in menus if none is given."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeVar, cast
 
-from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, QTimer
+from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, QTimer, SignalInstance
 from PySide6.QtGui import (
     QFontMetrics,
     QHideEvent,
@@ -37,7 +37,11 @@ from desktop_agent.gui.kit.tooltips import plain_tip
 
 # Keeps a button's text off its icon; the style sheet has no property for that.
 _GAP = "\u2009"
-_Box = TypeVar("_Box", bound=QBoxLayout)
+Box = TypeVar("Box", bound=QBoxLayout)
+Slot = Callable[..., object] | SignalInstance
+# A number is a gap, None a stretch; in a pair the other is the stretch or the alignment.
+Part = QWidget | QLayout | int | None | tuple[QWidget | QLayout | None, int]
+Edges = int | tuple[int, int, int, int] | None
 
 
 class _Pictured:
@@ -50,7 +54,6 @@ class _Pictured:
     _is_drawn: bool
 
     def set_icon(self, icon: str, token: str | None = None) -> None:
-        """Show another icon."""
         self._icon = icon
         self._token = token or self._token
         self._paint_icon()
@@ -59,7 +62,8 @@ class _Pictured:
         """Draw what was put off."""
         if not self._is_drawn:
             self._paint_icon()
-        super().showEvent(event)  # pyright: ignore[reportAttributeAccessIssue] - the widget's
+        # The widget's own, which comes after this class.
+        super().showEvent(event)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
 
     def _paint_icon(self) -> None:
         button = cast(QAbstractButton, self)
@@ -67,26 +71,31 @@ class _Pictured:
 
 
 class IconButton(_Pictured, QToolButton):
-    """A square button that is only an icon; its name is spoken, the tooltip adds its keys."""
+    """A square button that is only an icon; its title is spoken, the tooltip adds its keys.
+
+    `name` is its object name.
+    """
 
     def __init__(
         self,
         theme: Theme,
         icon: str,
-        name: str,
+        title: str,
         parent: QWidget | None = None,
         *,
         size: int = 16,
         token: str = "muted",
         keys: str = "",
+        name: str = "",
     ) -> None:
         super().__init__(parent)
         self._theme = theme
         self._icon = icon
         self._token = token
         self._size = size
-        self.setAccessibleName(name)
-        self.setToolTip(f"{name} ({keys})" if keys else name)
+        self.setAccessibleName(title)
+        self.setToolTip(f"{title} ({keys})" if keys else title)
+        self.setObjectName(name)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setMinimumSize(theme.size("hit_min"), theme.size("hit_min"))
         theme.changed.connect(self._paint_icon)
@@ -94,7 +103,9 @@ class IconButton(_Pictured, QToolButton):
 
 
 class TextButton(_Pictured, QPushButton):
-    """A button with words and, if given, an icon. `kind` is `plain`, `primary` or `ghost`."""
+    """A button with words and, if given, an icon. `name` is its object name."""
+
+    _kind = "plain"
 
     def __init__(
         self,
@@ -103,15 +114,19 @@ class TextButton(_Pictured, QPushButton):
         icon: str = "",
         parent: QWidget | None = None,
         *,
-        kind: str = "plain",
         token: str = "",
+        name: str = "",
+        clicked: Slot | None = None,
     ) -> None:
         super().__init__(parent)
         self._theme = theme
         self._icon = icon
-        self._token = token or ("onAccent" if kind == "primary" else "muted")
-        self.setProperty("kind", kind)
+        self._token = token or ("onAccent" if self._kind == "primary" else "muted")
+        self.setProperty("kind", self._kind)
         self.set_text(text)
+        self.setObjectName(name)
+        if clicked is not None:
+            self.clicked.connect(clicked)
         self._is_drawn = not icon
         if icon:
             theme.changed.connect(self._paint_icon)
@@ -126,32 +141,38 @@ class TextButton(_Pictured, QPushButton):
 class PrimaryButton(TextButton):
     """The one filled button of a region."""
 
-    def __init__(
-        self, theme: Theme, text: str, icon: str = "", parent: QWidget | None = None
-    ) -> None:
-        super().__init__(theme, text, icon, parent, kind="primary")
+    _kind = "primary"
 
 
 class GhostButton(TextButton):
     """A button without an edge, for what is rarely wanted."""
 
-    def __init__(
-        self, theme: Theme, text: str, icon: str = "", parent: QWidget | None = None
-    ) -> None:
-        super().__init__(theme, text, icon, parent, kind="ghost")
+    _kind = "ghost"
 
 
 class TextLabel(QLabel):
     """Plain text in a role of the style sheet: `muted`, `caption`, `section`, `h1` …"""
 
-    def __init__(self, text: str = "", role: str = "", parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        text: str = "",
+        role: str = "",
+        parent: QWidget | None = None,
+        *,
+        name: str = "",
+        wraps: bool = False,
+        copies: bool = False,
+    ) -> None:
         super().__init__(text, parent)
         self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setWordWrap(wraps)
         if role:
             self.setProperty("role", role)
+        self.setObjectName(name)
+        if copies:
+            self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
 
     def set_role(self, role: str) -> None:
-        """Change the role and restyle."""
         self.setProperty("role", role)
         restyle(self)
 
@@ -210,7 +231,6 @@ class ElidedLabel(QLabel):
         self.updateGeometry()
 
     def whole_text(self) -> str:
-        """Return the text as it was set."""
         return self._whole
 
     def sizeHint(self) -> QSize:
@@ -293,42 +313,51 @@ def _draw_icon(button: QAbstractButton, theme: Theme, icon: str, token: str, siz
     return is_drawn
 
 
-_Part = QWidget | QLayout | int | None
-_Edges = tuple[int, int, int, int]
-
-
 def row(
-    *parts: _Part, spacing: int = 8, stretch: int = -1, edges: _Edges = (0, 0, 0, 0)
+    *parts: Part,
+    spacing: int = 8,
+    stretch: int = -1,
+    edges: Edges = 0,
+    within: QWidget | None = None,
 ) -> QHBoxLayout:
-    """Return a horizontal layout: a number is a gap, None a stretch.
+    """Return a horizontal layout, that of a widget if one is given.
 
     The part at the place `stretch` takes the room that is left; `edges` are left, top, right and
-    bottom; a spacing of -1 is the style's own.
+    bottom, or one for all, without them the style's; so is a spacing of -1.
     """
-    return _filled(QHBoxLayout(), parts, spacing, stretch, edges)
+    layout = QHBoxLayout(within) if within else QHBoxLayout()
+    return _filled(layout, parts, spacing, stretch, edges)
 
 
 def column(
-    *parts: _Part, spacing: int = 0, stretch: int = -1, edges: _Edges = (0, 0, 0, 0)
+    *parts: Part,
+    spacing: int = 0,
+    stretch: int = -1,
+    edges: Edges = 0,
+    within: QWidget | None = None,
 ) -> QVBoxLayout:
     """Return a vertical layout, as `row` does a horizontal one."""
-    return _filled(QVBoxLayout(), parts, spacing, stretch, edges)
+    layout = QVBoxLayout(within) if within else QVBoxLayout()
+    return _filled(layout, parts, spacing, stretch, edges)
 
 
-def _filled(
-    layout: _Box, parts: Iterable[_Part], spacing: int, stretch: int, edges: _Edges
-) -> _Box:
-    layout.setContentsMargins(*edges)
+def _filled(layout: Box, parts: Iterable[Part], spacing: int, stretch: int, edges: Edges) -> Box:
+    if edges is not None:
+        layout.setContentsMargins(*((edges,) * 4 if isinstance(edges, int) else edges))
     layout.setSpacing(spacing)
     for part in parts:
-        if part is None:
-            layout.addStretch(1)
-        elif isinstance(part, int):
-            layout.addSpacing(part)
-        elif isinstance(part, QLayout):
-            layout.addLayout(part)
+        item, extra = part if isinstance(part, tuple) else (part, 0)
+        share = 0 if isinstance(extra, Qt.AlignmentFlag) else extra
+        if item is None:
+            layout.addStretch(share or 1)
+        elif isinstance(item, int):
+            layout.addSpacing(item)
+        elif isinstance(item, QLayout):
+            layout.addLayout(item, share)
         else:
-            layout.addWidget(part)
+            layout.addWidget(item, share)
+        if isinstance(extra, Qt.AlignmentFlag) and isinstance(item, QLayout | QWidget):
+            layout.setAlignment(item, extra)
     if stretch >= 0:
         layout.setStretch(stretch, 1)
     return layout

@@ -22,11 +22,11 @@ class KeyForm(QWidget):
     elsewhere, and `set_places` passes it on.
 
     Signals:
-        check_requested(provider, key): answered by `set_result`
+        check_requested(provider, api_base, key): answered by `set_result`
         accepted(provider, key, where): it was tested, or is saved untested
     """
 
-    check_requested = Signal(str, str)
+    check_requested = Signal(str, str, str)
     accepted = Signal(str, str, str)
 
     def __init__(
@@ -46,13 +46,11 @@ class KeyForm(QWidget):
         self._test.clicked.connect(self._check)
         self.line = CheckLine(theme, self)
         self.line.forced.connect(self._accept)
-        self._where = TextLabel("", "subtle")
-        self._where.setWordWrap(True)
+        self._where = TextLabel("", "subtle", wraps=True)
         self._in_file = QCheckBox(self.tr("Keep it in a file that only I can read"))
         self._in_file.setObjectName("keepInFile")
         self._in_file.toggled.connect(self._show_place)
-        fields = row(self._key, self._test)
-        fields.setStretch(0, 1)
+        fields = row((self._key, 1), self._test)
         places = row(self._where)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -113,7 +111,6 @@ class KeyForm(QWidget):
 
     @property
     def place(self) -> Place:
-        """Where the key will be kept."""
         if self._in_file.isChecked():
             return "file"
         return "keyring" if self._has_keyring else "session"
@@ -123,22 +120,21 @@ class KeyForm(QWidget):
         if self.line.is_busy or not key:
             return
         if not provider:
-            self.line.show_words(self.tr("Choose the provider this key is from."))
+            self.line.show_missing(self.tr("Choose the provider this key is from."))
             self._provider.setFocus(Qt.FocusReason.OtherFocusReason)
             return
         self.line.show_busy(self.tr("Testing the key…"))
         self._lock(True)
-        self.check_requested.emit(provider, key)
+        self.check_requested.emit(provider, "", key)
 
     def _accept(self) -> None:
         provider, key = self._provider.currentData(), self._key.text().strip()
         self._key.clear()
         self._lock(False)
-        self.line.show_ok(self.tr("{provider}: key saved.").format(provider=self._title()))
+        self.line.show_ok(
+            self.tr("{provider}: key saved.").format(provider=self._provider.currentText())
+        )
         self.accepted.emit(provider, key, self.place)
-
-    def _title(self) -> str:
-        return self._provider.currentText()
 
     def _lock(self, is_locked: bool) -> None:
         for widget in (self._key, self._provider):

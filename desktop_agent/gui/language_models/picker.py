@@ -49,7 +49,6 @@ class ModelPicker(Popover):
         self._show_rows()
 
     def set_models(self, models: tuple[ModelInfo, ...]) -> None:
-        """Show these models; the list is not loading any more."""
         self._models = tuple(models)
         self._is_loading = False
         self._show_rows()
@@ -65,7 +64,6 @@ class ModelPicker(Popover):
         self._show_rows()
 
     def set_favourites(self, names: tuple[str, ...]) -> None:
-        """Put these on top."""
         self._favourites = tuple(names)
         self._show_rows()
 
@@ -85,15 +83,13 @@ class ModelPicker(Popover):
         self.search.setObjectName("modelSearch")
         self.search.textChanged.connect(self._show_rows)
         self.search.left.connect(self.close)
-        self._empty = TextLabel("", "subtle", self)
+        self._empty = TextLabel("", "subtle", self, wraps=True)
         self._empty.setContentsMargins(8, 8, 8, 8)
-        self._empty.setWordWrap(True)
         self._add = GhostButton(theme, self.tr("Add a key or a server…"), "plus", self)
         self._add.setObjectName("addModelSource")
         self._add.clicked.connect(self._on_add)
         words = self.tr("Mark as favourite (Ctrl+D)")
-        self._star = IconButton(theme, "star", words, self, size=14)
-        self._star.setObjectName("favouriteButton")
+        self._star = IconButton(theme, "star", words, self, size=14, name="favouriteButton")
         self._star.clicked.connect(self._toggle_favourite)
         shortcut = QShortcut(QKeySequence("Ctrl+D"), self)
         shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)

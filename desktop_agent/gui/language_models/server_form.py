@@ -5,24 +5,24 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.settings import CustomServer
 from desktop_agent.gui.kit.check_line import CheckLine
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import TextButton
+from desktop_agent.gui.kit.widgets import TextButton, column, row
 
 
 class ServerForm(QWidget):
     """The key may be empty.
 
     Signals:
-        check_requested(api_base, key): answered by `set_result`
+        check_requested(provider, api_base, key): answered by `set_result`
         accepted(CustomServer, key): it was tested, or is saved untested
     """
 
-    check_requested = Signal(str, str)
+    check_requested = Signal(str, str, str)
     accepted = Signal(object, str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -45,20 +45,11 @@ class ServerForm(QWidget):
         for field in (self._address, self._key):
             field.returnPressed.connect(self._check)
             field.textChanged.connect(self._on_edited)
-        fields = QHBoxLayout()
-        fields.setSpacing(8)
-        fields.addWidget(self._address, 1)
-        fields.addWidget(self._test)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(6)
-        layout.addLayout(fields)
-        layout.addWidget(self._key)
-        layout.addWidget(self.line)
+        fields = row((self._address, 1), self._test)
+        column(fields, self._key, self.line, spacing=6, within=self)
         self._on_edited()
 
     def set_result(self, fault: Fault | None) -> None:
-        """Take the answer to a check."""
         if not self.line.is_busy:
             return
         if fault is None:
@@ -73,11 +64,11 @@ class ServerForm(QWidget):
         if self.line.is_busy or not self._address.text().strip():
             return
         if not base:
-            self.line.show_words(self.tr("An address looks like http://127.0.0.1:8000/v1"))
+            self.line.show_missing(self.tr("An address looks like http://127.0.0.1:8000/v1"))
             return
         self.line.show_busy(self.tr("Asking the server…"))
         self._lock(True)
-        self.check_requested.emit(base, self._key.text().strip())
+        self.check_requested.emit("openai", base, self._key.text().strip())
 
     def _accept(self) -> None:
         base, key = tidy_address(self._address.text()), self._key.text().strip()

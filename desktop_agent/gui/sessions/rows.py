@@ -12,8 +12,8 @@ from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.sessions import SessionInfo
-from desktop_agent.gui.kit.plurals import with_plural
 from desktop_agent.gui.kit.safe_text import clean
+from desktop_agent.gui.kit.text import with_plural
 
 State = Literal["running", "needs_you", "paused", "unread", "failed", "interrupted", "idle"]
 

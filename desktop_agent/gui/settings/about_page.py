@@ -1,11 +1,11 @@
-"""Settings: the version, where things are kept, and whose work is in the app."""
+"""Settings: the version and newer ones, where things are kept, whose work is in the app."""
 
 from __future__ import annotations
 
 from importlib import metadata
 from pathlib import Path
 
-from PySide6.QtCore import QUrl, Signal
+from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QGridLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
@@ -14,10 +14,9 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.core.updates import UpdateAnswer
 from desktop_agent.gui.kit.folders import short_path
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import ElidedLabel, GhostButton, TextButton, TextLabel
+from desktop_agent.gui.kit.widgets import ElidedLabel, GhostButton, TextButton, TextLabel, column
 from desktop_agent.gui.settings.pages import SettingsPage
 from desktop_agent.gui.settings.rows import SettingGroup, Switch
-from desktop_agent.gui.settings.updates import UpdateGroup
 
 _PARTS = (
     ("PySide6_Essentials", "Qt and PySide6", "LGPL-3.0"),
@@ -77,11 +76,7 @@ class AboutPage(SettingsPage):
             places.add_row(words, short_path(str(folder)), button)
             button.setAccessibleName(self.tr("Open the folder: {what}").format(what=words))
         head = QWidget()
-        lines = QVBoxLayout(head)
-        lines.setContentsMargins(0, 0, 0, 0)
-        lines.setSpacing(2)
-        lines.addWidget(title)
-        lines.addWidget(version)
+        column(title, version, spacing=2, within=head)
         self.fill(head, self._updates, places, self._parts())
 
     def set_can_update(self, can_update: bool) -> None:
@@ -89,7 +84,6 @@ class AboutPage(SettingsPage):
         self._updates.setVisible(can_update)
 
     def set_update_answer(self, answer: UpdateAnswer) -> None:
-        """Tell whether there is a newer version."""
         self._updates.set_answer(answer)
 
     def _parts(self) -> SettingGroup:
@@ -115,10 +109,7 @@ class AboutPage(SettingsPage):
         show.setObjectName("showLicences")
         show.clicked.connect(self._show_texts)
         holder = QWidget()
-        layout = QVBoxLayout(holder)
-        layout.setContentsMargins(0, 6, 0, 8)
-        layout.addWidget(show)
-        layout.addWidget(self._texts)
+        column(show, self._texts, spacing=-1, edges=(0, 6, 0, 8), within=holder)
         group.add_widget(holder)
         return group
 
@@ -146,3 +137,68 @@ def _licence(name: str) -> str:
 
 def _open_folder(folder: Path) -> None:
     QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))
+
+
+class UpdateGroup(SettingGroup):
+    """Nothing is downloaded or installed here.
+
+    Signals:
+        check_requested: answered by `set_answer`
+    """
+
+    check_requested = Signal()
+
+    def __init__(self, theme: Theme, weekly: Switch, parent: QWidget | None = None) -> None:
+        super().__init__(theme, "", parent)
+        self.setAccessibleName(self.tr("Updates"))
+        self._page = ""
+        self._check = TextButton(theme, self.tr("Check for updates"))
+        self._check.setObjectName("checkUpdates")
+        self._check.clicked.connect(self._on_check)
+        self.add_row(
+            self.tr("Newer versions"),
+            self.tr("Asks which version is the newest, and tells nothing about you"),
+            self._check,
+        )
+        self.add_row(
+            self.tr("Check once a week"),
+            self.tr("While the app is open; it never installs anything or restarts"),
+            weekly,
+        )
+        weekly.setAccessibleName(self.tr("Check for updates once a week"))
+        self.add_widget(self._make_answer(theme))
+
+    def _make_answer(self, theme: Theme) -> QWidget:
+        self._answer = QWidget()
+        line = QVBoxLayout(self._answer)
+        line.setContentsMargins(0, 4, 0, 10)
+        self._words = TextLabel("", name="updateAnswer", wraps=True)
+        self._get = TextButton(theme, self.tr("Open its page"))
+        self._get.setObjectName("openUpdatePage")
+        self._get.clicked.connect(lambda: QDesktopServices.openUrl(QUrl(self._page)))
+        line.addWidget(self._words)
+        line.addWidget(self._get, 0, Qt.AlignmentFlag.AlignLeft)
+        self._answer.hide()
+        return self._answer
+
+    def set_answer(self, answer: UpdateAnswer) -> None:
+        self._check.setEnabled(True)
+        if answer.problem:
+            words = answer.problem
+        elif answer.newest:
+            words = self.tr("Version {version} is there.").format(version=answer.newest)
+        else:
+            words = self.tr("You have the newest version.")
+        self._say(words)
+        self._page = answer.page
+        self._get.setVisible(bool(answer.newest and answer.page))
+
+    def _on_check(self) -> None:
+        self._check.setEnabled(False)
+        self._say(self.tr("Asking…"))
+        self._get.hide()
+        self.check_requested.emit()
+
+    def _say(self, words: str) -> None:
+        self._words.setText(words)
+        self._answer.show()

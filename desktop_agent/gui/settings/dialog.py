@@ -4,24 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import (
-    QDialog,
-    QFrame,
-    QHBoxLayout,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import QModelIndex, Signal
+from PySide6.QtWidgets import QDialog, QFrame, QStackedWidget, QWidget
 
-from desktop_agent.core.approvals import Rule
-from desktop_agent.core.faults import Fault
-from desktop_agent.core.models import KeyInfo, ModelInfo
 from desktop_agent.core.settings import Settings
-from desktop_agent.core.updates import UpdateAnswer
 from desktop_agent.gui.kit.lists.filter_delegate import PickRow
 from desktop_agent.gui.kit.lists.filter_list import FilterList
 from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import column, row
 from desktop_agent.gui.settings.about_page import AboutPage
 from desktop_agent.gui.settings.models_page import ModelsPage
 from desktop_agent.gui.settings.pages import AppearancePage, BehaviourPage
@@ -37,25 +27,13 @@ _ICONS = ("sun", "key", "settings", "shield-check", "info")
 
 
 class SettingsDialog(QDialog):
-    """Shows the pages; passes their signals on.
+    """The pages; what `models`, `rules` and `about` request is connected there.
 
     Signals:
         settings_changed(Settings): one new value
-        rule_deleted(Rule), rule_added(Rule): answered by a new list of rules
-        check_requested(provider, api_base, key): answered by `set_check_result`
-        key_entered(provider, key, where), key_deleted(provider): answered by `set_keys`
-        models_requested: answered by `set_models`
-        update_check_requested: answered by `set_update_answer`
     """
 
     settings_changed = Signal(object)
-    check_requested = Signal(str, str, str)
-    key_entered = Signal(str, str, str)
-    key_deleted = Signal(str)
-    models_requested = Signal()
-    rule_deleted = Signal(object)
-    rule_added = Signal(object)
-    update_check_requested = Signal()
 
     def __init__(self, theme: Theme, settings: Settings, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -64,47 +42,25 @@ class SettingsDialog(QDialog):
         self.setObjectName("settingsDialog")
         self.setWindowTitle(self.tr("Settings"))
         self._appearance = AppearancePage(theme, settings)
-        self._models = ModelsPage(theme, settings)
+        self.models = ModelsPage(theme, settings)
         self._behaviour = BehaviourPage(theme, settings)
-        self._rules = RulesPage(theme)
-        self._about = AboutPage(theme, settings)
+        self.rules = RulesPage(theme)
+        self.about = AboutPage(theme, settings)
         self._pages = QStackedWidget()
-        for page in (
-            self._appearance,
-            self._models,
-            self._behaviour,
-            self._rules,
-            self._about,
-        ):
+        self._editors = (self._appearance, self.models, self._behaviour, self.about)
+        for page in self._editors:
+            page.changed.connect(self._on_changed)
+        for page in (self._appearance, self.models, self._behaviour, self.rules, self.about):
             self._pages.addWidget(page)
         self._names = self._make_names()
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
         side = QFrame()
         side.setObjectName("sidebar")
         self._side = side
-        inner = QVBoxLayout(side)
-        inner.setContentsMargins(8, 14, 8, 8)
-        inner.addWidget(self._names)
-        inner.addStretch(1)
-        layout.addWidget(side)
-        layout.addWidget(self._pages, 1)
+        column(self._names, None, spacing=-1, edges=(8, 14, 8, 8), within=side)
+        row(side, (self._pages, 1), spacing=0, within=self)
         self.setMinimumSize(560, 400)
         theme.changed.connect(self._fit)
         self._fit()
-        self._connect()
-
-    def _connect(self) -> None:
-        for page in (self._appearance, self._models, self._behaviour, self._about):
-            page.changed.connect(self._on_changed)
-        self._models.check_requested.connect(self.check_requested)
-        self._models.key_entered.connect(self.key_entered)
-        self._models.key_deleted.connect(self.key_deleted)
-        self._models.models_requested.connect(self.models_requested)
-        self._rules.rule_deleted.connect(self.rule_deleted)
-        self._rules.rule_added.connect(self.rule_added)
-        self._about.update_check_requested.connect(self.update_check_requested)
 
     def _make_names(self) -> FilterList:
         titles = (
@@ -121,13 +77,13 @@ class SettingsDialog(QDialog):
             for name, title, icon in zip(_NAMES, titles, _ICONS, strict=True)
         ]
         names.show_rows(tuple(rows))
-        names.selectionModel().currentChanged.connect(
-            lambda index, _: self._pages.setCurrentIndex(index.row())
-        )
+        names.selectionModel().currentRowChanged.connect(self._on_page)
         return names
 
+    def _on_page(self, index: QModelIndex) -> None:
+        self._pages.setCurrentIndex(index.row())
+
     def _fit(self) -> None:
-        """Take the room that the user's text size needs."""
         letter = self._theme.text_px("ui")
         self._names.setFixedHeight(self._names.height_for(len(_NAMES)))
         room = self.screen().availableGeometry()
@@ -148,45 +104,11 @@ class SettingsDialog(QDialog):
     # -- down -----------------------------------------------------------------------------
 
     def set_settings(self, settings: Settings) -> None:
-        """Show these; nothing is emitted."""
         self._settings = settings
-        for page in (self._appearance, self._models, self._behaviour, self._about):
+        for page in self._editors:
             page.show_settings(settings)
 
-    def set_keys(self, keys: tuple[KeyInfo, ...]) -> None:
-        """Show whose keys are there."""
-        self._models.set_keys(tuple(keys))
-
-    def set_models(self, models: tuple[ModelInfo, ...]) -> None:
-        """Know the models that can be chosen."""
-        self._models.set_models(tuple(models))
-
-    def set_rules(self, rules: tuple[Rule, ...]) -> None:
-        """Show the approval rules."""
-        self._rules.set_rules(tuple(rules))
-
-    def set_folder(self, folder: str) -> None:
-        """Know the folder that is open, or none."""
-        self._rules.set_folder(folder)
-
-    def set_check_result(self, fault: Fault | None) -> None:
-        """Tell whether the key or the address works."""
-        self._models.set_check_result(fault)
-
-    def set_can_update(self, can_update: bool) -> None:
-        """Know whether this copy can ask for newer versions."""
-        self._about.set_can_update(can_update)
-
-    def set_update_answer(self, answer: UpdateAnswer) -> None:
-        """Tell whether there is a newer version."""
-        self._about.set_update_answer(answer)
-
-    def set_has_keyring(self, has_keyring: bool) -> None:
-        """Know whether this computer has a keyring."""
-        self._models.set_has_keyring(has_keyring)
-
     def open_page(self, name: PageName) -> None:
-        """Show a page, opening the window."""
         self._names.setCurrentIndex(self._names.model().index(_NAMES.index(name), 0))
         self.show()
         self.raise_()
@@ -195,7 +117,7 @@ class SettingsDialog(QDialog):
     def show_keys(self, provider: str = "") -> None:
         """Show where a key is entered, for this provider if it is known."""
         self.open_page("models")
-        self._models.key_form.select_provider(provider)
+        self.models.key_form.select_provider(provider)
 
     def _on_changed(self, settings: Settings) -> None:
         # Every page holds its own copy: a change on one must not undo another's.

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from msgspec.structs import replace
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
-from desktop_agent.core.faults import Fault
 from desktop_agent.core.models import KeyInfo, ModelInfo
 from desktop_agent.core.providers import provider_title
 from desktop_agent.core.settings import CustomServer, ListedModel, Settings
 from desktop_agent.gui.kit.menu_button import MenuButton
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import ElidedLabel, IconButton, IconLabel, TextButton, TextLabel
+from desktop_agent.gui.kit.widgets import IconButton, TextButton, column
 from desktop_agent.gui.language_models.key_form import KeyForm
 from desktop_agent.gui.language_models.picker import ModelPicker
 from desktop_agent.gui.language_models.server_form import ServerForm
 from desktop_agent.gui.language_models.text import model_group, model_hints, model_title
 from desktop_agent.gui.settings.pages import SettingsPage
-from desktop_agent.gui.settings.rows import SettingGroup, Switch
+from desktop_agent.gui.settings.rows import SettingGroup, Switch, item_row
 
 
 class ModelsPage(SettingsPage):
@@ -26,12 +27,10 @@ class ModelsPage(SettingsPage):
 
     Signals:
         changed(Settings): one new value
-        check_requested(provider, api_base, key): answered by `set_check_result`
         key_entered(provider, key, where), key_deleted(provider): answered by `set_keys`
         models_requested: answered by `set_models`
     """
 
-    check_requested = Signal(str, str, str)
     key_entered = Signal(str, str, str)
     key_deleted = Signal(str)
     models_requested = Signal()
@@ -85,14 +84,8 @@ class ModelsPage(SettingsPage):
 
     def _make_forms(self) -> None:
         self.key_form = KeyForm(self._theme, asks_place=False)
-        self.key_form.check_requested.connect(
-            lambda provider, key: self.check_requested.emit(provider, "", key)
-        )
         self.key_form.accepted.connect(self.key_entered)
         self.server_form = ServerForm(self._theme)
-        self.server_form.check_requested.connect(
-            lambda base, key: self.check_requested.emit("openai", base, key)
-        )
         self.server_form.accepted.connect(self._on_server_accepted)
 
     def show_settings(self, settings: Settings) -> None:
@@ -108,7 +101,6 @@ class ModelsPage(SettingsPage):
         self._show_places()
 
     def set_keys(self, keys: tuple[KeyInfo, ...]) -> None:
-        """Show whose keys are there and where each is kept."""
         self.key_form.setParent(None)
         self._keys.clear()
         for key in keys:
@@ -117,17 +109,11 @@ class ModelsPage(SettingsPage):
         self.key_form.show()
 
     def set_models(self, models: tuple[ModelInfo, ...]) -> None:
-        """Know the models that can be chosen."""
         self._models = tuple(models)
         if self._picker is not None:
             self._picker.set_models(self._models)
         self._show_default()
         self._show_listed()
-
-    def set_check_result(self, fault: Fault | None) -> None:
-        """Answer the check that is under way."""
-        self.key_form.set_result(fault)
-        self.server_form.set_result(fault)
 
     def set_has_keyring(self, has_keyring: bool) -> None:
         """Know whether this computer has a keyring."""
@@ -147,20 +133,18 @@ class ModelsPage(SettingsPage):
         if key.origin != "environment":
             name = self.tr("Delete the key of {provider}")
             name = name.format(provider=provider_title(key.provider))
-            delete = IconButton(self._theme, "trash-2", name, size=14)
-            delete.setObjectName("deleteKey")
+            delete = IconButton(self._theme, "trash-2", name, size=14, name="deleteKey")
             delete.clicked.connect(lambda: self.key_deleted.emit(key.provider))
-        return _row(self._theme, "key", provider_title(key.provider), origin, delete)
+        return item_row(self._theme, "key", provider_title(key.provider), origin, delete)
 
     def _show_servers(self) -> None:
         self.server_form.setParent(None)
         self._servers.clear()
         for server in self._settings.servers:
             name = self.tr("Remove {server}").format(server=server.title)
-            remove = IconButton(self._theme, "trash-2", name, size=14)
-            remove.setObjectName("removeServer")
+            remove = IconButton(self._theme, "trash-2", name, size=14, name="removeServer")
             remove.clicked.connect(lambda _=False, one=server: self._remove_server(one))
-            line = _row(self._theme, "server", server.title, server.api_base, remove)
+            line = item_row(self._theme, "server", server.title, server.api_base, remove)
             self._servers.add_widget(line)
         self._servers.add_widget(_padded(self.server_form))
         self.server_form.show()
@@ -170,14 +154,13 @@ class ModelsPage(SettingsPage):
         for listed in self._settings.subagent_models:
             model = self._known(listed.name, listed.api_base)
             name = self.tr("Take {model} off the list").format(model=listed.name)
-            remove = IconButton(self._theme, "trash-2", name, size=14)
-            remove.setObjectName("removeSubagentModel")
+            remove = IconButton(self._theme, "trash-2", name, size=14, name="removeSubagentModel")
             remove.clicked.connect(lambda _=False, one=listed: self._remove_listed(one))
             where = listed.api_base or model_group(model)
             detail = " · ".join(filter(None, (listed.name, where, model_hints(model))))
             icon = "server" if listed.api_base else "sparkles"
             title = model_title(model)
-            self._listed.add_widget(_row(self._theme, icon, title, detail, remove))
+            self._listed.add_widget(item_row(self._theme, icon, title, detail, remove))
         self._listed.setVisible(bool(self._settings.subagent_models))
 
     def _known(self, name: str, api_base: str) -> ModelInfo:
@@ -207,9 +190,7 @@ class ModelsPage(SettingsPage):
         if self._picker is None:
             self._picker = ModelPicker(self._theme, self.window())
             self._picker.chosen.connect(self._on_model_chosen)
-            self._picker.favourites_changed.connect(
-                lambda names: self._on_chosen("favourite_models", tuple(names))
-            )
+            self._picker.favourites_changed.connect(partial(self._on_chosen, "favourite_models"))
             self._picker.key_requested.connect(self.key_form.select_provider)
             self._picker.settings_requested.connect(self.key_form.setFocus)
         self._picker.set_favourites(self._settings.favourite_models)
@@ -251,26 +232,7 @@ class ModelsPage(SettingsPage):
         self.changed.emit(settings)
 
 
-def _row(theme: Theme, icon: str, title: str, detail: str, button: IconButton | None) -> QWidget:
-    line = QWidget()
-    words = QVBoxLayout()
-    words.setSpacing(1)
-    words.addWidget(TextLabel(title, "strong"))
-    words.addWidget(ElidedLabel(detail, role="subtle"))
-    layout = QHBoxLayout(line)
-    layout.setContentsMargins(0, 8, 0, 8)
-    layout.setSpacing(12)
-    layout.addWidget(IconLabel(theme, icon, "muted", 16))
-    layout.addLayout(words, 1)
-    if button is not None:
-        layout.addWidget(button)
-    line.setAccessibleName(f"{title}, {detail}")
-    return line
-
-
 def _padded(widget: QWidget) -> QWidget:
     holder = QWidget()
-    layout = QVBoxLayout(holder)
-    layout.setContentsMargins(0, 12, 0, 12)
-    layout.addWidget(widget)
+    column(widget, spacing=-1, edges=(0, 12, 0, 12), within=holder)
     return holder

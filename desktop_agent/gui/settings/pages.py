@@ -4,33 +4,21 @@ from __future__ import annotations
 
 from functools import partial
 from operator import attrgetter
-from typing import Protocol
 
 from msgspec.structs import replace
-from PySide6.QtCore import Signal, SignalInstance
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.settings import Settings
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.settings.rows import (
-    ChoiceBox,
-    NumberBox,
-    SettingGroup,
-    Switch,
-    scrolled,
-)
+from desktop_agent.gui.kit.widgets import column
+from desktop_agent.gui.settings.rows import ChoiceBox, NumberBox, SettingGroup, Switch, scrolled
 
 TEXT_SCALES = (80, 90, 100, 110, 125, 150, 175, 200)
 _MOST = 100_000  # that a budget can be set to
 
 
-class _Control(Protocol):
-    """ChoiceBox, NumberBox and Switch."""
-
-    @property
-    def chosen(self) -> SignalInstance: ...
-
-    def set_value(self, value: object) -> None: ...
+Control = ChoiceBox | NumberBox | Switch
 
 
 class SettingsPage(QWidget):
@@ -45,25 +33,22 @@ class SettingsPage(QWidget):
     def __init__(self, settings: Settings, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._settings = settings
-        self._bound: list[tuple[str, _Control]] = []
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
+        self._bound: list[tuple[str, Control]] = []
+        layout = column(spacing=-1, within=self)
         self._layout = layout
 
     def show_settings(self, settings: Settings) -> None:
-        """Show these; nothing is emitted."""
         self._settings = settings
         for field, control in self._bound:
-            control.set_value(_read(settings, field))
+            control.set_value(attrgetter(field)(settings))
 
-    def bind(self, field: str, control: QWidget) -> QWidget:
+    def bind(self, field: str, control: Control) -> QWidget:
         """Tie a control to a field, such as `theme` or `limits.idle_s`."""
-        self._bound.append((field, control))  # pyright: ignore[reportArgumentType]
-        control.chosen.connect(partial(self._on_chosen, field))  # pyright: ignore[reportAttributeAccessIssue]
+        self._bound.append((field, control))
+        control.chosen.connect(partial(self._on_chosen, field))
         return control
 
     def fill(self, *groups: QWidget) -> None:
-        """Show the groups, and the present values."""
         self._layout.addWidget(scrolled(*groups))
         self.show_settings(self._settings)
 
@@ -73,10 +58,6 @@ class SettingsPage(QWidget):
             value = replace(getattr(self._settings, group), **{name: value})
         self._settings = replace(self._settings, **{group or name: value})
         self.changed.emit(self._settings)
-
-
-def _read(settings: Settings, field: str) -> object:
-    return attrgetter(field)(settings)
 
 
 class AppearancePage(SettingsPage):
@@ -163,24 +144,18 @@ class BehaviourPage(SettingsPage):
             self.tr("Agents that work on a part of the job; those that run go on"),
             self.bind("has_subagents", Switch("hasSubagents")),
         )
-        for field, name, title, detail, high in (
-            (
-                "max_agents",
-                "maxAgents",
-                self.tr("At the same time"),
-                self.tr("In one session, all together"),
-                100,
-            ),
-            ("max_children", "maxChildren", self.tr("Per agent"), "", 100),
-            (
-                "max_depth",
-                "maxDepth",
-                self.tr("Nesting depth"),
-                self.tr("At 1, subagents start none of their own"),
-                10,
-            ),
-        ):
-            group.add_row(title, detail, self.bind(field, NumberBox(name, 1, high)))
+        group.add_row(
+            self.tr("At the same time"),
+            self.tr("In one session, all together"),
+            self.bind("max_agents", NumberBox("maxAgents", 1, 100)),
+        )
+        children = NumberBox("maxChildren", 1, 100)
+        group.add_row(self.tr("Per agent"), "", self.bind("max_children", children))
+        group.add_row(
+            self.tr("Nesting depth"),
+            self.tr("At 1, subagents start none of their own"),
+            self.bind("max_depth", NumberBox("maxDepth", 1, 10)),
+        )
         group.add_row(
             self.tr("Time for an answer"),
             self.tr("A subagent that asked goes on without one after that"),
@@ -203,28 +178,20 @@ class BehaviourPage(SettingsPage):
 
     def _limits(self) -> SettingGroup:
         group = SettingGroup(self._theme, self.tr("Waiting for a model"))
-        for field, name, title, detail, low, high in (
-            ("connect_s", "connectTime", self.tr("To connect"), "", 1, 300),
-            ("first_byte_s", "firstByteTime", self.tr("For the first word"), "", 5, 3600),
-            (
-                "idle_s",
-                "idleTime",
-                self.tr("Idle timeout"),
-                self.tr("Between two pieces of an answer"),
-                5,
-                3600,
-            ),
-            (
-                "retry_total_s",
-                "retryTime",
-                self.tr("Total retry time"),
-                self.tr("When a provider is busy or can't be reached"),
-                0,
-                3600,
-            ),
-        ):
-            control = NumberBox(name, low, high, self.tr(" s"))
-            group.add_row(title, detail, self.bind(f"limits.{field}", control))
+        s = self.tr(" s")
+        connect, first = NumberBox("connectTime", 1, 300, s), NumberBox("firstByteTime", 5, 3600, s)
+        group.add_row(self.tr("To connect"), "", self.bind("limits.connect_s", connect))
+        group.add_row(self.tr("For the first word"), "", self.bind("limits.first_byte_s", first))
+        group.add_row(
+            self.tr("Idle timeout"),
+            self.tr("Between two pieces of an answer"),
+            self.bind("limits.idle_s", NumberBox("idleTime", 5, 3600, s)),
+        )
+        group.add_row(
+            self.tr("Total retry time"),
+            self.tr("When a provider is busy or can't be reached"),
+            self.bind("limits.retry_total_s", NumberBox("retryTime", 0, 3600, s)),
+        )
         group.add_row(
             self.tr("Retries"), "", self.bind("limits.max_retries", NumberBox("maxRetries", 0, 20))
         )

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 
 from desktop_agent.gui.kit.fitted_area import plain_area
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import Separator, TextLabel
+from desktop_agent.gui.kit.widgets import ElidedLabel, IconLabel, Separator, TextLabel, column, row
 
 _CHOICE_LETTERS = 20
 _NUMBER_LETTERS = 13
@@ -39,12 +39,12 @@ class ChoiceBox(QComboBox):
     def __init__(self, name: str, choices: Sequence[tuple[Any, str]]) -> None:
         super().__init__()
         self.setObjectName(name)
-        self._values = [value for value, _ in choices]
-        self.addItems([title for _, title in choices])
+        for value, title in choices:
+            self.addItem(title, value)
         # As wide as so many letters in any text size, so that the boxes stand in line.
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(_CHOICE_LETTERS)
-        self.activated.connect(lambda number: self.chosen.emit(self._values[number]))
+        self.activated.connect(self._on_activated)
 
     def minimumSizeHint(self) -> QSize:
         """Half of it will do where the page is narrow."""
@@ -53,13 +53,16 @@ class ChoiceBox(QComboBox):
 
     def set_value(self, value: Any) -> None:
         """Show a value; one that is no choice takes the nearest number, or stays."""
-        if value not in self._values and isinstance(value, int):
-            value = min(self._values, key=lambda known: abs(known - value))
-        if value in self._values:
-            self.setCurrentIndex(self._values.index(value))
+        values = [self.itemData(number) for number in range(self.count())]
+        if value not in values and isinstance(value, int):
+            value = min(values, key=lambda known: abs(known - value))
+        if value in values:
+            self.setCurrentIndex(values.index(value))
+
+    def _on_activated(self) -> None:
+        self.chosen.emit(self.currentData())
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Scrolling the page must not change a setting under the mouse."""
         event.ignore()
 
 
@@ -97,16 +100,13 @@ class NumberBox(QDoubleSpinBox):
         self.valueChanged.connect(self._on_changed)
 
     def sizeHint(self) -> QSize:
-        """All numbers are as wide, whatever their range."""
         letters = self.fontMetrics().horizontalAdvance("0") * _NUMBER_LETTERS
         return QSize(letters, super().sizeHint().height())
 
     def minimumSizeHint(self) -> QSize:
-        """See sizeHint."""
         return self.sizeHint()
 
     def set_value(self, value: float | None) -> None:
-        """Show a number or none; nothing is emitted."""
         self._is_set = True
         self.setValue(value or 0)
         self._is_set = False
@@ -117,7 +117,6 @@ class NumberBox(QDoubleSpinBox):
             self.chosen.emit(None if self.specialValueText() and not number else number)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """See ChoiceBox."""
         event.ignore()
 
 
@@ -134,10 +133,12 @@ class Switch(QCheckBox):
         super().__init__()
         self.setObjectName(name)
         self.setProperty("kind", "bare")
-        self.clicked.connect(lambda checked: self.chosen.emit(checked))
+        self.clicked.connect(self._on_clicked)
+
+    def _on_clicked(self, is_on: bool) -> None:
+        self.chosen.emit(is_on)
 
     def set_value(self, value: bool) -> None:
-        """Show a yes or no."""
         self.setChecked(value)
 
 
@@ -181,28 +182,20 @@ class SettingGroup(QFrame):
         super().__init__(parent)
         self._theme = theme
         self.setObjectName("settingGroup")
-        self._stack = QVBoxLayout(self)
-        self._stack.setContentsMargins(0, 0, 0, 0)
-        self._stack.setSpacing(6)
+        self._stack = column(spacing=6, within=self)
         if title:
             self._stack.addWidget(TextLabel(title, "section"))
         self._card = QFrame()
         self._card.setProperty("frame", "card")
-        self._rows = QVBoxLayout(self._card)
-        self._rows.setContentsMargins(16, 4, 16, 4)
-        self._rows.setSpacing(0)
+        self._rows = column(spacing=0, edges=(16, 4, 16, 4), within=self._card)
         self._stack.addWidget(self._card)
 
     def add_row(self, title: str, detail: str, control: QWidget) -> None:
         """Add a control; its accessible name is the title."""
-        words = QVBoxLayout()
-        words.setSpacing(1)
-        name = TextLabel(title, "")
-        name.setWordWrap(True)
-        words.addWidget(name)
+        name = TextLabel(title, "", wraps=True)
+        words = column(name, spacing=1)
         if detail:
-            line = TextLabel(detail, "subtle")
-            line.setWordWrap(True)
+            line = TextLabel(detail, "subtle", wraps=True)
             words.addWidget(line)
         control.setAccessibleName(title)
         control.setAccessibleDescription(detail)
@@ -215,11 +208,9 @@ class SettingGroup(QFrame):
         self._rows.addWidget(widget)
 
     def row_count(self) -> int:
-        """Return how many rows and lines there are."""
         return self._rows.count()
 
     def clear(self) -> None:
-        """Remove all rows."""
         while (item := self._rows.takeAt(0)) is not None:
             widget = item.widget()
             if widget is not None:
@@ -230,10 +221,30 @@ class SettingGroup(QFrame):
 def scrolled(*widgets: QWidget) -> QScrollArea:
     """Return the widgets in a column that scrolls."""
     holder = QWidget()
-    layout = QVBoxLayout(holder)
-    layout.setContentsMargins(24, 20, 24, 24)
-    layout.setSpacing(18)
-    for widget in widgets:
-        layout.addWidget(widget)
-    layout.addStretch(1)
+    column(*widgets, None, spacing=18, edges=(24, 20, 24, 24), within=holder)
     return plain_area(holder)
+
+
+def item_row(
+    theme: Theme,
+    icon: str,
+    title: str,
+    detail: str,
+    *trailing: QWidget | None,
+    token: str = "muted",
+) -> QWidget:
+    """Return a line for a thing of a list, with what stands at its end."""
+    line = QWidget()
+    name, more = ElidedLabel(title, role="strong"), ElidedLabel(detail, role="subtle")
+    ends = [widget for widget in trailing if widget is not None]
+    mark = IconLabel(theme, icon, token, 16)
+    row(
+        mark,
+        (column(name, more, spacing=1), 1),
+        *ends,
+        spacing=12,
+        edges=(0, 8, 0, 8),
+        within=line,
+    )
+    line.setAccessibleName(f"{title}, {detail}")
+    return line

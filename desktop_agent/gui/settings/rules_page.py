@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import time
 
-from PySide6.QtCore import QDateTime, QLocale, Signal
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import QDateTime, QLocale, Qt, Signal
+from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
 from desktop_agent.core.approvals import Rule
+from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.folders import short_path
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import Chip, ElidedLabel, IconButton, IconLabel, TextLabel
-from desktop_agent.gui.settings.rows import SettingGroup, scrolled
-from desktop_agent.gui.settings.rule_form import RefuseRuleForm
+from desktop_agent.gui.kit.widgets import Chip, IconButton, TextButton, TextLabel, column
+from desktop_agent.gui.settings.rows import ChoiceBox, SettingGroup, item_row, scrolled
 
 
 class RulesPage(QWidget):
@@ -35,18 +35,15 @@ class RulesPage(QWidget):
                 "Rules that allow are made on the cards that ask you; rules that refuse, also here."
             ),
             "muted",
+            wraps=True,
         )
-        about.setWordWrap(True)
-        self._empty = TextLabel(self.tr("No rules yet."), "subtle")
-        self._empty.setObjectName("noRules")
+        self._empty = TextLabel(self.tr("No rules yet."), "subtle", name="noRules")
         self._group = SettingGroup(theme)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
         self._form = RefuseRuleForm(theme)
         self._form.made.connect(self.rule_added)
         adding = SettingGroup(theme)
         adding.add_widget(self._form)
-        layout.addWidget(scrolled(about, adding, self._empty, self._group))
+        column(scrolled(about, adding, self._empty, self._group), spacing=-1, within=self)
         self.set_rules(())
 
     def set_folder(self, folder: str) -> None:
@@ -54,7 +51,6 @@ class RulesPage(QWidget):
         self._form.set_folder(folder)
 
     def set_rules(self, rules: tuple[Rule, ...]) -> None:
-        """Show these rules."""
         rules = tuple(rules)
         if rules == self._rules:
             return
@@ -66,28 +62,14 @@ class RulesPage(QWidget):
         self._empty.setVisible(not rules)
 
     def _row(self, rule: Rule) -> QWidget:
-        line = QWidget()
-        line.setObjectName("ruleRow")
-        title, detail = self._title(rule), self._detail(rule)
-        name = ElidedLabel(title, role="strong")
-        words = QVBoxLayout()
-        words.setSpacing(1)
-        words.addWidget(name)
-        words.addWidget(ElidedLabel(detail, role="subtle"))
-        delete = IconButton(
-            self._theme, "trash-2", self.tr("Delete the rule {rule}").format(rule=title), size=14
-        )
-        delete.setObjectName("deleteRule")
+        title, detail, scope = self._title(rule), self._detail(rule), self._scope(rule)
+        name = self.tr("Delete the rule {rule}").format(rule=title)
+        delete = IconButton(self._theme, "trash-2", name, size=14, name="deleteRule")
         delete.clicked.connect(lambda: self.rule_deleted.emit(rule))
         icon, token = ("ban", "err") if rule.is_deny else ("shield-check", "ok")
-        layout = QHBoxLayout(line)
-        layout.setContentsMargins(0, 8, 0, 8)
-        layout.setSpacing(12)
-        layout.addWidget(IconLabel(self._theme, icon, token, 16))
-        layout.addLayout(words, 1)
-        layout.addWidget(Chip(self._scope(rule)))
-        layout.addWidget(delete)
-        line.setAccessibleName(f"{title}, {self._scope(rule)}, {detail}")
+        line = item_row(self._theme, icon, title, detail, Chip(scope), delete, token=token)
+        line.setObjectName("ruleRow")
+        line.setAccessibleName(f"{title}, {scope}, {detail}")
         return line
 
     def _title(self, rule: Rule) -> str:
@@ -123,3 +105,122 @@ class RulesPage(QWidget):
 def visible(text: str) -> str:
     """Return the text on one line with characters that hide or reorder others made visible."""
     return "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in text)
+
+
+# What a pattern speaks of, and the tools it is about.
+_TOOLS: dict[str, tuple[str, ...]] = {
+    "commands": ("shell",),
+    "files": ("write", "edit"),
+    "hosts": ("web_fetch",),
+}
+_LONGEST = 500
+
+
+class RefuseRuleForm(QWidget):
+    """Adds rules that refuse, one for each tool they are about.
+
+    Allowing rules are made on the cards only, where the whole effect is shown.
+
+    Signals:
+        made(Rule): the user added a rule
+    """
+
+    made = Signal(object)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._folder = ""
+        self._kind = "commands"
+        self._kinds = ChoiceBox(
+            "refuseKind",
+            (
+                ("commands", self.tr("Commands that start with")),
+                ("files", self.tr("Changes to files that match")),
+                ("hosts", self.tr("Requests to the host")),
+            ),
+        )
+        self._kinds.setAccessibleName(self.tr("What is always refused"))
+        self._kinds.chosen.connect(self._on_kind)
+        self._pattern = QLineEdit()
+        self._pattern.setObjectName("refusePattern")
+        self._pattern.setMaxLength(_LONGEST)
+        self._pattern.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+        self._pattern.returnPressed.connect(self._add)
+        self._pattern.textChanged.connect(self._show_state)
+        self._add_button = TextButton(theme, self.tr("Add rule"), "plus")
+        self._add_button.setObjectName("addRefusal")
+        self._add_button.setAutoDefault(False)
+        self._add_button.clicked.connect(self._add)
+        self._where = QWidget()
+        self._scopes = FlowLayout(self._where, 8)
+        self._scope = self._make_scope()
+        self._scopes.addWidget(self._scope)
+        self._scopes.addWidget(self._add_button)
+        self._lay_out()
+        self._on_kind("commands")
+
+    def _lay_out(self) -> None:
+        detail = TextLabel(
+            self.tr("It beats every rule that allows, in every mode, also in subagents."), "subtle"
+        )
+        detail.setWordWrap(True)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 9, 0, 9)
+        layout.setSpacing(6)
+        layout.addWidget(TextLabel(self.tr("Always refuse"), ""))
+        layout.addWidget(detail)
+        layout.addWidget(self._kinds)
+        layout.addWidget(self._pattern)
+        layout.addWidget(self._where)
+
+    def _make_scope(self) -> ChoiceBox:
+        choices = [("everywhere", self.tr("Everywhere"))]
+        if self._folder:
+            words = self.tr("Only in {folder}").format(folder=short_path(self._folder))
+            choices.append(("folder", words))
+        box = ChoiceBox("refuseScope", choices)
+        box.setAccessibleName(self.tr("Where it is refused"))
+        return box
+
+    def set_folder(self, folder: str) -> None:
+        """Know the folder that is open; a rule can be made for it alone."""
+        if folder == self._folder:
+            return
+        self._folder = folder
+        old, self._scope = self._scope, self._make_scope()
+        self._scopes.removeWidget(self._add_button)
+        self._scopes.removeWidget(old)
+        old.setParent(None)
+        old.deleteLater()
+        self._scopes.addWidget(self._scope)
+        self._scopes.addWidget(self._add_button)
+
+    def _on_kind(self, kind: str) -> None:
+        self._kind = kind
+        names = {
+            "commands": (self.tr("Beginning of the command"), "git push"),
+            "files": (self.tr("Pattern of the files, from the folder"), "migrations/*"),
+            "hosts": (self.tr("Name of the host"), "example.com"),
+        }
+        name, example = names[kind]
+        self._pattern.setAccessibleName(name)
+        self._pattern.setPlaceholderText(self.tr("For example {words}").format(words=example))
+        self._show_state()
+
+    def _show_state(self) -> None:
+        self._add_button.setEnabled(bool(self._pattern_text()))
+
+    def _pattern_text(self) -> str:
+        """The pattern as a rule holds it; empty when it would refuse everything."""
+        words = " ".join(self._pattern.text().split())
+        return "" if self._kind == "hosts" and " " in words else words
+
+    def _add(self) -> None:
+        if not (pattern := self._pattern_text()):
+            return
+        is_here = bool(self._folder) and self._scope.currentIndex() == 1
+        scope, where = ("folder", self._folder) if is_here else ("everywhere", "")
+        pattern = pattern.casefold() if self._kind == "hosts" else pattern
+        self._pattern.clear()
+        for tool in _TOOLS[self._kind]:
+            self.made.emit(Rule(tool, pattern, scope, where, is_deny=True))

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import (
     QButtonGroup,
     QDialog,
     QFileDialog,
+    QHBoxLayout,
     QLineEdit,
     QRadioButton,
     QStackedWidget,
@@ -18,7 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_agent.core.skill_install import Fetched
-from desktop_agent.gui.kit.fitted_area import FittedArea
+from desktop_agent.gui.kit.fitted_area import FittedArea, fit_dialog
 from desktop_agent.gui.kit.safe_text import elapsed_text, with_marks
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
@@ -27,6 +28,7 @@ from desktop_agent.gui.kit.widgets import (
     Spinner,
     TextButton,
     TextLabel,
+    column,
     row,
 )
 from desktop_agent.gui.skills.drop_zone import DropZone, dropped_source
@@ -41,14 +43,12 @@ class AddSkillSheet(QDialog):
 
     Signals:
         fetch_requested(address), cancelled: answered by `show_fetched` or `show_error`
-        preview_requested(folder, path): answered by `checklist.show_preview`
         target_chosen(target): answered by `show_clashes`
         install_requested(folders, target, replaces): answered by `show_error` or by closing it
     """
 
     fetch_requested = Signal(str)
     cancelled = Signal()
-    preview_requested = Signal(str, str)
     target_chosen = Signal(str)
     install_requested = Signal(object, str, bool)
 
@@ -59,8 +59,7 @@ class AddSkillSheet(QDialog):
         self._theme = theme
         self._folder_name = folder_name
         self._clock = QElapsedTimer()
-        self._ticks = QTimer(self)
-        self._ticks.setInterval(1000)
+        self._ticks = QTimer(self, interval=1000)
         self._ticks.timeout.connect(self._show_elapsed)
         self.setObjectName("addSkillSheet")
         self.setWindowTitle(self.tr("Add skill"))
@@ -70,10 +69,7 @@ class AddSkillSheet(QDialog):
         self._pages = QStackedWidget(self)
         for page in (self._make_ask(), self._make_wait(), self._make_choose()):
             self._pages.addWidget(page)
-        self._error = TextLabel("", "error", self)
-        self._error.setObjectName("addSkillError")
-        self._error.setWordWrap(True)
-        self._error.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._error = TextLabel("", "error", self, name="addSkillError", wraps=True, copies=True)
         self._error.hide()
         layout = QVBoxLayout(self)
         layout.setContentsMargins(*(theme.space("l"),) * 4)
@@ -81,7 +77,7 @@ class AddSkillSheet(QDialog):
         layout.addWidget(self._pages, 1)
         layout.addWidget(self._error)
         layout.addLayout(self._make_buttons())
-        self._fit()
+        fit_dialog(self, theme, _WIDE, _HIGH)
         self._go(0)
 
     # -- down --------------------------------------------------------------------------------
@@ -97,7 +93,6 @@ class AddSkillSheet(QDialog):
         self._fetch()
 
     def show_fetched(self, fetched: Fetched) -> None:
-        """Show what was found."""
         self._ticks.stop()
         self.checklist.show_found(fetched.skills)
         source = fetched.source
@@ -144,8 +139,8 @@ class AddSkillSheet(QDialog):
             ),
             "muted",
             page,
+            wraps=True,
         )
-        about.setWordWrap(True)
         self._address = QLineEdit(page)
         self._address.setObjectName("skillAddress")
         self._address.setAccessibleName(self.tr("Address or path"))
@@ -157,20 +152,13 @@ class AddSkillSheet(QDialog):
         zone.dropped.connect(self.begin)
         zone.file_wanted.connect(lambda: self._choose(is_folder=False))
         zone.folder_wanted.connect(lambda: self._choose(is_folder=True))
-        layout = QVBoxLayout(page)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(theme.space("m"))
-        for widget in (title, about, self._address):
-            layout.addWidget(widget)
-        layout.addWidget(zone, 1)
+        column(title, about, self._address, (zone, 1), spacing=theme.space("m"), within=page)
         return page
 
     def _make_wait(self) -> QWidget:
         theme = self._theme
         page = QWidget()
-        self._doing = TextLabel("", "title", page)
-        self._doing.setObjectName("addSkillDoing")
-        self._doing.setWordWrap(True)
+        self._doing = TextLabel("", "title", page, name="addSkillDoing", wraps=True)
         self._doing.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self._elapsed = TextLabel("", "subtle", page)
         self._elapsed.setAlignment(Qt.AlignmentFlag.AlignHCenter)
@@ -187,15 +175,10 @@ class AddSkillSheet(QDialog):
         theme = self._theme
         page = QWidget()
         title = TextLabel(self.tr("What to install"), "h3", page)
-        self._source = TextLabel("", "mono", page)
-        self._source.setObjectName("fetchedSource")
-        self._source.setWordWrap(True)
-        self._skipped = TextLabel("", "warn")
-        self._skipped.setObjectName("fetchedSkipped")
-        self._skipped.setWordWrap(True)
+        self._source = TextLabel("", "mono", page, name="fetchedSource", wraps=True)
+        self._skipped = TextLabel("", "warn", name="fetchedSkipped", wraps=True)
         self._skipped_area = FittedArea(self._skipped, 72, page)
         self.checklist.ticked.connect(self._count)
-        self.checklist.preview_requested.connect(self.preview_requested)
         self._mine = QRadioButton(self.tr("For me, in every folder"), page)
         self._mine.setObjectName("installMine")
         self._mine.setChecked(True)
@@ -203,7 +186,7 @@ class AddSkillSheet(QDialog):
         self._here = QRadioButton(here.format(folder=self._folder_name), page)
         self._here.setObjectName("installHere")
         self._here.setVisible(bool(self._folder_name))
-        self._here.toggled.connect(lambda on: self.target_chosen.emit("folder" if on else "mine"))
+        self._here.toggled.connect(lambda: self.target_chosen.emit(self.target))
         self._skip = QRadioButton(self.tr("Skip what is there already"), page)
         self._skip.setObjectName("skipThere")
         self._replace = QRadioButton(self.tr("Replace it"), page)
@@ -215,15 +198,13 @@ class AddSkillSheet(QDialog):
             group.addButton(pair[1])
         self._clash = QWidget(page)
         self._clash.setLayout(row(self._skip, self._replace, None, spacing=theme.space("l")))
-        layout = QVBoxLayout(page)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(theme.space("s"))
+        layout = column(spacing=theme.space("s"), within=page)
         for widget in (title, self._source, self._skipped_area, self.checklist, self._clash):
             layout.addWidget(widget, int(widget is self.checklist))
         layout.addLayout(row(self._mine, self._here, None, spacing=theme.space("l")))
         return page
 
-    def _make_buttons(self) -> QVBoxLayout:
+    def _make_buttons(self) -> QHBoxLayout:
         theme = self._theme
         self._fetch_button = PrimaryButton(theme, self.tr("Fetch"), "", self)
         self._fetch_button.setObjectName("fetchSkill")
@@ -242,9 +223,7 @@ class AddSkillSheet(QDialog):
         self._leave.clicked.connect(self._on_cancel)
         for button in (self._fetch_button, self._install, self._back, self._leave):
             button.setAutoDefault(False)
-        holder = QVBoxLayout()
-        holder.addLayout(row(self._back, None, self._leave, self._fetch_button, self._install))
-        return holder
+        return row(self._back, None, self._leave, self._fetch_button, self._install)
 
     # -- steps -------------------------------------------------------------------------------
 
@@ -323,15 +302,6 @@ class AddSkillSheet(QDialog):
             dialog.setNameFilter(self.tr("Skills (*.zip *.skill *.md)"))
         dialog.fileSelected.connect(self.begin)
         dialog.open()
-
-    def _fit(self) -> None:
-        letter = self._theme.text_px("ui")
-        wide, high = _WIDE * letter, _HIGH * letter
-        window = self.parentWidget()
-        if window is not None:
-            room = window.window().size()
-            wide, high = min(wide, room.width() - 40), min(high, room.height() - 60)
-        self.resize(wide, high)
 
     # -- events ------------------------------------------------------------------------------
 

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import (
-    QAbstractItemModel,
-    QCoreApplication,
-    QEvent,
-    QModelIndex,
-    QPersistentModelIndex,
-    QRect,
-    QRectF,
-    QSize,
-    Qt,
-)
+from PySide6.QtCore import QAbstractItemModel, QCoreApplication, QEvent, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QPen
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from desktop_agent.core.skills import Skill
-from desktop_agent.gui.kit.lists.list_model import ROW_ROLE
+from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index
 from desktop_agent.gui.kit.lists.row_painter import RowPainter
 from desktop_agent.gui.kit.rtl import placed
 from desktop_agent.gui.kit.theme import Theme
@@ -25,7 +15,6 @@ from desktop_agent.gui.skills.list_model import SkillRow, can_switch, heading_te
 from desktop_agent.gui.skills.text import origin_word, state_badge, state_icon
 
 translate = QCoreApplication.translate
-_Index = QModelIndex | QPersistentModelIndex
 _EDGE, _GAP, _ICON, _BOX = 14, 12, 16, 17
 _SOFT = {"warn": "warnSoft", "err": "errSoft"}
 
@@ -42,7 +31,7 @@ class SkillDelegate(QStyledItemDelegate):
         theme.changed.connect(self._measure)
         self._measure()
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         return self._heading if index.row() in self.headings else self._two_lines
 
     def _measure(self) -> None:
@@ -50,11 +39,7 @@ class SkillDelegate(QStyledItemDelegate):
         self._two_lines = QSize(120, self._theme.size("row2") + 4)
 
     def editorEvent(
-        self,
-        event: QEvent,
-        model: QAbstractItemModel,
-        option: QStyleOptionViewItem,
-        index: _Index,
+        self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: Index
     ) -> bool:
         row: SkillRow = index.data(ROW_ROLE)
         if row.skill is None or not can_switch(row.skill):
@@ -73,7 +58,7 @@ class SkillDelegate(QStyledItemDelegate):
         state = Qt.CheckState.Unchecked if row.skill.is_enabled else Qt.CheckState.Checked
         return model.setData(index, state, Qt.ItemDataRole.CheckStateRole)
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         row: SkillRow = index.data(ROW_ROLE)
         pen = _SkillPainter(self._theme, painter, option)
         with pen:
@@ -129,18 +114,12 @@ class SkillDelegate(QStyledItemDelegate):
 class _SkillPainter(RowPainter):
     """What only a skill's row has."""
 
-    def __init__(self, theme: Theme, painter: QPainter, option: QStyleOptionViewItem) -> None:
-        super().__init__(theme, painter, option)
-        self._look = theme
-
     def switch(self, box: QRect, *, is_on: bool) -> None:
-        """Draw the box and, when it is on, its tick."""
-        box = self.mirrored(box)
-        paint_box(self._look, self.painter, box, is_on=is_on)
+        paint_box(self._theme, self.painter, self.mirrored(box), is_on=is_on)
 
     def trailing(self, right: int, text: str, most: int) -> int:
         """Draw a word that ends at `right`; return the room it took."""
-        font = self._look.font("caption")
+        font = self._theme.font("caption")
         width = min(most, QFontMetrics(font).horizontalAdvance(text) + 1)
         box = QRect(right - width, self.rect.top(), width + 1, self.rect.height())
         self.text(box, text, self.faint, font)
@@ -148,7 +127,7 @@ class _SkillPainter(RowPainter):
 
     def badge(self, right: int, text: str, tone: str, most: int) -> int:
         """Draw a word on a soft ground; return the room it took."""
-        font = self._look.font("caption", "medium")
+        font = self._theme.font("caption", "medium")
         metrics = QFontMetrics(font)
         width = min(most, metrics.horizontalAdvance(text) + 17)
         high = metrics.height() + 5
@@ -160,13 +139,13 @@ class _SkillPainter(RowPainter):
 
     def mark(self, box: QRect, used: int) -> None:
         """Say behind the name that there are scripts, if there is room."""
-        font = self._look.font("caption", "medium")
+        font = self._theme.font("caption", "medium")
         words = translate("Skills", "scripts")
         wide = QFontMetrics(font).horizontalAdvance(words) + 15
         if used + wide + 8 > box.width():
             return
         chip = QRect(box.left() + used + 8, box.top() + 1, wide, box.height() - 2)
-        self.painter.setPen(QPen(self._look.color("line2"), 1))
+        self.painter.setPen(QPen(self._theme.color("line2"), 1))
         self.painter.setBrush(Qt.BrushStyle.NoBrush)
         self.painter.drawRoundedRect(
             QRectF(self.mirrored(chip)).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6

@@ -17,10 +17,11 @@ from desktop_agent.gui.kit.widgets import (
     Separator,
     TextButton,
     TextLabel,
+    column,
     row,
 )
 from desktop_agent.gui.skills.file_list import SkillFileList
-from desktop_agent.gui.skills.list import can_remove, can_update
+from desktop_agent.gui.skills.list import SkillRequests, can_remove, can_update
 from desktop_agent.gui.skills.list_model import can_switch
 from desktop_agent.gui.skills.markdown_view import MarkdownText
 from desktop_agent.gui.skills.text import content_text, origin_title, source_text, used_text
@@ -33,24 +34,18 @@ class SkillDetailPane(QFrame):
         left: back to the list, where there is no room for both
         file_chosen(Skill, path): show this file
         link_agreed(str): the user agreed to open the link
-        switched(Skill, is_on, only_here): as in the list
-        used(Skill), folder_opened(Skill), update_requested(Skill), remove_requested(Skill)
         trust_requested: open the trust dialog
     """
 
     left = Signal()
     file_chosen = Signal(object, str)
     link_agreed = Signal(str)
-    switched = Signal(object, bool, bool)
-    used = Signal(object)
-    folder_opened = Signal(object)
-    update_requested = Signal(object)
-    remove_requested = Signal(object)
     trust_requested = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, requests: SkillRequests, parent: QWidget) -> None:
         super().__init__(parent)
         self._theme = theme
+        self._requests = requests
         self._skill: Skill | None = None
         self._has_folder = False
         self.setObjectName("skillDetail")
@@ -64,18 +59,12 @@ class SkillDetailPane(QFrame):
         self._area.viewport().setAutoFillBackground(False)
         self._content = self._make_content()
         self._area.setWidget(self._content)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(self._area, 1)
         self._line = Separator(self)
-        layout.addWidget(self._line)
-        layout.addWidget(self._make_foot())
+        column((self._area, 1), self._line, self._make_foot(), spacing=0, within=self)
         self.show_skill(None)
 
     @property
     def skill(self) -> Skill | None:
-        """The skill that is shown."""
         return self._skill
 
     def set_narrow(self, is_narrow: bool) -> None:
@@ -140,11 +129,8 @@ class SkillDetailPane(QFrame):
         self._files_title = TextLabel(self.tr("Files"), "h3")
         self._files = SkillFileList(theme)
         self._files.chosen.connect(self._on_file)
-        self._facts = QVBoxLayout()
-        self._facts.setSpacing(6)
-        verdict = row(self._verdict_icon, self._verdict)
-        verdict.setAlignment(self._verdict_icon, Qt.AlignmentFlag.AlignTop)
-        verdict.setStretch(1, 1)
+        self._facts = column(spacing=6)
+        verdict = row((self._verdict_icon, Qt.AlignmentFlag.AlignTop), (self._verdict, 1))
         layout = QVBoxLayout(content)
         edge = theme.space("xl")
         layout.setContentsMargins(edge, edge, edge, theme.space("l"))
@@ -164,29 +150,27 @@ class SkillDetailPane(QFrame):
     def _make_foot(self) -> QWidget:
         theme = self._theme
         self._foot = foot = QFrame(self)
-        self._use = PrimaryButton(theme, self.tr("Use in chat"), "", foot)
-        self._use.setObjectName("useSkill")
+        self._use = PrimaryButton(theme, self.tr("Use in chat"), parent=foot, name="useSkill")
         self._open = GhostButton(theme, self.tr("Open folder"), "folder-open", foot)
         self._open.setObjectName("openSkillFolder")
         self._update = GhostButton(theme, self.tr("Update…"), "refresh-cw", foot)
         self._update.setObjectName("updateSkill")
-        self._remove = GhostButton(theme, self.tr("Remove…"), "trash-2", foot)
-        self._remove.setObjectName("removeSkill")
+        self._remove = GhostButton(theme, self.tr("Remove…"), "trash-2", foot, name="removeSkill")
         self._use.setToolTip(self.tr("Loaded for sure with your next message (Ctrl+Enter)"))
         self._open.setToolTip(self.tr("Show the skill's folder on the disk"))
         self._update.setToolTip(self.tr("Look for a newer version and see what it changes"))
         self._remove.setToolTip(self.tr("Take the skill away; you are asked first (Del)"))
         for button, signal in (
-            (self._use, self.used),
-            (self._open, self.folder_opened),
-            (self._update, self.update_requested),
-            (self._remove, self.remove_requested),
+            (self._use, self._requests.used),
+            (self._open, self._requests.folder_opened),
+            (self._update, self._requests.update_requested),
+            (self._remove, self._requests.remove_requested),
         ):
             button.clicked.connect(lambda _=False, request=signal: request.emit(self._skill))
         self._switch = QCheckBox(self.tr("On"), foot)
         self._switch.setObjectName("skillSwitch")
         self._switch.setToolTip(self.tr("Whether agents are told of it, in every folder (Space)"))
-        self._switch.clicked.connect(lambda is_on: self._emit_switched(is_on, only_here=False))
+        self._switch.clicked.connect(self._switch_everywhere)
         self._here = GhostButton(theme, "", "", foot)
         self._here.setObjectName("skillSwitchHere")
         self._here.clicked.connect(self._switch_here)
@@ -242,11 +226,7 @@ class SkillDetailPane(QFrame):
             ("flag", licensed.format(words=skill.license), skill.license),
             ("git-commit-horizontal", source_text(skill), skill.source),
             ("folder", f"{origin_title(skill.origin)} · {short_path(skill.directory)}", "1"),
-            (
-                "history",
-                tokens.format(words=used_text(skill.times_used), n=skill.tokens),
-                "1",
-            ),
+            ("history", tokens.format(words=used_text(skill.times_used), n=skill.tokens), "1"),
         )
         while (item := self._facts.takeAt(0)) is not None:
             widget = item.widget()
@@ -262,10 +242,7 @@ class SkillDetailPane(QFrame):
         label = _make_label("muted", "skillFact")
         label.setText(with_marks(words))
         mark = IconLabel(self._theme, icon, "subtle", 14)
-        line = row(mark, label)
-        line.setAlignment(mark, Qt.AlignmentFlag.AlignTop)
-        line.setStretch(1, 1)
-        holder.setLayout(line)
+        row((mark, Qt.AlignmentFlag.AlignTop), (label, 1), within=holder)
         return holder
 
     def _show_buttons(self, skill: Skill) -> None:
@@ -282,13 +259,12 @@ class SkillDetailPane(QFrame):
 
     # -- requests ----------------------------------------------------------------------------
 
-    def _emit_switched(self, is_on: bool, *, only_here: bool) -> None:
-        if self._skill is not None:
-            self.switched.emit(self._skill, is_on, only_here)
+    def _switch_everywhere(self, is_on: bool) -> None:
+        self._requests.switched.emit(self._skill, is_on, False)
 
     def _switch_here(self) -> None:
         if self._skill is not None:
-            self._emit_switched(not self._skill.is_enabled, only_here=True)
+            self._requests.switched.emit(self._skill, not self._skill.is_enabled, True)
 
     def _on_file(self, path: str) -> None:
         if self._skill is not None:
@@ -297,8 +273,4 @@ class SkillDetailPane(QFrame):
 
 def _make_label(role: str, name: str) -> QLabel:
     """Return words that wrap, break anywhere if they must, and can be copied."""
-    label = TextLabel("", role)
-    label.setObjectName(name)
-    label.setWordWrap(True)
-    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-    return label
+    return TextLabel("", role, name=name, wraps=True, copies=True)

@@ -7,15 +7,7 @@ import stat
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import (
-    QCoreApplication,
-    QModelIndex,
-    QPersistentModelIndex,
-    QRect,
-    QSize,
-    Qt,
-    Signal,
-)
+from PySide6.QtCore import QCoreApplication, QModelIndex, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QFontMetrics, QKeyEvent, QPainter
 from PySide6.QtWidgets import (
     QFrame,
@@ -23,21 +15,21 @@ from PySide6.QtWidgets import (
     QSizePolicy,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QVBoxLayout,
     QWidget,
 )
 
 from desktop_agent.core.skills import SkillFile
 from desktop_agent.gui.kit.code_font import mono_font
-from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel
+from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index, SnapshotListModel
 from desktop_agent.gui.kit.lists.row_painter import RowPainter
-from desktop_agent.gui.kit.safe_text import with_marks
+from desktop_agent.gui.kit.safe_text import terminal_text, with_marks
 from desktop_agent.gui.kit.text import size_text
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.tooltips import plain_tip
+from desktop_agent.gui.kit.widgets import ElidedLabel, column
+from desktop_agent.gui.transcript.cards.output_view import OutputView
 
 translate = QCoreApplication.translate
-_Index = QModelIndex | QPersistentModelIndex
 _READ_LIMIT = 256 * 1024
 _ROWS = 8
 
@@ -76,7 +68,6 @@ class SkillFileList(QListView):
         theme.changed.connect(self.scheduleDelayedItemsLayout)
 
     def show_files(self, files: Sequence[SkillFile]) -> None:
-        """Show these files."""
         self._rows.set_rows(tuple(files))
         self._fit()
 
@@ -113,10 +104,10 @@ class _FileDelegate(QStyledItemDelegate):
         super().__init__(parent)
         self._theme = theme
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         return QSize(80, self._theme.size("row"))
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         theme, one = self._theme, index.data(ROW_ROLE)
         with RowPainter(theme, painter, option) as pen:
             pen.ground(1)
@@ -138,13 +129,55 @@ class _FileDelegate(QStyledItemDelegate):
             )
 
 
-def framed(view: QWidget) -> QFrame:
-    """Return a frame around a text, on a ground of its own."""
+class FilePreview(QWidget):
+    """Some files, the text of one below them.
+
+    Signals:
+        wanted(directory, path): answered by `show_text`
+    """
+
+    wanted = Signal(str, str)
+
+    def __init__(self, theme: Theme, about: QWidget, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._shown = ("", "")
+        self._files = SkillFileList(theme, self)
+        self._files.chosen.connect(self._on_chosen)
+        self._path = ElidedLabel("", Qt.TextElideMode.ElideMiddle, "section", self)
+        self._text = OutputView(theme, self.tr("The file's text"), self)
+        text = (_framed(self._text), 1)
+        column(about, self._files, self._path, text, spacing=theme.space("s"), within=self)
+
+    def show_files(self, files: Sequence[SkillFile], *, is_shown: bool = True) -> None:
+        self._files.show_files(files)
+        self._files.setVisible(is_shown)
+
+    def clear(self, *, hides_files: bool) -> None:
+        """Show no text until there is one."""
+        self._files.setHidden(hides_files)
+        self._path.set_text("")
+        self._text.set_whole("")
+
+    def look_at(self, directory: str, path: str) -> None:
+        """Ask for the text of a file."""
+        self._shown = (directory, path)
+        self._files.mark(path)
+        self.wanted.emit(directory, path)
+
+    def show_text(self, directory: str, path: str, text: str) -> None:
+        """Show a file's text, if it is still the one that is looked at."""
+        if (directory, path) == self._shown:
+            self._path.set_text(path)
+            self._text.set_whole(terminal_text(text))
+
+    def _on_chosen(self, path: str) -> None:
+        self.look_at(self._shown[0], path)
+
+
+def _framed(view: QWidget) -> QFrame:
     frame = QFrame()
     frame.setProperty("frame", "sunken")
-    layout = QVBoxLayout(frame)
-    layout.setContentsMargins(2, 2, 2, 2)
-    layout.addWidget(view)
+    column(view, spacing=-1, edges=2, within=frame)
     return frame
 
 

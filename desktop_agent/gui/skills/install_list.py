@@ -9,38 +9,34 @@ from PySide6.QtCore import (
     QAbstractItemModel,
     QCoreApplication,
     QEvent,
-    QModelIndex,
-    QPersistentModelIndex,
     QRect,
+    QSignalBlocker,
     QSize,
     Qt,
     Signal,
 )
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QMouseEvent, QPainter
 from PySide6.QtWidgets import (
-    QHBoxLayout,
     QListWidget,
     QListWidgetItem,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QVBoxLayout,
     QWidget,
 )
 
 from desktop_agent.core.skill_install import FoundSkill
 from desktop_agent.gui.kit.fitted_area import FittedArea
+from desktop_agent.gui.kit.lists.list_model import Index
 from desktop_agent.gui.kit.lists.row_painter import RowPainter
 from desktop_agent.gui.kit.rtl import placed
-from desktop_agent.gui.kit.safe_text import terminal_text, with_marks
+from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.tooltips import plain_tip
-from desktop_agent.gui.kit.widgets import ElidedLabel, TextButton, TextLabel, row
+from desktop_agent.gui.kit.widgets import TextButton, TextLabel, column, row
 from desktop_agent.gui.skills.delegate import paint_box
-from desktop_agent.gui.skills.file_list import SkillFileList, framed
+from desktop_agent.gui.skills.file_list import FilePreview
 from desktop_agent.gui.skills.text import content_text
-from desktop_agent.gui.transcript.cards.output_view import OutputView
 
-_Index = QModelIndex | QPersistentModelIndex
 _SKILL = int(Qt.ItemDataRole.UserRole)
 _FIRST_FILE = "SKILL.md"
 _CHECK = 24
@@ -54,17 +50,14 @@ class SkillChecklist(QWidget):
 
     Signals:
         ticked: the choice changed
-        preview_requested(folder, path): answered by `show_preview`
     """
 
     ticked = Signal()
-    preview_requested = Signal(str, str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self._replaces = False
-        self._wanted = ("", "")
         self.setObjectName("skillChecklist")
         self.list = QListWidget(self)
         self.list.setObjectName("foundSkills")
@@ -73,35 +66,17 @@ class SkillChecklist(QWidget):
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setVerticalScrollMode(QListWidget.ScrollMode.ScrollPerPixel)
         self.list.itemChanged.connect(self._on_ticked)
-        self.list.currentItemChanged.connect(lambda item, _: self._show(item))
-        self._about = TextLabel("", "muted")
-        self._about.setObjectName("foundAbout")
-        self._about.setWordWrap(True)
+        self.list.currentItemChanged.connect(self._show)
+        self._about = TextLabel("", "muted", name="foundAbout", wraps=True)
         self._about_area = FittedArea(self._about, _ABOUT_LINES * theme.text_px("ui"), self)
-        self._files = SkillFileList(theme, self)
-        self._files.chosen.connect(self._ask)
-        self._path = ElidedLabel("", Qt.TextElideMode.ElideMiddle, "section", self)
-        self._text = OutputView(theme, self.tr("The file's text"), self)
-        both = QHBoxLayout()
-        both.setSpacing(theme.space("m"))
-        both.addWidget(self.list, 4)
-        trailing = QVBoxLayout()
-        trailing.setSpacing(theme.space("s"))
-        for widget in (self._about_area, self._files, self._path):
-            trailing.addWidget(widget)
-        trailing.addWidget(framed(self._text), 1)
-        both.addLayout(trailing, 5)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(theme.space("s"))
-        layout.addWidget(self._make_bar())
-        layout.addLayout(both, 1)
+        self.preview = FilePreview(theme, self._about_area, self)
+        both = row((self.list, 4), (self.preview, 5), spacing=theme.space("m"))
+        column(self._make_bar(), (both, 1), spacing=theme.space("s"), within=self)
         self.ticked.connect(self._count)
 
     def _make_bar(self) -> QWidget:
         self._bar = bar = QWidget(self)
-        self._counted = TextLabel("", "muted", bar)
-        self._counted.setObjectName("chosenCount")
+        self._counted = TextLabel("", "muted", bar, name="chosenCount")
         self._every = TextButton(self._theme, "", "", bar)
         self._every.setObjectName("chooseEvery")
         self._every.clicked.connect(self._tick_every)
@@ -112,38 +87,34 @@ class SkillChecklist(QWidget):
         """List what was found; all that can be installed without replacing is ticked."""
         self._replaces = False
         self._bar.setVisible(len(skills) > 1)
-        self.list.blockSignals(True)
-        self.list.clear()
-        for skill in sorted(skills, key=_rank):
-            item = self._item(skill)
-            self.list.addItem(item)
-            self._offer(item, is_ticked=True)
-        self.list.blockSignals(False)
+        with QSignalBlocker(self.list):
+            self.list.clear()
+            for skill in sorted(skills, key=_rank):
+                item = self._item(skill)
+                self.list.addItem(item)
+                self._offer(item, is_ticked=True)
         self.ticked.emit()
         if skills:
             self.list.setCurrentRow(0)
             self._show(self.list.currentItem())
 
     def set_replacing(self, replaces: bool) -> None:
-        """Offer what would replace a skill that is there, or leave it out."""
         self._replaces = replaces
-        self.list.blockSignals(True)
-        for item in self._items():
-            self._offer(item, is_ticked=bool(item.data(_SKILL).clash))
-        self.list.blockSignals(False)
+        with QSignalBlocker(self.list):
+            for item in self._items():
+                self._offer(item, is_ticked=bool(item.data(_SKILL).clash))
         self.list.viewport().update()
         self.ticked.emit()
 
     def set_clashes(self, clashes: Mapping[str, str]) -> None:
         """Take what would be replaced elsewhere, by folder; other ticks stay as they are."""
-        self.list.blockSignals(True)
-        for item in self._items():
-            skill: FoundSkill = item.data(_SKILL)
-            words = clashes.get(skill.folder, "")
-            if words != skill.clash:
-                item.setData(_SKILL, msgspec.structs.replace(skill, clash=words))
-                self._offer(item, is_ticked=not words or self._replaces)
-        self.list.blockSignals(False)
+        with QSignalBlocker(self.list):
+            for item in self._items():
+                skill: FoundSkill = item.data(_SKILL)
+                words = clashes.get(skill.folder, "")
+                if words != skill.clash:
+                    item.setData(_SKILL, msgspec.structs.replace(skill, clash=words))
+                    self._offer(item, is_ticked=not words or self._replaces)
         self.list.scheduleDelayedItemsLayout()
         self.ticked.emit()
 
@@ -161,11 +132,10 @@ class SkillChecklist(QWidget):
         """Of those of a name one can be installed: the one that was ticked last."""
         if item.checkState() == Qt.CheckState.Checked:
             name, own = item.text().casefold(), self.list.row(item)
-            self.list.blockSignals(True)
-            for number, other in enumerate(self._items()):
-                if number != own and other.text().casefold() == name:
-                    other.setCheckState(Qt.CheckState.Unchecked)
-            self.list.blockSignals(False)
+            with QSignalBlocker(self.list):
+                for number, other in enumerate(self._items()):
+                    if number != own and other.text().casefold() == name:
+                        other.setCheckState(Qt.CheckState.Unchecked)
             self.list.viewport().update()
         self.ticked.emit()
 
@@ -173,11 +143,10 @@ class SkillChecklist(QWidget):
         """Tick all that can be, or none when all are."""
         items = self._items()
         is_on = len(self.chosen()) < sum(map(_is_wanted_first, items))
-        self.list.blockSignals(True)
-        for item in items:
-            is_chosen = is_on and _is_wanted_first(item)
-            item.setCheckState(Qt.CheckState.Checked if is_chosen else Qt.CheckState.Unchecked)
-        self.list.blockSignals(False)
+        with QSignalBlocker(self.list):
+            for item in items:
+                is_chosen = is_on and _is_wanted_first(item)
+                item.setCheckState(Qt.CheckState.Checked if is_chosen else Qt.CheckState.Unchecked)
         self.list.viewport().update()
         self.ticked.emit()
 
@@ -196,7 +165,6 @@ class SkillChecklist(QWidget):
         self._every.setEnabled(free > 0)
 
     def has_clash(self) -> bool:
-        """Whether something found is there already."""
         return any(
             item.data(_SKILL).clash and not item.data(_SKILL).problem for item in self._items()
         )
@@ -208,12 +176,6 @@ class SkillChecklist(QWidget):
             for item in self._items()
             if item.checkState() == Qt.CheckState.Checked
         )
-
-    def show_preview(self, folder: str, path: str, text: str) -> None:
-        """Show a file's text, if it is still the one that is looked at."""
-        if (folder, path) == self._wanted:
-            self._path.set_text(path)
-            self._text.set_whole(terminal_text(text))
 
     def _items(self) -> list[QListWidgetItem]:
         return [self.list.item(number) for number in range(self.list.count())]
@@ -239,23 +201,15 @@ class SkillChecklist(QWidget):
         if skill.folder:
             lines.append(self.tr("From the folder {place}").format(place=skill.folder))
         self._about.setText(with_marks("\n".join(line for line in lines if line)))
-        self._files.show_files(skill.files)
+        self.preview.clear(hides_files=False)
+        self.preview.show_files(skill.files)
         paths = [file.path for file in skill.files]
-        self._path.set_text("")
-        self._text.set_whole("")
         if paths:
-            self._ask(_FIRST_FILE if _FIRST_FILE in paths else paths[0])
-
-    def _ask(self, path: str) -> None:
-        item = self.list.currentItem()
-        if item is None:
-            return
-        self._wanted = (item.data(_SKILL).folder, path)
-        self._files.mark(path)
-        self.preview_requested.emit(*self._wanted)
+            first = _FIRST_FILE if _FIRST_FILE in paths else paths[0]
+            self.preview.look_at(skill.folder, first)
 
 
-def _is_ticked(index: _Index) -> bool:
+def _is_ticked(index: Index) -> bool:
     state = index.data(Qt.ItemDataRole.CheckStateRole)
     return state is not None and Qt.CheckState(state) == Qt.CheckState.Checked
 
@@ -290,13 +244,13 @@ class _FoundDelegate(QStyledItemDelegate):
         super().__init__(parent)
         self._theme = theme
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         small = self._theme.text_px("small")
         skill: FoundSkill = index.data(_SKILL)
         lines = 3 if skill.clash or skill.twin else 2
         return QSize(120, self._theme.text_px("ui") + round(lines * small * 1.5) + 26)
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         theme = self._theme
         skill: FoundSkill = index.data(_SKILL)
         is_free = bool(index.flags() & Qt.ItemFlag.ItemIsUserCheckable)
@@ -327,11 +281,7 @@ class _FoundDelegate(QStyledItemDelegate):
         return QRect(rect.left() + 10, rect.top() + 9, size, size)
 
     def editorEvent(
-        self,
-        event: QEvent,
-        model: QAbstractItemModel,
-        option: QStyleOptionViewItem,
-        index: _Index,
+        self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: Index
     ) -> bool:
         if not index.flags() & Qt.ItemFlag.ItemIsUserCheckable:
             return False

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
-from PySide6.QtGui import QAction, QKeyEvent
+from functools import partial
+
+from PySide6.QtCore import QModelIndex, QObject, QPoint, Qt, Signal
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QListView, QMenu, QWidget
 
 from desktop_agent.core.skills import Skill
@@ -15,28 +17,37 @@ from desktop_agent.gui.skills.list_model import SkillListModel, SkillRow, can_sw
 _REMOVABLE = frozenset({"mine", "folder"})
 
 
+class SkillRequests(QObject):
+    """What the user asks for about a skill, in the list and beside it.
+
+    Signals:
+        switched(Skill, is_on, only_here)
+        used(Skill), folder_opened(Skill), update_requested(Skill), remove_requested(Skill)
+    """
+
+    switched = Signal(object, bool, bool)
+    used = Signal(object)
+    folder_opened = Signal(object)
+    update_requested = Signal(object)
+    remove_requested = Signal(object)
+
+
 class SkillList(QListView):
     """The skills of a tab; a row changes when the next snapshot says so.
 
     Signals:
         pointed(Skill | None): the one shown in detail
         opened(Skill): a click or Enter
-        switched(Skill, is_on, only_here), used(Skill), folder_opened(Skill): requests
-        update_requested(Skill), remove_requested(Skill): requests
         typed(str): text for the filter
     """
 
     pointed = Signal(object)
     opened = Signal(object)
-    switched = Signal(object, bool, bool)
-    used = Signal(object)
-    folder_opened = Signal(object)
-    update_requested = Signal(object)
-    remove_requested = Signal(object)
     typed = Signal(str)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, requests: SkillRequests, parent: QWidget) -> None:
         super().__init__(parent)
+        self._requests = requests
         self.setObjectName("skillList")
         self.setAccessibleName(self.tr("Skills"))
         self.setMouseTracking(True)
@@ -45,18 +56,17 @@ class SkillList(QListView):
         self.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.rows = SkillListModel(self)
-        self.rows.switched.connect(lambda skill, is_on: self.switched.emit(skill, is_on, False))
+        self.rows.switched.connect(self._switch)
         self.setModel(self.rows)
         self._delegate = SkillDelegate(theme, self)
         self.setItemDelegate(self._delegate)
-        self.clicked.connect(lambda index: self._tell(self.opened, index))
-        self.selectionModel().currentChanged.connect(lambda index, _: self._point(index))
+        self.clicked.connect(self._on_clicked)
+        self.selectionModel().currentChanged.connect(self._point)
         self.customContextMenuRequested.connect(self._show_menu)
         theme.changed.connect(self.scheduleDelayedItemsLayout)
 
     @property
     def current(self) -> Skill | None:
-        """The skill that is shown in detail."""
         return _skill(self.currentIndex())
 
     def show_rows(self, rows: tuple[SkillRow, ...]) -> None:
@@ -90,44 +100,40 @@ class SkillList(QListView):
             super().keyPressEvent(event)
         elif is_enter and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             if skill.is_usable:
-                self.used.emit(skill)
+                self._requests.used.emit(skill)
         elif is_enter:
             self.opened.emit(skill)
         elif event.key() == Qt.Key.Key_Space and can_switch(skill):
-            self.switched.emit(skill, not skill.is_enabled, False)
+            self._switch(skill, not skill.is_enabled)
         elif event.key() == Qt.Key.Key_Delete and can_remove(skill):
-            self.remove_requested.emit(skill)
+            self._requests.remove_requested.emit(skill)
         else:
             super().keyPressEvent(event)
 
     def menu_for(self, skill: Skill) -> QMenu:
-        """Return all that can be done with a skill."""
-        menu = QMenu(self)
+        requests, menu = self._requests, QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        use = self._action(menu, self.tr("Use in chat"), lambda: self.used.emit(skill))
+        use = menu.addAction(self.tr("Use in chat"), lambda: requests.used.emit(skill))
         use.setEnabled(skill.is_usable)
         use.setShortcut("Ctrl+Return")
         menu.addSeparator()
-        words = (self.tr("Switch off"), self.tr("Switch off only in this folder"))
+        titles = (self.tr("Switch off"), self.tr("Switch off only in this folder"))
         if not skill.is_enabled:
-            words = (self.tr("Switch on"), self.tr("Switch on only in this folder"))
-        for text, only_here in zip(words, (False, True), strict=True):
-            action = self._action(menu, text, _Switch(self, skill, only_here))
-            action.setEnabled(can_switch(skill))
+            titles = (self.tr("Switch on"), self.tr("Switch on only in this folder"))
+        for title, only_here in zip(titles, (False, True), strict=True):
+            switch = partial(requests.switched.emit, skill, not skill.is_enabled, only_here)
+            menu.addAction(title, switch).setEnabled(can_switch(skill))
         menu.addSeparator()
-        folder = self.tr("Open its folder")
-        self._action(menu, folder, lambda: self.folder_opened.emit(skill))
-        update = self._action(menu, self.tr("Update…"), lambda: self.update_requested.emit(skill))
+        menu.addAction(self.tr("Open its folder"), lambda: requests.folder_opened.emit(skill))
+        update = menu.addAction(self.tr("Update…"), lambda: requests.update_requested.emit(skill))
         update.setEnabled(can_update(skill))
-        remove = self._action(menu, self.tr("Remove…"), lambda: self.remove_requested.emit(skill))
+        remove = menu.addAction(self.tr("Remove…"), lambda: requests.remove_requested.emit(skill))
         remove.setEnabled(can_remove(skill))
         remove.setShortcut("Del")
         return menu
 
-    def _action(self, menu: QMenu, text: str, act: object) -> QAction:
-        action = menu.addAction(text)
-        action.triggered.connect(act)
-        return action
+    def _switch(self, skill: Skill, is_on: bool) -> None:
+        self._requests.switched.emit(skill, is_on, False)
 
     def _show_menu(self, where: QPoint) -> None:
         index = self.indexAt(where)
@@ -135,23 +141,13 @@ class SkillList(QListView):
         if skill is not None:
             self.menu_for(skill).popup(self.viewport().mapToGlobal(where))
 
-    def _tell(self, signal: object, index: QModelIndex) -> None:
+    def _on_clicked(self, index: QModelIndex) -> None:
         skill = _skill(index)
         if skill is not None:
-            signal.emit(skill)  # type: ignore[attr-defined]
+            self.opened.emit(skill)
 
     def _point(self, index: QModelIndex) -> None:
         self.pointed.emit(_skill(index))
-
-
-class _Switch:
-    """Return a menu action's slot; a lambda in a loop would bind the last item."""
-
-    def __init__(self, view: SkillList, skill: Skill, only_here: bool) -> None:
-        self._view, self._skill, self._only_here = view, skill, only_here
-
-    def __call__(self) -> None:
-        self._view.switched.emit(self._skill, not self._skill.is_enabled, self._only_here)
 
 
 def _letters(event: QKeyEvent) -> str:

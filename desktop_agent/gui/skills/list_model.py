@@ -6,16 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 
 from desktop_agent.core.skills import Skill, SkillOrigin
-from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel
+from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index, SnapshotListModel
 from desktop_agent.gui.kit.tooltips import plain_tip
 from desktop_agent.gui.skills.text import ORIGINS, origin_title, spoken
 
 Tab = Literal["all", "folder", "mine", "bundled", "other_app"]
 TABS: tuple[Tab, ...] = ("all", *ORIGINS)
-_Index = QModelIndex | QPersistentModelIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +47,8 @@ def rows_of(skills: Iterable[Skill], known: Iterable[SkillRow] = ()) -> tuple[Sk
 
 def counts(rows: Iterable[SkillRow]) -> dict[Tab, int]:
     """Return how many skills each tab has."""
-    found: dict[Tab, int] = dict.fromkeys(TABS, 0)
-    for row in rows:
-        if row.skill is not None:
-            found["all"] += 1
-            found[row.skill.origin] += 1
-    return found
+    origins = [row.skill.origin for row in rows if row.skill is not None]
+    return {"all": len(origins), **{origin: origins.count(origin) for origin in ORIGINS}}
 
 
 def shown_rows(rows: Sequence[SkillRow], tab: Tab, text: str) -> tuple[SkillRow, ...]:
@@ -106,8 +101,7 @@ class SkillListModel(SnapshotListModel[SkillRow]):
             _flags,
         )
 
-    def setData(self, index: _Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
-        """Request that a skill be switched."""
+    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
         row = index.data(ROW_ROLE)
         if role != Qt.ItemDataRole.CheckStateRole or row is None or not can_switch(row.skill):
             return False

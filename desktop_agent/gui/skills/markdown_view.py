@@ -37,8 +37,7 @@ class MarkdownText(TranscriptBrowser):
         self._shown = TranscriptDocument(self.document(), Styles(theme), lambda _: 0, lambda _: "")
         self.set_page(self._shown)
         self._shown.clear()
-        self._colors = QTimer(self)
-        self._colors.setSingleShot(True)
+        self._colors = QTimer(self, singleShot=True)
         self._colors.timeout.connect(self._color)
         self.resized.connect(self._fit)
         self.anchorClicked.connect(self._on_link)
@@ -51,7 +50,6 @@ class MarkdownText(TranscriptBrowser):
             self._write()
 
     def text(self) -> str:
-        """Return the source of what is shown."""
         return self._text
 
     def sizeHint(self) -> QSize:

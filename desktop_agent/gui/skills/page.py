@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from desktop_agent.core.skills import Skill
 from desktop_agent.gui.kit.search_field import SearchField
@@ -20,8 +20,8 @@ from desktop_agent.gui.kit.widgets import (
 )
 from desktop_agent.gui.skills.detail import SkillDetailPane
 from desktop_agent.gui.skills.drop_zone import dropped_source
-from desktop_agent.gui.skills.list import SkillList
-from desktop_agent.gui.skills.list_model import SkillRow, Tab, counts, rows_of, shown_rows
+from desktop_agent.gui.skills.list import SkillList, SkillRequests
+from desktop_agent.gui.skills.list_model import SkillRow, counts, rows_of, shown_rows
 from desktop_agent.gui.skills.tabs import SkillTabs
 
 _BOTH_FROM = 820
@@ -55,14 +55,11 @@ class SkillsPage(QWidget):
         self.setObjectName("skillsPage")
         self.setAccessibleName(self.tr("Skills"))
         self.setAcceptDrops(True)
-        self.list = SkillList(theme, self)
-        self.detail = SkillDetailPane(theme, self)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
+        self.requests = SkillRequests(self)
+        self.list = SkillList(theme, self.requests, self)
+        self.detail = SkillDetailPane(theme, self.requests, self)
         self._list_pane = self._make_list_pane()
-        layout.addWidget(self._list_pane, 1)
-        layout.addWidget(self.detail, 1)
+        row((self._list_pane, 1), (self.detail, 1), spacing=0, within=self)
         self._connect()
 
     # -- down --------------------------------------------------------------------------------
@@ -83,15 +80,11 @@ class SkillsPage(QWidget):
         self._show_rows()
 
     def choose(self, directory: str) -> None:
-        """Show one skill in detail."""
         self.search.clear()
         self._tabs.choose("all")
         self._show_rows()
         if self.list.choose(directory):
-            self._shows_detail = True
-            self._place()
-            if self.is_narrow:
-                self.detail.focus_first()
+            self._open_detail()
 
     def enter(self) -> None:
         """Take the focus; what is shown in detail is read again."""
@@ -115,8 +108,7 @@ class SkillsPage(QWidget):
         self._folder = GhostButton(theme, self.tr("Open folder"), "folder-open", pane)
         self._folder.setObjectName("openSkillsFolder")
         self._folder.setToolTip(self.tr("Open the folder of your own skills"))
-        self._add = TextButton(theme, self.tr("Add skill…"), "plus", pane)
-        self._add.setObjectName("addSkill")
+        self._add = TextButton(theme, self.tr("Add skill…"), "plus", pane, name="addSkill")
         self._close = IconButton(theme, "x", self.tr("Back to the conversation"), pane, keys="Esc")
         self._close.setObjectName("leaveSkills")
         about = TextLabel(
@@ -172,17 +164,14 @@ class SkillsPage(QWidget):
         layout.addWidget(what)
         why.setMinimumWidth(240)
         why.setMaximumWidth(_EMPTY_WIDTH)
-        column = row(None, why, None)
-        column.setStretch(1, 1000)
-        layout.addLayout(column)
+        layout.addLayout(row(None, (why, 1000), None))
         layout.addLayout(row(None, add, None))
         layout.addStretch(3)
         return page
 
     def _make_no_match(self) -> QWidget:
         page = QWidget()
-        self._no_match = TextLabel("", "muted", page)
-        self._no_match.setWordWrap(True)
+        self._no_match = TextLabel("", "muted", page, wraps=True)
         self._no_match.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         clear = GhostButton(self._theme, self.tr("Clear filter"), "", page)
         clear.setObjectName("clearSkillFilter")
@@ -198,12 +187,12 @@ class SkillsPage(QWidget):
         self.search.textChanged.connect(self._show_rows)
         self.search.left.connect(self.left)
         self.search.stepped.connect(self._step_into_list)
-        self._tabs.chosen.connect(self._on_tab)
+        self._tabs.chosen.connect(self._show_rows)
         self._add.clicked.connect(self.add_requested)
         self._folder.clicked.connect(self.folder_requested)
         self._close.clicked.connect(self.left)
         self.list.pointed.connect(self._on_pointed)
-        self.list.opened.connect(self._on_opened)
+        self.list.opened.connect(self._open_detail)
         self.list.typed.connect(self._on_typed)
         self.detail.left.connect(self._leave_detail)
         self._theme.changed.connect(self._place)
@@ -221,16 +210,13 @@ class SkillsPage(QWidget):
         if page == 2:
             self._no_match.setText(self.tr("No skill matches “{text}”.").format(text=text.strip()))
 
-    def _on_tab(self, tab: Tab) -> None:
-        self._show_rows()
-
     def _on_pointed(self, skill: Skill | None) -> None:
         self.detail.show_skill(skill)
         if skill is None:
             self._shows_detail = False
         self._place()
 
-    def _on_opened(self, skill: Skill) -> None:
+    def _open_detail(self) -> None:
         self._shows_detail = True
         self._place()
         if self.is_narrow:
@@ -269,7 +255,6 @@ class SkillsPage(QWidget):
         self._place()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Esc goes back: to the list, then to the conversation."""
         if event.key() != Qt.Key.Key_Escape:
             super().keyPressEvent(event)
         elif self.is_narrow and self._shows_detail:

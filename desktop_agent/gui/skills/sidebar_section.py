@@ -2,17 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import (
-    QCoreApplication,
-    QEvent,
-    QModelIndex,
-    QObject,
-    QPersistentModelIndex,
-    QRect,
-    QSize,
-    Qt,
-    Signal,
-)
+from PySide6.QtCore import QCoreApplication, QEvent, QModelIndex, QObject, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QEnterEvent, QFocusEvent, QFontMetrics, QKeyEvent, QPainter, QResizeEvent
 from PySide6.QtWidgets import (
     QListView,
@@ -25,7 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_agent.core.skills import Skill
-from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel
+from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index, SnapshotListModel
 from desktop_agent.gui.kit.lists.row_painter import RowPainter
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.tooltips import plain_tip
@@ -33,7 +23,6 @@ from desktop_agent.gui.kit.widgets import IconButton, TextLabel, row
 from desktop_agent.gui.skills.text import ORIGINS, origin_word, state_badge, state_icon
 
 translate = QCoreApplication.translate
-_Index = QModelIndex | QPersistentModelIndex
 _SHOWN = 4
 # In a low window the sessions need the room.
 _ROOM = 400
@@ -63,8 +52,7 @@ class SkillsSection(QWidget):
         self._title.setProperty("kind", "section")
         self._title.setToolTip(self.tr("All skills (Ctrl+Shift+K)"))
         self._title.clicked.connect(lambda: self.opened.emit(""))
-        self._count = TextLabel("", "caption", self)
-        self._count.setObjectName("skillCount")
+        self._count = TextLabel("", "caption", self, name="skillCount")
         self._add = IconButton(theme, "plus", self.tr("Add skill…"), self, size=14)
         self._add.setObjectName("addSkillShort")
         self._add.clicked.connect(self.add_requested)
@@ -175,10 +163,10 @@ class _ShortDelegate(QStyledItemDelegate):
         super().__init__(parent)
         self._theme = theme
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         return QSize(80, self._theme.size("row") - 2)
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         theme = self._theme
         one: Skill = index.data(ROW_ROLE)
         with RowPainter(theme, painter, option) as pen:

@@ -43,15 +43,12 @@ class SkillTabs(QWidget):
 
     @property
     def current(self) -> Tab:
-        """The tab whose skills are listed."""
         return next(tab for tab, button in self._buttons.items() if button.isChecked())
 
     def choose(self, tab: Tab) -> None:
-        """Go to a tab."""
         self._buttons[tab].setChecked(True)
 
     def set_counts(self, counts: dict[Tab, int]) -> None:
-        """Show how many skills each has."""
         for tab, button in self._buttons.items():
             title = self.tr("All") if tab == "all" else origin_title(tab)
             words = f"{title}  {counts[tab]}"

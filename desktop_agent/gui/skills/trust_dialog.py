@@ -9,12 +9,12 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_agent.core.skills import FolderTrust, Skill, SkillFile
+from desktop_agent.gui.kit.fitted_area import fit_dialog
 from desktop_agent.gui.kit.lists.filter_delegate import PickRow
 from desktop_agent.gui.kit.lists.filter_list import FilterList
-from desktop_agent.gui.kit.safe_text import terminal_text, with_marks
+from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
-    ElidedLabel,
     GhostButton,
     IconLabel,
     PrimaryButton,
@@ -22,17 +22,15 @@ from desktop_agent.gui.kit.widgets import (
     TextLabel,
     row,
 )
-from desktop_agent.gui.skills.file_list import SkillFileList, framed
-from desktop_agent.gui.skills.text import content_text
-from desktop_agent.gui.skills.trust_text import banner_text, folder_name, meanwhile_text
-from desktop_agent.gui.transcript.cards.output_view import OutputView
+from desktop_agent.gui.skills.file_list import FilePreview
+from desktop_agent.gui.skills.text import banner_text, content_text, folder_name, meanwhile_text
 
 _WIDE, _HIGH = 70, 46  # in widths of the text size
 
 
 @dataclass(frozen=True, slots=True)
-class BroughtItem:
-    """One thing a folder brings: a skill, or a file by its path below the folder."""
+class ProvidedItem:
+    """One thing a folder provides: a skill, or a file by its path below the folder."""
 
     key: str
     title: str
@@ -43,23 +41,20 @@ class BroughtItem:
 
 
 class TrustSheet(QDialog):
-    """`digest` is what the user looks at. When the folder changes meanwhile, it can be trusted only
-    after *Review again*.
+    """`digest` is what the user looks at, text by text in `preview` (without a directory: a file of
+    the folder). When the folder changes meanwhile, it can be trusted only after *Review again*.
 
     Signals:
         decided("trust" | "ignore", digest): the decision
-        file_wanted(directory, path): answered by `show_text`; an empty directory is the folder
         files_wanted(Skill): answered by `show_files`
     """
 
     decided = Signal(str, str)
-    file_wanted = Signal(str, str)
     files_wanted = Signal(object)
 
     def __init__(self, theme: Theme, trust: FolderTrust, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._wanted = ("", "")
         self.root = trust.root
         self.digest = self._newest = trust.digest
         self._seen: set[str] = set()
@@ -75,10 +70,9 @@ class TrustSheet(QDialog):
             ),
             "muted",
             self,
+            wraps=True,
         )
-        about.setWordWrap(True)
-        self._summary = TextLabel("", "strong", self)
-        self._summary.setWordWrap(True)
+        self._summary = TextLabel("", "strong", self, wraps=True)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(*(theme.space("l"),) * 4)
         layout.setSpacing(theme.space("s"))
@@ -89,7 +83,7 @@ class TrustSheet(QDialog):
         layout.addLayout(self._make_middle(), 1)
         layout.addLayout(self._make_buttons())
         self.show_trust(trust)
-        self._fit()
+        fit_dialog(self, theme, _WIDE, _HIGH)
 
     def show_trust(self, trust: FolderTrust) -> None:
         """Follow what the folder brings."""
@@ -105,7 +99,7 @@ class TrustSheet(QDialog):
         """Whether the folder is not any more what the user began to look at."""
         return self.digest != self._newest
 
-    def show_items(self, items: Sequence[BroughtItem]) -> None:
+    def show_items(self, items: Sequence[ProvidedItem]) -> None:
         """List what would be read; the one that is looked at stays.
 
         What was looked at before the folder changed is marked.
@@ -130,27 +124,17 @@ class TrustSheet(QDialog):
             # The text may be another one by now: what is trusted is what is seen.
             self._on_item()
 
-    def _tag(self, item: BroughtItem, is_read_before: bool) -> str:
+    def _tag(self, item: ProvidedItem, is_read_before: bool) -> str:
         if is_read_before:
             return self.tr("review again")
         return self.tr("changed") if item.is_changed else ""
 
     def show_files(self, skill: Skill, files: Sequence[SkillFile]) -> None:
-        """Show a skill's files, if it is still the one that is looked at."""
         if self._list.current is not None and self._list.current.key == skill.directory:
-            self._files.show_files(files)
-            self._files.setVisible(len(files) > 1)
-
-    def show_text(self, directory: str, path: str, text: str) -> None:
-        """Show a file, if it is still the one that is looked at."""
-        if (directory, path) == self._wanted:
-            self._path.set_text(path)
-            self._text.set_whole(terminal_text(text))
+            self.preview.show_files(files, is_shown=len(files) > 1)
 
     def _make_warning(self) -> QWidget:
-        words = TextLabel(meanwhile_text(), "", self)
-        words.setObjectName("trustMeanwhile")
-        words.setWordWrap(True)
+        words = TextLabel(meanwhile_text(), "", self, name="trustMeanwhile", wraps=True)
         self._warning = QWidget(self)
         line = QHBoxLayout(self._warning)
         line.setContentsMargins(0, 0, 0, 0)
@@ -160,27 +144,14 @@ class TrustSheet(QDialog):
 
     def _make_middle(self) -> QHBoxLayout:
         theme = self._theme
-        self._items: dict[str, BroughtItem] = {}
+        self._items: dict[str, ProvidedItem] = {}
         self._list = FilterList(theme, self.tr("What would be read"), self)
-        self._list.setObjectName("broughtList")
-        self._list.selectionModel().currentChanged.connect(lambda *_: self._on_item())
-        self._about = TextLabel("", "muted", self)
-        self._about.setWordWrap(True)
-        self._files = SkillFileList(theme, self)
-        self._files.chosen.connect(self._on_file)
-        self._files.hide()
-        self._path = ElidedLabel("", Qt.TextElideMode.ElideMiddle, "section", self)
-        self._text = OutputView(theme, self.tr("The file's text"), self)
-        trailing = QVBoxLayout()
-        trailing.setSpacing(theme.space("s"))
-        for widget in (self._about, self._files, self._path):
-            trailing.addWidget(widget)
-        trailing.addWidget(framed(self._text), 1)
-        middle = QHBoxLayout()
-        middle.setSpacing(theme.space("m"))
-        middle.addWidget(self._list, 4)
-        middle.addLayout(trailing, 6)
-        return middle
+        self._list.setObjectName("providedList")
+        self._list.selectionModel().currentChanged.connect(self._on_item)
+        self._about = TextLabel("", "muted", self, wraps=True)
+        self.preview = FilePreview(theme, self._about, self)
+        self.preview.clear(hides_files=True)
+        return row((self._list, 4), (self.preview, 6), spacing=theme.space("m"))
 
     def _make_buttons(self) -> QHBoxLayout:
         theme = self._theme
@@ -218,37 +189,18 @@ class TrustSheet(QDialog):
         item = self._items.get(row_.key) if row_ is not None else None
         if item is None:
             return
-        self._files.hide()
-        self._text.set_whole("")
+        self.preview.clear(hides_files=True)
         self._seen.add(item.key)
         skill = item.skill
         if skill is None:
             self._about.setText("")
-            self._ask("", item.key)
+            self.preview.look_at("", item.key)
             return
         words = "\n".join((skill.description, content_text(skill.scripts, skill.allowed_tools)))
         self._about.setText(with_marks(words))
         self.files_wanted.emit(skill)
-        self._ask(skill.directory, "SKILL.md")
-
-    def _on_file(self, path: str) -> None:
-        if self._list.current is not None:
-            self._ask(self._list.current.key, path)
-
-    def _ask(self, directory: str, path: str) -> None:
-        self._wanted = (directory, path)
-        self._files.mark(path)
-        self.file_wanted.emit(directory, path)
+        self.preview.look_at(skill.directory, "SKILL.md")
 
     def _decide(self, decision: str) -> None:
         self.decided.emit(decision, self.digest)
         self.accept()
-
-    def _fit(self) -> None:
-        letter = self._theme.text_px("ui")
-        wide, high = _WIDE * letter, _HIGH * letter
-        window = self.parentWidget()
-        if window is not None:
-            room = window.window().size()
-            wide, high = min(wide, room.width() - 40), min(high, room.height() - 60)
-        self.resize(wide, high)

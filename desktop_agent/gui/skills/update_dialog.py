@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QDialog, QMessageBox, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QMessageBox, QScrollArea, QWidget
 
 from desktop_agent.core.messages import DiffDisplay
 from desktop_agent.core.skill_install import SkillUpdate
 from desktop_agent.core.skills import Skill
+from desktop_agent.gui.kit.fitted_area import fit_dialog
 from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import GhostButton, IconLabel, PrimaryButton, TextLabel, row
+from desktop_agent.gui.kit.widgets import (
+    GhostButton,
+    IconLabel,
+    PrimaryButton,
+    TextLabel,
+    column,
+    row,
+)
 from desktop_agent.gui.transcript.cards.diff_view import DiffView
 
 _WIDE, _HIGH = 66, 48  # in widths of the text size
@@ -24,39 +32,30 @@ _NOWHERE = "/dev/null"
 class UpdateSheet(QDialog):
     """`accepted` takes the update; closing it in any other way leaves the skill as it is."""
 
-    agreed = Signal(object)
-
     def __init__(
         self, theme: Theme, skill: Skill, update: SkillUpdate, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._update = update
         self.setObjectName("updateSkillSheet")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Update {name}").format(name=skill.name))
         title = TextLabel(self.tr("A newer version of {name}").format(name=skill.name), "h3", self)
-        about = TextLabel(self._about(skill, update), "muted", self)
-        about.setObjectName("updateAbout")
-        about.setWordWrap(True)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(*(theme.space("l"),) * 4)
-        layout.setSpacing(theme.space("s"))
-        layout.addWidget(title)
-        layout.addWidget(about)
+        about = TextLabel(self._about(skill, update), "muted", self, name="updateAbout", wraps=True)
+        layout = column(title, about, spacing=theme.space("s"), edges=theme.space("l"), within=self)
         for words in update.warnings:
             layout.addLayout(self._warning(words))
         layout.addWidget(self._make_diffs(update.diff), 1)
         self._take = PrimaryButton(theme, self.tr("Update"), "refresh-cw", self)
         self._take.setObjectName("takeUpdate")
         self._take.setAutoDefault(False)
-        self._take.clicked.connect(self._on_agreed)
+        self._take.clicked.connect(self.accept)
         leave = GhostButton(theme, self.tr("Not now"), "", self)
         leave.setObjectName("leaveUpdate")
         leave.setAutoDefault(False)
         leave.clicked.connect(self.reject)
         layout.addLayout(row(None, leave, self._take))
-        self._fit()
+        fit_dialog(self, theme, _WIDE, _HIGH)
 
     def _about(self, skill: Skill, update: SkillUpdate) -> str:
         many = self.tr("{n} files change.").format(n=update.files_changed)
@@ -67,24 +66,16 @@ class UpdateSheet(QDialog):
             words += " " + self.tr("From {old} to {new}.").format(old=old, new=new)
         return words + " " + self.tr("Nothing of it is run by updating.")
 
-    def _warning(self, words: str) -> QVBoxLayout:
-        label = TextLabel(with_marks(words), "warn", self)
-        label.setWordWrap(True)
-        line = row(IconLabel(self._theme, "triangle-alert", "warn", 16, self), label)
-        line.setStretch(1, 1)
-        holder = QVBoxLayout()
-        holder.addLayout(line)
-        return holder
+    def _warning(self, text: str) -> QHBoxLayout:
+        label = TextLabel(with_marks(text), "warn", self, wraps=True)
+        return row(IconLabel(self._theme, "triangle-alert", "warn", 16, self), (label, 1))
 
     def _make_diffs(self, diff: str) -> QWidget:
         content = QWidget()
         content.setAutoFillBackground(False)
-        layout = QVBoxLayout(content)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(self._theme.space("s"))
+        layout = column(spacing=self._theme.space("s"), within=content)
         for path, patch in split_diff(diff):
-            name = TextLabel(with_marks(path), "mono", content)
-            name.setWordWrap(True)
+            name = TextLabel(with_marks(path), "mono", content, wraps=True)
             layout.addWidget(name)
             view = DiffView(self._theme, DiffDisplay(path, patch, 0, 0), content)
             view.setObjectName("updateDiff")
@@ -98,19 +89,6 @@ class UpdateSheet(QDialog):
         area.setWidget(content)
         area.viewport().setAutoFillBackground(False)
         return area
-
-    def _fit(self) -> None:
-        letter = self._theme.text_px("ui")
-        wide, high = _WIDE * letter, _HIGH * letter
-        window = self.parentWidget()
-        if window is not None:
-            room = window.window().size()
-            wide, high = min(wide, room.width() - 40), min(high, room.height() - 60)
-        self.resize(wide, high)
-
-    def _on_agreed(self) -> None:
-        self.agreed.emit(self._update)
-        self.accept()
 
 
 def split_diff(diff: str) -> Iterator[tuple[str, str]]:

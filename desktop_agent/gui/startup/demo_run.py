@@ -47,15 +47,13 @@ class DemoRun(QObject):
         self._say = say
         self.exit_code = 1
         window.flow.shown.connect(self._send)
-        self._looking = QTimer(self)
-        self._looking.setInterval(_LOOK_MS)
+        self._looking = QTimer(self, interval=_LOOK_MS)
         self._looking.timeout.connect(self._allow)
         self._waiting = QTimer(self, singleShot=True, interval=_LIMIT_MS)
         self._waiting.timeout.connect(self._give_up)
         self._waiting.start()
 
     def take(self, batch: Sequence[Event]) -> None:
-        """Follow what happens, and answer it."""
         self._waiting.start()
         for event in batch:
             match event:
@@ -96,11 +94,14 @@ class DemoRun(QObject):
         # What a subagent asks, the agent that started it answers.
         answer = question.options[0] if question.options else "Go on"
         page = self._window.pages.page(self._window.flow.agent)
-        page.answered.emit(question.id, answer)
+        if page is not None:
+            page.answered.emit(question.id, answer)
 
     def _allow(self) -> None:
         """Press the card's own button; it counts only some time after the card appeared."""
         page = self._window.pages.page(self._window.flow.agent)
+        if page is None:
+            return
         page.focus_oldest_approval()
         for button in page.findChildren(QPushButton, "allowOnce"):
             if button.isVisible() and button.isEnabled():

@@ -10,12 +10,13 @@ with a `__getattr__` of its own then fails with an ImportError (*partially initi
 from __future__ import annotations
 
 import builtins
+from importlib import import_module
 
 
 def restore() -> None:
     """Restore the built-in import; harmless when repeated, or when nothing was replaced."""
     try:
-        import PySide6.QtCore  # noqa: F401 - what replaces it
+        import_module("PySide6.QtCore")  # what replaces it
     except ImportError:
         # A system library is missing: whoever opens a window says so.
         return

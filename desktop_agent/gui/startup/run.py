@@ -10,6 +10,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
+from importlib import import_module
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -30,13 +31,13 @@ from PySide6.QtWidgets import QApplication
 
 from desktop_agent import paths
 from desktop_agent.core.settings import Settings
+from desktop_agent.core.updates import UpdateAnswer
 from desktop_agent.gui.bridge.backend import Compose
 from desktop_agent.gui.bridge.bridge import Bridge
 from desktop_agent.gui.frame.notice_bar import Notice
 from desktop_agent.gui.kit.theme import HAS_STYLE, Theme
 from desktop_agent.gui.startup.gc_timer import GcTimer
 from desktop_agent.gui.startup.single_instance import SecondStarts, hand_over
-from desktop_agent.gui.startup.update_notice import UpdateNotice
 from desktop_agent.gui.window.main_window import MainWindow
 
 _log = logging.getLogger(__name__)
@@ -118,9 +119,9 @@ def run_loop(app: QApplication, window: MainWindow, bridge: Bridge, compose: Com
     # Loaded behind the first paint: they are a fifth of what the start would take.
     import asyncio
 
-    import qasync
+    import qasync  # pyright: ignore[reportMissingTypeStubs] - it has none
 
-    loop = qasync.QEventLoop(app)
+    loop: Any = qasync.QEventLoop(app)
     asyncio.set_event_loop(loop)
     clock = GcTimer(app)
     bridge.received.connect(clock.check)
@@ -155,7 +156,7 @@ def _import_asyncio() -> None:
     absent: Any = None  # what makes an import fail, as on a Python built without OpenSSL
     sys.modules["ssl"] = absent
     try:
-        import asyncio  # noqa: F401
+        import_module("asyncio")
     finally:
         del sys.modules["ssl"]
 
@@ -213,7 +214,6 @@ class SignalEnder(QObject):
             signal.signal(number, self._on_signal)
 
     def close(self) -> None:
-        """Give the signals back."""
         self._notifier.setEnabled(False)
         signal.set_wakeup_fd(self._before)
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -231,3 +231,23 @@ class SignalEnder(QObject):
 
 def _log_qt(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
     _log.log(_LEVELS.get(kind, logging.DEBUG), "Qt: %s", text)
+
+
+class UpdateNotice(QObject):
+    """Asks behind the start. A failed check is not worth a word: it was not the user's."""
+
+    def __init__(self, window: MainWindow, bridge: Bridge) -> None:
+        super().__init__(window)
+        self._window = window
+        bridge.started.connect(self._ask)
+
+    def _ask(self) -> None:
+        if self._window.flow.settings.check_updates_weekly:
+            queries = self._window.queries
+            queries.ask(self._tell, queries.updates.check_if_due())
+
+    def _tell(self, answer: UpdateAnswer) -> None:
+        if answer.newest:
+            words = self.tr("Version {version} is there: see Settings, About.")
+            text = words.format(version=answer.newest)
+            self._window.frame.notices.put("update", Notice(text, "info"))

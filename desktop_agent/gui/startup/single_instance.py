@@ -1,4 +1,4 @@
-"""One window for each person: a second start hands its folder to the first and ends."""
+"""One window for each user: a second start hands its folder to the first and ends."""
 
 from __future__ import annotations
 
@@ -69,7 +69,6 @@ class SecondStarts(QObject):
             self._listen(has_files)
 
     def close(self) -> None:
-        """Stop listening."""
         line, self._line = self._line, None
         if line is not None:
             self._notifier.setEnabled(False)

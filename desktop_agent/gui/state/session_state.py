@@ -155,6 +155,10 @@ class SessionState:
         is_main = info is not None and info.main_agent == agent_id
         return EVERYTHING if is_main else EVERYTHING & ~Facet.SESSION
 
+    def hide(self) -> None:
+        """Answer for no session until the next is shown."""
+        self.session_id = self.shown = None
+
     def forget_note(self, agent_id: AgentId, note_id: NoteId) -> Facet:
         """Drop a note that came back and that the user sent elsewhere or discarded."""
         self.notes(agent_id).forget(note_id)
@@ -182,9 +186,14 @@ class SessionState:
         return self.agents_of(self.session_id)
 
     @property
+    def info(self) -> SessionInfo | None:
+        """The session that is shown."""
+        return self.sessions.get(self.session_id) if self.session_id is not None else None
+
+    @property
     def main_agent(self) -> AgentId | None:
-        info = self.sessions.get(self.session_id) if self.session_id is not None else None
-        return info.main_agent if info is not None else None
+        """The main agent of the session that is shown."""
+        return self.info.main_agent if self.info is not None else None
 
     def agents_of(self, session_id: SessionId | None) -> tuple[AgentInfo, ...]:
         """Return a session's agents as they are now, the main one first."""
@@ -268,7 +277,7 @@ class SessionState:
         return tuple(one for one in self._held if self._is_of_shown(one))
 
     def _is_of_shown(self, agent_id: AgentId) -> bool:
-        return self._owners.get(agent_id) == self.session_id
+        return self.session_id is not None and self._owners.get(agent_id) == self.session_id
 
     # -- snapshots -------------------------------------------------------------------------
 

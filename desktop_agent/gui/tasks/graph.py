@@ -10,7 +10,7 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QResizeEvent, QWheel
 from PySide6.QtWidgets import QApplication, QGraphicsScene, QGraphicsView, QMenu, QWidget
 
 from desktop_agent.core.tasks import Task
-from desktop_agent.gui.kit.plurals import with_plural
+from desktop_agent.gui.kit.text import with_plural
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.tasks.delegate import owner_name
 from desktop_agent.gui.tasks.graph_items import ArrowItem, NodeItem, node_size

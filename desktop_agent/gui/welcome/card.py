@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QFrame, QVBoxLayout, QWidget
 
 from desktop_agent.core.models import ModelInfo
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.tooltips import plain_tip
-from desktop_agent.gui.kit.widgets import IconLabel, TextLabel
+from desktop_agent.gui.kit.widgets import IconLabel, TextLabel, column, row
 from desktop_agent.gui.language_models.text import best_model, can_work, model_hints, model_title
 
 _ICON, _GAP = 20, 12
@@ -27,23 +27,12 @@ class Card(QFrame):
         self.setAccessibleName(title)
         self._icon = IconLabel(theme, icon, "accent", _ICON)
         self._title = TextLabel(title, "title")
-        self._detail = TextLabel("", "muted")
-        self._detail.setWordWrap(True)
-        words = QVBoxLayout()
-        words.setSpacing(2)
-        words.addWidget(self._title)
-        words.addWidget(self._detail)
-        self._head = QHBoxLayout()
-        self._head.setSpacing(_GAP)
-        self._head.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
-        self._head.addLayout(words, 1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(16, 14, 16, 14)
-        layout.setSpacing(10)
-        layout.addLayout(self._head)
+        self._detail = TextLabel("", "muted", wraps=True)
+        words = column(self._title, self._detail, spacing=2)
+        self._head = row((self._icon, Qt.AlignmentFlag.AlignTop), (words, 1), spacing=_GAP)
         self.body = QVBoxLayout()
         self.body.setSpacing(8)
-        layout.addLayout(self.body)
+        column(self._head, self.body, spacing=10, edges=(16, 14, 16, 14), within=self)
         self.set_detail("")
         theme.changed.connect(self._indent)
         self._indent()
@@ -57,7 +46,6 @@ class Card(QFrame):
         self._head.addWidget(widget, 0, Qt.AlignmentFlag.AlignVCenter)
 
     def set_title(self, title: str) -> None:
-        """Show another title."""
         self._title.setText(title)
         self.setAccessibleName(title)
 
@@ -67,18 +55,14 @@ class Card(QFrame):
         self._detail.setVisible(bool(detail))
 
     def set_icon(self, icon: str, token: str) -> None:
-        """Show another icon."""
         self._icon.set_icon(icon, token)
 
 
 def step_column(step: QWidget, title: str, about: str) -> QVBoxLayout:
     """Begin a step of the first run with what it is about; its cards come below."""
-    layout = QVBoxLayout(step)
-    layout.setContentsMargins(0, 0, 0, 0)
-    layout.setSpacing(12)
+    layout = column(spacing=12, within=step)
     for words, role in ((title, "h1"), (about, "muted")):
-        label = TextLabel(words, role)
-        label.setWordWrap(True)
+        label = TextLabel(words, role, wraps=True)
         layout.addWidget(label)
     return layout
 
@@ -95,7 +79,6 @@ class ModelCombo(QComboBox):
         self.setMaxVisibleItems(14)
 
     def set_models(self, models: tuple[ModelInfo, ...]) -> None:
-        """Show these; a choice made before is kept."""
         before = self.model_info()
         self.clear()
         for model in sorted(models, key=lambda one: not can_work(one)):
@@ -111,6 +94,5 @@ class ModelCombo(QComboBox):
                 self.setCurrentIndex(number)
 
     def model_info(self) -> ModelInfo | None:
-        """Return the chosen model."""
         chosen = self.currentData()
         return chosen if isinstance(chosen, ModelInfo) else None

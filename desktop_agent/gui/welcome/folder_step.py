@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
 from desktop_agent.gui.kit.example_prompts import first_folder
 from desktop_agent.gui.kit.folders import folder_warning, short_path
@@ -16,6 +16,7 @@ from desktop_agent.gui.kit.widgets import (
     PrimaryButton,
     TextButton,
     TextLabel,
+    column,
     row,
 )
 from desktop_agent.gui.welcome.card import Card, step_column
@@ -60,7 +61,6 @@ class FolderStep(QWidget):
         layout.addStretch(1)
 
     def set_model(self, title: str) -> None:
-        """Name the model that was chosen."""
         self._model.set_title(self.tr("Model: {title}").format(title=title))
         self._model.setVisible(bool(title))
 
@@ -90,11 +90,7 @@ class FolderStep(QWidget):
         use.clicked.connect(lambda: self.folder_chosen.emit(str(fresh)))
         new.add_trailing(use)
         both = QWidget()
-        layout = QVBoxLayout(both)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(12)
-        layout.addWidget(card)
-        layout.addWidget(new)
+        column(card, new, spacing=12, within=both)
         return both
 
     def _warning(self) -> QWidget:
@@ -102,20 +98,14 @@ class FolderStep(QWidget):
         self._warn.setObjectName("folderWarning")
         self._warn.setProperty("frame", "warn")
         self._where = TextLabel("", "strong")
-        self._words = TextLabel("", "")
-        self._words.setWordWrap(True)
+        self._words = TextLabel("", "", wraps=True)
         anyway = TextButton(self._theme, self.tr("Use it anyway"))
         anyway.setObjectName("useAnyway")
         anyway.clicked.connect(lambda: self.folder_chosen.emit(self._doubtful))
         other = GhostButton(self._theme, self.tr("Choose another…"))
         other.setObjectName("chooseAnother")
         other.clicked.connect(self.folder_requested)
-        words = QVBoxLayout()
-        words.setSpacing(4)
-        for widget in (self._where, self._words):
-            words.addWidget(widget)
-        words.addSpacing(4)
-        words.addLayout(row(anyway, other, None))
+        words = column(self._where, self._words, 4, row(anyway, other, None), spacing=4)
         layout = QHBoxLayout(self._warn)
         layout.setContentsMargins(16, 14, 16, 14)
         layout.setSpacing(12)

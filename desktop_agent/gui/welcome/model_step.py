@@ -5,12 +5,11 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from desktop_agent.core.faults import Fault
 from desktop_agent.core.models import DEMO_MODEL, KeyInfo, ModelInfo, ServerInfo
 from desktop_agent.core.providers import is_host, provider_title
 from desktop_agent.core.settings import CustomServer
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import GhostButton, Spinner, TextButton, TextLabel, restyle
+from desktop_agent.gui.kit.widgets import GhostButton, Spinner, TextButton, TextLabel, restyle, row
 from desktop_agent.gui.language_models.key_form import KeyForm
 from desktop_agent.gui.language_models.server_form import ServerForm
 from desktop_agent.gui.language_models.text import can_work, count_text, model_hints
@@ -32,16 +31,11 @@ class ModelCard(Card):
         super().__init__(theme, name, icon, title)
         self._combo = ModelCombo(self.tr("Model"))
         self._combo.currentIndexChanged.connect(self._show_hints)
-        self._use = TextButton(theme, self.tr("Use"))
-        self._use.setObjectName("useModel")
-        self._use.clicked.connect(self._on_used)
+        self._use = TextButton(theme, self.tr("Use"), name="useModel", clicked=self._on_used)
         self._spinner = Spinner(theme, 16)
-        self._hints = TextLabel("", "subtle")
-        self._hints.setWordWrap(True)
+        self._hints = TextLabel("", "subtle", wraps=True)
         self._line = QWidget()
-        line = QHBoxLayout(self._line)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.addWidget(self._combo, 1)
+        row((self._combo, 1), spacing=-1, within=self._line)
         self.body.addWidget(self._line)
         self.body.addWidget(self._hints)
         self.add_trailing(self._spinner)
@@ -91,14 +85,13 @@ class ModelStep(QWidget):
 
     Signals:
         model_chosen(name, api_base): final
-        check_requested(provider, api_base, key): answered by `set_check_result`
-        key_entered(provider, key, where): a key that works
+        key_entered(provider, key, where): a key that works; for a typed server the provider is
+            its address
         server_added(CustomServer): a server that answers
         models_requested: answered by `set_models`
     """
 
     model_chosen = Signal(str, str)
-    check_requested = Signal(str, str, str)
     key_entered = Signal(str, str, str)
     server_added = Signal(object)
     models_requested = Signal()
@@ -132,7 +125,6 @@ class ModelStep(QWidget):
     # -- results --------------------------------------------------------------------------
 
     def set_searching(self, is_searching: bool) -> None:
-        """Say that this computer is being looked at."""
         self._probe.setVisible(is_searching)
 
     def set_servers(self, servers: tuple[ServerInfo, ...]) -> None:
@@ -170,23 +162,17 @@ class ModelStep(QWidget):
         self._feed_providers()
         self._feed_typed()
 
-    def set_check_result(self, fault: Fault | None) -> None:
-        """Answer the check that is under way."""
-        self._key.set_result(fault)
-        self._server.set_result(fault)
-
-    def set_places(self, *, has_keyring: bool, keeps_in_file: bool) -> None:
-        """Know where keys can be kept."""
-        self._key.set_places(has_keyring=has_keyring, keeps_in_file=keeps_in_file)
-
     # -- parts ----------------------------------------------------------------------------
 
     def _card(self, name: str, icon: str, title: str, place: int) -> ModelCard:
         card = ModelCard(self._theme, name, icon, title)
-        card.used.connect(lambda model: self.model_chosen.emit(model.name, model.api_base))
+        card.used.connect(self._on_used)
         self._found.insertWidget(place, card)
         self._mark_best()
         return card
+
+    def _on_used(self, model: ModelInfo) -> None:
+        self.model_chosen.emit(model.name, model.api_base)
 
     def _mark_best(self) -> None:
         cards = [self._found.itemAt(number) for number in range(self._found.count())]
@@ -209,29 +195,23 @@ class ModelStep(QWidget):
     def _add_key_card(self, layout: QVBoxLayout) -> None:
         card = Card(self._theme, "cardPaste", "key", self.tr("Paste a key"))
         card.set_detail(self.tr("From any provider: Anthropic, OpenAI, Google, OpenRouter, …"))
-        self._key = KeyForm(self._theme)
-        self._key.check_requested.connect(
-            lambda provider, key: self.check_requested.emit(provider, "", key)
-        )
-        self._key.accepted.connect(self._on_key_accepted)
-        card.body.addWidget(self._key)
+        self.key_form = KeyForm(self._theme)
+        self.key_form.accepted.connect(self._on_key_accepted)
+        card.body.addWidget(self.key_form)
         layout.addWidget(card)
 
     def _add_server_card(self, layout: QVBoxLayout) -> None:
         card = Card(self._theme, "cardServer", "globe", self.tr("Other address"))
         card.set_detail(self.tr("Any server that speaks the OpenAI protocol"))
-        self._server = ServerForm(self._theme)
-        self._server.check_requested.connect(
-            lambda base, key: self.check_requested.emit("openai", base, key)
-        )
-        self._server.accepted.connect(self._on_server_accepted)
-        self._server.hide()
+        self.server_form = ServerForm(self._theme)
+        self.server_form.accepted.connect(self._on_server_accepted)
+        self.server_form.hide()
         show = GhostButton(self._theme, self.tr("Enter it…"))
         show.setObjectName("showServer")
-        show.clicked.connect(self._server.show)
+        show.clicked.connect(self.server_form.show)
         show.clicked.connect(show.hide)
         card.add_trailing(show)
-        card.body.addWidget(self._server)
+        card.body.addWidget(self.server_form)
         layout.addWidget(card)
 
     def _add_demo_card(self, layout: QVBoxLayout) -> None:
@@ -253,7 +233,7 @@ class ModelStep(QWidget):
 
     def _on_server_accepted(self, server: CustomServer, key: str) -> None:
         if key:
-            self.key_entered.emit(server.api_base, key, self._key.place)
+            self.key_entered.emit(server.api_base, key, self.key_form.place)
         self.server_added.emit(server)
         self._await_models("cardTyped", server.api_base, server.title)
 

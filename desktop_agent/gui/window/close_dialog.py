@@ -14,8 +14,8 @@ def ask_before_closing(parent: QWidget, running: int, *, has_tray: bool) -> Choi
     """Ask what to do with the work that goes on. Closing the question is *Cancel*."""
     box = make_question(parent, running, has_tray=has_tray)
     box.exec()
-    clicked = box.clickedButton()
-    return clicked.property("choice") if clicked is not None else "cancel"
+    clicked = box.clickedButton() or box.escapeButton()
+    return clicked.property("choice")
 
 
 def make_question(parent: QWidget, running: int, *, has_tray: bool) -> QMessageBox:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QPaintEvent
-from PySide6.QtWidgets import QMainWindow, QWidget
+from PySide6.QtWidgets import QMainWindow
 
 from desktop_agent.core.events import (
     Event,
@@ -23,6 +24,7 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.bridge.bridge import Bridge
 from desktop_agent.gui.bridge.requests import Queries
+from desktop_agent.gui.controllers.controller import WindowParts
 from desktop_agent.gui.controllers.popups import PopupController
 from desktop_agent.gui.controllers.provider_status import ProviderStatus
 from desktop_agent.gui.controllers.session import SessionController
@@ -32,6 +34,7 @@ from desktop_agent.gui.controllers.skills import SkillsController
 from desktop_agent.gui.controllers.transcript import TranscriptController
 from desktop_agent.gui.controllers.transcript_pages import SessionPages, is_untouched
 from desktop_agent.gui.controllers.welcome import WelcomeController
+from desktop_agent.gui.frame.focus import focus_neighbour
 from desktop_agent.gui.frame.layout import WindowFrame
 from desktop_agent.gui.frame.notice_bar import Notice
 from desktop_agent.gui.frame.window_state import WindowState
@@ -41,14 +44,18 @@ from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.sessions.empty_page import EmptySession
 from desktop_agent.gui.state.session_state import AgentPage, SessionState
 from desktop_agent.gui.window.actions import WindowActions
-from desktop_agent.gui.window.shortcuts import connect_keys
 from desktop_agent.gui.window.tray import Attention
+
+if TYPE_CHECKING:
+    from desktop_agent.gui.transcript.view.view import TranscriptView
 
 
 class MainWindow(QMainWindow):
-    """Shows one session at a time. `painted` comes once, after the first paint.
+    """Shows one session at a time.
 
-    `closed` means that the app is to end; a window that went into the tray is not closed.
+    Signals:
+        painted: once, after the first paint
+        closed: the app is to end; a window that went into the tray is not closed
     """
 
     painted = Signal()
@@ -77,16 +84,15 @@ class MainWindow(QMainWindow):
         self.flow = SessionController(bridge, self.pages, self.known, self._state, settings, folder)
         self.commands = WindowActions(theme, self)
         self.queries = Queries(bridge, self)
-        self.settings_window = SettingsController(theme, self, self.queries, self.flow)
-        self.popups = PopupController(theme, self, self.queries, self.flow, self.settings_window)
-        self.first_run = WelcomeController(theme, frame.stack, self.queries, self.flow)
+        parts = WindowParts(theme, frame, bridge, self.queries, self.known, self.flow)
+        self.settings_window = SettingsController(parts)
+        self.popups = PopupController(parts, self.settings_window)
+        self.first_run = WelcomeController(parts)
         self._empty = EmptySession(theme, frame.stack, settings.model)
         frame.stack.addWidget(self._empty)
-        self.tools = TranscriptController(frame, self.pages, self.flow, self.queries)
-        self.side = SidePanelController(
-            theme, frame, bridge, self.pages, self.known, self.flow, self.queries, self._state
-        )
-        self.skills = SkillsController(theme, frame, bridge, self.popups, self.flow, self.queries)
+        self.tools = TranscriptController(parts)
+        self.side = SidePanelController(parts)
+        self.skills = SkillsController(parts, self.popups)
         self.attention = Attention(theme, self)
         self._connection = ProviderStatus(frame.sidebar, self.flow)
         self.menuBar().setVisible(self.menuBar().isNativeMenuBar())
@@ -95,10 +101,10 @@ class MainWindow(QMainWindow):
         frame.composer.focus_text()
 
     def _begin(self, settings: Settings) -> None:
-        """Show what is known before the engine says anything."""
         frame, place = self.frame, self.flow.workspace
         self._state.restore(*self._theme.window_default())
-        frame.set_sidebar(self._state.has_sidebar)
+        frame.set_sidebar(self._state.is_wanted("sidebar"))
+        frame.set_side(has_content=False, is_wanted=self._state.is_wanted("side"))
         frame.composer.set_settings(settings)
         frame.sidebar.workspace.set_workspace(place)
         frame.set_conversing(bool(settings.model))
@@ -114,16 +120,17 @@ class MainWindow(QMainWindow):
         self.flow.setup_needed.connect(self._on_setup_needed)
         self.flow.settings_changed.connect(self._on_settings_changed)
         self.flow.workspace_changed.connect(self.frame.sidebar.workspace.set_workspace)
-        self.flow.failed.connect(lambda text: self.frame.notices.put("folder", Notice(text)))
-        self.queries.failed.connect(lambda text: self.frame.notices.put("query", Notice(text)))
+        self.flow.failed.connect(partial(self._put_notice, "folder"))
+        self.queries.failed.connect(partial(self._put_notice, "query"))
         self.pages.page_made.connect(self._connect_page)
-        self.attention.opened.connect(lambda: self.come_back())
+        self.attention.opened.connect(self.come_back)
         self.attention.quit_requested.connect(self.quit_now)
         self._connect_sidebar()
         self._connect_composer()
         self._connect_header()
         self._connect_popups()
-        connect_keys(self)
+        self._connect_actions()
+        self._connect_view_actions()
 
     def _connect_sidebar(self) -> None:
         engine, sidebar = self._bridge.engine, self.frame.sidebar
@@ -136,25 +143,25 @@ class MainWindow(QMainWindow):
         sidebar.sessions.returned.connect(self.flow.take_back)
         sidebar.sessions.deleted.connect(engine.delete_session)
         sidebar.sessions.searched.connect(self.tools.search_sessions)
-        self.frame.sidebar_toggled.connect(self._state.remember_sidebar)
+        self.frame.toggled.connect(self._state.remember)
 
     def _connect_composer(self) -> None:
         composer, tell, engine = self.frame.composer, self.flow.tell, self._bridge.engine
         composer.begun.connect(self.flow.get_ready)
         composer.submitted.connect(self.flow.send)
         composer.main_requested.connect(self.flow.turn_to_main)
-        composer.stop_requested.connect(lambda: tell(engine.stop))
-        composer.stop_and_send_requested.connect(lambda note: tell(engine.stop_and_send, note))
-        composer.note_edited.connect(lambda note_id, text: tell(engine.edit_note, note_id, text))
-        composer.note_withdrawn.connect(lambda note_id: tell(engine.withdraw_note, note_id))
-        composer.resume_requested.connect(lambda: tell(engine.resume))
-        composer.mode_chosen.connect(lambda mode: self.flow.set(engine.set_mode, mode))
+        composer.stop_requested.connect(partial(tell, engine.stop))
+        composer.stop_and_send_requested.connect(partial(tell, engine.stop_and_send))
+        composer.note_edited.connect(partial(tell, engine.edit_note))
+        composer.note_withdrawn.connect(partial(tell, engine.withdraw_note))
+        composer.resume_requested.connect(partial(tell, engine.resume))
+        composer.mode_chosen.connect(partial(self.flow.set, engine.set_mode))
         composer.model_picker_requested.connect(self.open_models)
         composer.box.path_completion_requested.connect(self.tools.complete_path)
 
     def _connect_header(self) -> None:
         frame, engine = self.frame, self._bridge.engine
-        frame.header.renamed.connect(lambda title: self.flow.set(engine.rename_session, title))
+        frame.header.renamed.connect(partial(self.flow.set, engine.rename_session))
         frame.header.find_button.clicked.connect(frame.find_bar.enter)
         frame.header.copy_button.clicked.connect(self.tools.copy_answer)
         frame.find_bar.searched.connect(self.tools.find)
@@ -162,30 +169,68 @@ class MainWindow(QMainWindow):
         frame.approvals.review_requested.connect(self.side.review)
 
     def _connect_popups(self) -> None:
-        popups, flow, engine = self.popups, self.flow, self._bridge.engine
-        popups.folder_chosen.connect(flow.open_folder)
-        popups.workspace_changed.connect(lambda where: flow.set(engine.set_workspace, where))
-        popups.recent_removed.connect(flow.forget_folder)
-        popups.model_chosen.connect(flow.choose_model)
+        popups = self.popups
         popups.session_chosen.connect(self._show_session)
         popups.folder_found.connect(self._offer_folder)
         self.first_run.browse_requested.connect(popups.browse)
-        self.settings_window.rule_deleted.connect(engine.delete_rule)
-        self.settings_window.rule_added.connect(engine.add_rule)
         self._empty.prompt_chosen.connect(self.frame.composer.set_text)
         popups.model_titled.connect(self.frame.composer.set_model)
 
-    def _make_page(self) -> QWidget:
+    def _connect_actions(self) -> None:
+        keys, frame, popups = self.commands, self.frame, self.popups
+        for leaving in (keys.new, keys.find, keys.composer, keys.approval):
+            # Before what they do: that is about the conversation.
+            leaving.triggered.connect(self.skills.leave)
+        keys.new.triggered.connect(self.begin_session)
+        keys.folder.triggered.connect(self.open_picker)
+        keys.switch.triggered.connect(lambda: popups.open_palette(()))
+        # The list of all commands is none of them.
+        listed = [action for action in keys.all if action is not keys.palette]
+        keys.palette.triggered.connect(
+            lambda: popups.open_palette((*listed, *self.side.commands()))
+        )
+        keys.rename.triggered.connect(frame.header.begin_rename)
+        keys.delete.triggered.connect(
+            lambda: frame.sidebar.sessions.delete(self.flow.current or "")
+        )
+
+    def _connect_view_actions(self) -> None:
+        keys, frame, popups = self.commands, self.frame, self.popups
+        keys.settings.triggered.connect(self.settings_window.open)
+        keys.quit.triggered.connect(self.close)
+        keys.find.triggered.connect(frame.find_bar.enter)
+        keys.find_next.triggered.connect(lambda: frame.find_bar.search())
+        keys.find_previous.triggered.connect(lambda: frame.find_bar.search(backward=True))
+        keys.copy_answer.triggered.connect(self.tools.copy_answer)
+        keys.stop.triggered.connect(frame.composer.request_stop)
+        keys.approval.triggered.connect(self.side.review)
+        keys.composer.triggered.connect(frame.composer.focus_text)
+        keys.sidebar.triggered.connect(frame.toggle_sidebar)
+        keys.model.triggered.connect(self.open_models)
+        keys.larger.triggered.connect(lambda: self.flow.scale_text(1))
+        keys.smaller.triggered.connect(lambda: self.flow.scale_text(-1))
+        keys.normal.triggered.connect(lambda: self.flow.scale_text(0))
+        keys.shortcuts.triggered.connect(lambda: popups.open_shortcuts(keys.all))
+        keys.next_region.triggered.connect(lambda: focus_neighbour(frame.regions(), 1))
+        keys.previous_region.triggered.connect(lambda: focus_neighbour(frame.regions(), -1))
+        keys.budget.triggered.connect(lambda: self.side.edit_budget())
+        keys.side.triggered.connect(self.side.toggle)
+        keys.skills.triggered.connect(lambda: self.skills.open())
+        keys.add_skill.triggered.connect(lambda: self.skills.library.add())
+        keys.trust.triggered.connect(self.skills.trust.look)
+        keys.task.triggered.connect(self.side.add_task)
+
+    def _make_page(self) -> TranscriptView:
         # Markdown and highlighting come with it; the first paint has no transcript yet.
         from desktop_agent.gui.transcript.view.view import TranscriptView
 
         return TranscriptView(self._theme, self.frame.stack)
 
-    def _connect_page(self, view: Any, agent_id: str) -> None:
+    def _connect_page(self, view: TranscriptView, agent_id: str) -> None:
         engine = self._bridge.engine
         view.decided.connect(engine.decide)
         view.answered.connect(engine.answer)
-        view.resume_requested.connect(lambda: self.flow.tell(engine.resume))
+        view.resume_requested.connect(partial(self.flow.tell, engine.resume))
         view.fault_action.connect(self._act)
         view.compose_requested.connect(self.frame.composer.focus_text)
         view.edit_requested.connect(self.frame.composer.set_text)
@@ -197,8 +242,11 @@ class MainWindow(QMainWindow):
 
     def _open_path(self, path: str) -> None:
         if not open_path(path, self.flow.workspace):
-            words = self.tr("That file is not there any more, or not in this session's folders.")
-            self.frame.notices.hint(words)
+            text = self.tr("That file is not there any more, or not in this session's folders.")
+            self.frame.notices.hint(text)
+
+    def _put_notice(self, key: str, text: str) -> None:
+        self.frame.notices.put(key, Notice(text))
 
     # -- events ------------------------------------------------------------------------------
 
@@ -296,7 +344,6 @@ class MainWindow(QMainWindow):
     # -- requests that need more than a command ----------------------------------------------
 
     def begin_session(self) -> None:
-        """Begin a session in the present folder."""
         self.frame.close_drawer()
         self.flow.begin_session()
         self.frame.composer.focus_text()
@@ -307,20 +354,16 @@ class MainWindow(QMainWindow):
         self.frame.composer.focus_text()
 
     def open_picker(self) -> None:
-        """Open the list of folders."""
-        self.popups.open_picker(self.frame.sidebar.workspace, self.known.running())
+        self.popups.open_picker(self.frame.sidebar.workspace)
 
     def open_models(self) -> None:
-        """Open the list of models."""
         self.popups.open_models(self.frame.composer.model_button)
 
     def _offer_folder(self, path: str) -> None:
         if not self.first_run.take_folder(path):
-            anchor = self.frame.sidebar.workspace
-            self.popups.offer_folder(anchor, path, self.known.running())
+            self.popups.offer_folder(self.frame.sidebar.workspace, path)
 
     def _act(self, action: str) -> None:
-        """Do what a fault's one button says."""
         if action == "edit_key":
             model = self.flow.info.model if self.flow.info else self.flow.settings.model
             self.settings_window.open_keys(model.partition("/")[0])
@@ -339,7 +382,6 @@ class MainWindow(QMainWindow):
         self.close()
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Ask first while agents work; otherwise leave things in order."""
         running = len(self.known.running())
         if running and not self._is_quitting:
             from desktop_agent.gui.window.close_dialog import ask_before_closing  # not at the start
@@ -396,7 +438,6 @@ class MainWindow(QMainWindow):
             self.flow.mark_read()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Tell of the first paint, once it is on the screen."""
         super().paintEvent(event)
         if not self._was_painted:
             self._was_painted = True

@@ -64,13 +64,12 @@ class Attention(QObject):
             menu.addAction(self.tr("Show the window"), self.opened.emit)
             menu.addAction(self.tr("Stop and quit"), self.quit_requested.emit)
             self._tray.setContextMenu(menu)
-            self._tray.activated.connect(lambda _: self.opened.emit())
+            self._tray.activated.connect(lambda: self.opened.emit())
             self._tray.messageClicked.connect(self.opened)
         self._tray.show()
         return True
 
     def leave_tray(self) -> None:
-        """Take the icon away."""
         if self._tray is not None:
             self._tray.hide()
 

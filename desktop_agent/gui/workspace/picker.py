@@ -27,7 +27,7 @@ from desktop_agent.gui.kit.widgets import (
     column,
     row,
 )
-from desktop_agent.gui.skills.trust_line import TrustLine
+from desktop_agent.gui.skills.trust_banner import TrustLine
 from desktop_agent.gui.workspace.extra_folders import ExtraFolders
 
 _MAX_SHOWN = 6

@@ -6,8 +6,10 @@ import sys
 
 import pytest
 from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtWidgets import QApplication
 
 from desktop_agent.gui.controllers import preload
+from desktop_agent.gui.tasks.tabs import SidePanel
 from tests.helpers.patience import HANG_MS
 from tests.helpers.windows import has_running_timer, side_panel
 
@@ -23,7 +25,7 @@ def test_all_that_the_first_tasks_need_is_got_ready_in_order_and_once(qtbot, in_
     loading = preload.Preload(owner, (lambda: made.append(1), lambda: made.append(2)))
     loading.start()
     qtbot.waitUntil(lambda: loading.is_done, timeout=HANG_MS)
-    assert {f"desktop_agent.gui.{name}" for name in preload._MODULES} <= sys.modules.keys()
+    assert {f"desktop_agent.gui.{name}" for name in preload.MODULES} <= sys.modules.keys()
     assert made == [1, 2]
     loading.start()
     assert not has_running_timer(loading)
@@ -36,7 +38,7 @@ def test_nothing_is_got_ready_between_two_keys(qtbot, monkeypatch):
     loading.put_off()
     assert not has_running_timer(loading)
     loading.start()
-    loading.findChild(QTimer).setInterval(preload._PAUSE_MS)
+    loading.findChild(QTimer).setInterval(30)
     loading.put_off()
     assert loading.findChild(QTimer).interval() == 20_000
     assert made == []
@@ -68,6 +70,6 @@ def test_a_window_takes_no_room_for_tasks_before_somebody_writes(
     qtbot.keyClick(window.focusWidget(), Qt.Key.Key_A)
     qtbot.waitUntil(lambda: side_panel(window) is not None, timeout=HANG_MS)
     panel = side_panel(window)
-    assert window.side._parts == {"tasks": panel.tasks, "agents": panel.agents}
+    assert [one for one in QApplication.allWidgets() if isinstance(one, SidePanel)] == [panel.tasks]
     assert panel.tasks.window() is window
     assert not panel.has_content

@@ -11,7 +11,7 @@ from shiboken6 import isValid
 from desktop_agent.core.events import MessageAdded
 from desktop_agent.core.ids import MessageId
 from desktop_agent.core.messages import Message, TextPart
-from desktop_agent.gui.frame.focus_regions import first_focusable, focus_neighbour
+from desktop_agent.gui.frame.focus import first_focusable, focus_neighbour
 from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
 from desktop_agent.gui.transcript.document.document import TranscriptDocument
 from desktop_agent.gui.transcript.document.styles import Styles
@@ -138,7 +138,7 @@ class _Walked(gallery.Gallery):
         assert [note.text for note in sent] == [name]
 
 
-@pytest.mark.parametrize("part", list(gallery._PARTS))
+@pytest.mark.parametrize("part", list(gallery.PARTS))
 def test_every_state_of_the_window_survives_twenty_times_f6(
     qapp, qtbot, run_on_window, monkeypatch, tmp_path, part
 ):
@@ -148,7 +148,7 @@ def test_every_state_of_the_window_survives_twenty_times_f6(
     async def play():
         walked = _Walked(qapp, given)
         try:
-            await gallery._PARTS[part](walked)
+            await gallery.PARTS[part](walked)
         finally:
             walked.window.quit_now()
             walked.window.deleteLater()

@@ -30,7 +30,7 @@ def dialog(qtbot, theme):
 
 def choose(dialog, name, value):
     box = dialog.findChild(ChoiceBox, name)
-    box.setCurrentIndex(box._values.index(value))
+    box.setCurrentIndex(box.findData(value))
     box.activated.emit(box.currentIndex())
 
 
@@ -119,14 +119,14 @@ def test_an_unusual_text_size_shows_the_nearest_choice(dialog):
 
 def test_keys_are_shown_with_where_they_are_and_those_of_the_environment_stay(qtbot, dialog):
     dialog.open_page("models")
-    dialog.set_keys(
+    dialog.models.set_keys(
         (KeyInfo("anthropic", "environment", "ANTHROPIC_API_KEY"), KeyInfo("openai", "keyring"))
     )
     names = [w.accessibleName() for w in dialog.findChildren(QWidget)]
     assert "Anthropic, From the environment: ANTHROPIC_API_KEY" in names
     delete = dialog.findChildren(QAbstractButton, "deleteKey")
     assert [one.accessibleName() for one in delete] == ["Delete the key of OpenAI"]
-    with qtbot.waitSignal(dialog.key_deleted) as hit:
+    with qtbot.waitSignal(dialog.models.key_deleted) as hit:
         delete[0].click()
     assert hit.args == ["openai"]
 
@@ -135,14 +135,14 @@ def test_a_key_is_tested_before_it_is_kept(qtbot, dialog):
     dialog.show_keys("mistral")
     field = dialog.findChild(QLineEdit, "keyField")
     field.setText("abc")
-    with qtbot.waitSignal(dialog.check_requested) as hit:
+    with qtbot.waitSignal(dialog.models.key_form.check_requested) as hit:
         dialog.findChild(QAbstractButton, "testKey").click()
     assert hit.args == ["mistral", "", "abc"]
-    with qtbot.assertNotEmitted(dialog.key_entered):
-        dialog.set_check_result(Fault("auth", "Unauthorized"))
+    with qtbot.assertNotEmitted(dialog.models.key_entered):
+        dialog.models.key_form.set_result(Fault("auth", "Unauthorized"))
     dialog.findChild(QAbstractButton, "testKey").click()
-    with qtbot.waitSignal(dialog.key_entered) as hit:
-        dialog.set_check_result(None)
+    with qtbot.waitSignal(dialog.models.key_entered) as hit:
+        dialog.models.key_form.set_result(None)
     assert hit.args == ["mistral", "abc", "keyring"]
 
 
@@ -150,7 +150,7 @@ def test_a_form_that_is_being_filled_survives_new_keys(qtbot, dialog):
     dialog.open_page("models")
     field = dialog.findChild(QLineEdit, "keyField")
     field.setText("half a key")
-    dialog.set_keys((KeyInfo("openai", "keyring"),))
+    dialog.models.set_keys((KeyInfo("openai", "keyring"),))
     assert dialog.findChild(QLineEdit, "keyField").text() == "half a key"
     qtbot.waitUntil(field.isVisible)
 
@@ -159,7 +159,7 @@ def test_without_a_keyring_the_choice_of_a_file_is_offered(dialog):
     dialog.open_page("models")
     box = dialog.findChild(Switch, "keepKeysInFile")
     assert not box.isVisible()
-    dialog.set_has_keyring(False)
+    dialog.models.set_has_keyring(False)
     assert box.isVisible()
     box.click()
     assert dialog.findChild(KeyForm).place == "file"
@@ -170,7 +170,7 @@ def test_servers_are_added_and_removed(qtbot, dialog):
     dialog.findChild(QLineEdit, "serverAddress").setText("10.0.0.4:8000/v1")
     dialog.findChild(QAbstractButton, "testServer").click()
     with qtbot.waitSignal(dialog.settings_changed) as hit:
-        dialog.set_check_result(None)
+        dialog.models.server_form.set_result(None)
     added = CustomServer("10.0.0.4:8000", "https://10.0.0.4:8000/v1")
     assert hit.args[0].servers == (added,)
     with qtbot.waitSignal(dialog.settings_changed) as hit:
@@ -180,8 +180,8 @@ def test_servers_are_added_and_removed(qtbot, dialog):
 
 def test_the_model_of_new_sessions_is_chosen_from_the_list(qtbot, dialog):
     dialog.open_page("models")
-    dialog.set_models((SONNET,))
-    with qtbot.waitSignal(dialog.models_requested):
+    dialog.models.set_models((SONNET,))
+    with qtbot.waitSignal(dialog.models.models_requested):
         dialog.findChild(QAbstractButton, "defaultModel").click()
     picker = dialog.findChild(QWidget, "modelPicker")
     qtbot.keyClicks(picker.search, "son")
@@ -194,7 +194,7 @@ def test_models_for_subagents_are_listed_by_hand_alone_and_taken_off_again(qtbot
     """The list is what lets an agent send what it read to another model without being asked."""
     dialog.open_page("models")
     there = ModelInfo("openai/qwen", "qwen", "openai", "http://10.0.0.4:8000/v1")
-    dialog.set_models((SONNET, there))
+    dialog.models.set_models((SONNET, there))
     add = dialog.findChild(QAbstractButton, "addSubagentModel")
     assert add.accessibleName() == "Models that subagents may use unasked"
     for words in ("son", "qwen"):
@@ -218,20 +218,20 @@ def test_rules_are_listed_with_their_origin_and_deleted(qtbot, dialog):
     assert dialog.findChild(QWidget, "noRules").isVisible()
     rule = Rule("shell", "pytest", "folder", "/tmp/api", origin="Run the tests?", uses=4)
     deny = Rule("shell", "rm\u202e", "everywhere", is_deny=True)
-    dialog.set_rules((rule, deny))
+    dialog.rules.set_rules((rule, deny))
     rows = [one.accessibleName() for one in dialog.findChildren(QWidget, "ruleRow")]
     assert rows[0] == "shell pytest, One folder, /tmp/api · used 4 times · Run the tests?"
     assert rows[1].startswith("Never: shell rm\\u202e, Everywhere")
-    with qtbot.waitSignal(dialog.rule_deleted) as hit:
+    with qtbot.waitSignal(dialog.rules.rule_deleted) as hit:
         dialog.findChildren(QAbstractButton, "deleteRule")[0].click()
     assert hit.args == [rule]
-    dialog.set_rules(())
+    dialog.rules.set_rules(())
     assert dialog.findChild(QWidget, "noRules").isVisible()
 
 
 def added(qtbot, dialog):
     made = []
-    dialog.rule_added.connect(made.append)
+    dialog.rules.rule_added.connect(made.append)
     return made
 
 
@@ -253,7 +253,7 @@ def test_a_refusing_rule_is_made_by_keys_alone(qtbot, dialog):
 def test_a_refusing_rule_may_hold_in_the_open_folder_alone(qtbot, dialog):
     dialog.open_page("rules")
     assert dialog.findChild(ChoiceBox, "refuseScope").count() == 1
-    dialog.set_folder("/tmp/api")
+    dialog.rules.set_folder("/tmp/api")
     made = added(qtbot, dialog)
     choose(dialog, "refuseKind", "files")
     choose(dialog, "refuseScope", "folder")

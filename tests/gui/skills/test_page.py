@@ -103,7 +103,7 @@ def test_without_skills_the_page_says_what_one_is_and_offers_to_add_one(page, qt
 def test_the_box_of_a_row_switches_that_skill_and_nothing_else(page, qtbot):
     _, box = place_of(page, MINUTES)
     right = QPoint(box.right() - 20, box.center().y())
-    with qtbot.waitSignal(page.list.switched) as requested:
+    with qtbot.waitSignal(page.requests.switched) as requested:
         qtbot.mouseClick(page.list.viewport(), Qt.MouseButton.LeftButton, pos=right)
     assert requested.args == [MINUTES, True, False]
     assert not page.list.rows.rows()[4].skill.is_enabled
@@ -112,12 +112,12 @@ def test_the_box_of_a_row_switches_that_skill_and_nothing_else(page, qtbot):
 def test_space_switches_delete_removes_and_enter_uses_by_keys_alone(page, qtbot):
     page.list.choose(INVOICE.directory)
     page.list.setFocus()
-    with qtbot.waitSignal(page.list.switched) as requested:
+    with qtbot.waitSignal(page.requests.switched) as requested:
         qtbot.keyClick(page.list, Qt.Key.Key_Space)
     assert requested.args == [INVOICE, False, False]
-    with qtbot.waitSignal(page.list.remove_requested):
+    with qtbot.waitSignal(page.requests.remove_requested):
         qtbot.keyClick(page.list, Qt.Key.Key_Delete)
-    with qtbot.waitSignal(page.list.used):
+    with qtbot.waitSignal(page.requests.used):
         qtbot.keyClick(page.list, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
 
 
@@ -125,7 +125,7 @@ def test_a_word_typed_in_the_list_is_looked_for_and_its_space_switches_nothing(p
     page.list.choose(INVOICE.directory)
     page.list.setFocus()
     switched = []
-    page.list.switched.connect(lambda *wish: switched.append(wish))
+    page.requests.switched.connect(lambda *wish: switched.append(wish))
     for letter in "new invoice":
         qtbot.keyClicks(QApplication.focusWidget(), letter)
     assert switched == []
@@ -136,7 +136,7 @@ def test_a_word_typed_in_the_list_is_looked_for_and_its_space_switches_nothing(p
 def test_what_other_apps_bring_can_neither_be_removed_nor_updated(page, qtbot):
     design = SKILLS[5]
     page.choose(design.directory)
-    with qtbot.assertNotEmitted(page.list.remove_requested):
+    with qtbot.assertNotEmitted(page.requests.remove_requested):
         qtbot.keyClick(page.list, Qt.Key.Key_Delete)
     for name in ("removeSkill", "updateSkill"):
         assert not named(page, name).isVisible()
@@ -145,7 +145,7 @@ def test_what_other_apps_bring_can_neither_be_removed_nor_updated(page, qtbot):
 def test_the_menu_offers_the_switch_for_this_folder_alone(page, qtbot):
     menu = page.list.menu_for(INVOICE)
     texts = {action.text(): action for action in menu.actions()}
-    with qtbot.waitSignal(page.list.switched) as requested:
+    with qtbot.waitSignal(page.requests.switched) as requested:
         texts["Switch off only in this folder"].trigger()
     assert requested.args == [INVOICE, False, True]
     assert texts["Update…"].isEnabled()
@@ -182,15 +182,15 @@ def test_an_untrusted_skill_is_marked_and_offers_the_look_first(page, qtbot):
 def test_buttons_of_the_detail_are_about_the_skill_that_is_shown(page, qtbot):
     page.choose(INVOICE.directory)
     for name, signal in (
-        ("useSkill", page.detail.used),
-        ("openSkillFolder", page.detail.folder_opened),
-        ("updateSkill", page.detail.update_requested),
-        ("removeSkill", page.detail.remove_requested),
+        ("useSkill", page.requests.used),
+        ("openSkillFolder", page.requests.folder_opened),
+        ("updateSkill", page.requests.update_requested),
+        ("removeSkill", page.requests.remove_requested),
     ):
         with qtbot.waitSignal(signal) as requested:
             qtbot.mouseClick(named(page, name), Qt.MouseButton.LeftButton)
         assert requested.args == [INVOICE]
-    with qtbot.waitSignal(page.detail.switched) as requested:
+    with qtbot.waitSignal(page.requests.switched) as requested:
         qtbot.mouseClick(named(page, "skillSwitchHere"), Qt.MouseButton.LeftButton)
     assert requested.args == [INVOICE, False, True]
 

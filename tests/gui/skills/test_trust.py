@@ -4,10 +4,9 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QLabel, QListView, QPlainTextEdit, QWidget
 
-from desktop_agent.gui.skills.trust_banner import TrustBanner
-from desktop_agent.gui.skills.trust_dialog import BroughtItem, TrustSheet
-from desktop_agent.gui.skills.trust_line import TrustLine
-from desktop_agent.gui.skills.trust_text import banner_text, is_asking, joined, state_text
+from desktop_agent.gui.skills.text import banner_text, is_asking, joined, state_text
+from desktop_agent.gui.skills.trust_banner import TrustBanner, TrustLine
+from desktop_agent.gui.skills.trust_dialog import ProvidedItem, TrustSheet
 from tests.gui.skills.samples import detail, trust, untrusted
 
 BROUGHT = "This folder brings 2 skills and AGENTS.md. The agent follows them if you trust it."
@@ -26,8 +25,8 @@ def sheet(qtbot, theme):
 
 def items():
     return (
-        BroughtItem(DEPLOY.directory, "deploy", DEPLOY.description, "terminal", skill=DEPLOY),
-        BroughtItem("AGENTS.md", "AGENTS.md", "Instructions", "file-text", is_changed=True),
+        ProvidedItem(DEPLOY.directory, "deploy", DEPLOY.description, "terminal", skill=DEPLOY),
+        ProvidedItem("AGENTS.md", "AGENTS.md", "Instructions", "file-text", is_changed=True),
     )
 
 
@@ -88,20 +87,20 @@ def test_the_banner_trusts_what_it_came_up_with_until_it_says_that_this_changed(
 
 def test_the_sheet_shows_each_text_before_anything_is_decided(sheet, qtbot):
     asked = []
-    sheet.file_wanted.connect(lambda directory, path: asked.append((directory, path)))
+    sheet.preview.wanted.connect(lambda directory, path: asked.append((directory, path)))
     with qtbot.waitSignal(sheet.files_wanted) as wanted:
         sheet.show_items(items())
     assert wanted.args == [DEPLOY]
     assert asked == [(DEPLOY.directory, "SKILL.md")]
-    sheet.show_text(DEPLOY.directory, "SKILL.md", "Deploy \u202eit")
+    sheet.preview.show_text(DEPLOY.directory, "SKILL.md", "Deploy \u202eit")
     text = sheet.findChild(QPlainTextEdit)
     assert "Deploy" in text.toPlainText()
     sheet.show_files(DEPLOY, detail(DEPLOY).files)
-    qtbot.keyClick(named(sheet, "broughtList"), Qt.Key.Key_Down)
+    qtbot.keyClick(named(sheet, "providedList"), Qt.Key.Key_Down)
     assert asked[-1] == ("", "AGENTS.md")
-    sheet.show_text(DEPLOY.directory, "SKILL.md", "late")
+    sheet.preview.show_text(DEPLOY.directory, "SKILL.md", "late")
     assert "late" not in text.toPlainText()
-    sheet.show_text("", "AGENTS.md", "Use tabs.")
+    sheet.preview.show_text("", "AGENTS.md", "Use tabs.")
     assert text.toPlainText() == "Use tabs."
 
 
@@ -110,7 +109,7 @@ def test_each_file_of_a_skill_can_be_read_in_the_sheet(sheet, qtbot):
     sheet.show_files(DEPLOY, detail(DEPLOY).files)
     files = named(sheet, "skillFiles")
     assert files.isVisible()
-    with qtbot.waitSignal(sheet.file_wanted) as wanted:
+    with qtbot.waitSignal(sheet.preview.wanted) as wanted:
         files.chosen.emit("scripts/run.py")
     assert wanted.args == [DEPLOY.directory, "scripts/run.py"]
 
@@ -119,16 +118,16 @@ def test_a_folder_that_changes_under_the_sheet_is_not_trusted_before_it_is_looke
     sheet, qtbot
 ):
     asked = []
-    sheet.file_wanted.connect(lambda directory, path: asked.append((directory, path)))
+    sheet.preview.wanted.connect(lambda directory, path: asked.append((directory, path)))
     sheet.show_items(items())
     again, trusts = named(sheet, "trustSheetAgain"), named(sheet, "trustSheetTrust")
     assert (again.isVisible(), trusts.isVisible()) == (False, True)
-    qtbot.keyClick(named(sheet, "broughtList"), Qt.Key.Key_Down)
+    qtbot.keyClick(named(sheet, "providedList"), Qt.Key.Key_Down)
     sheet.show_trust(trust(digest="d2"))
     sheet.show_items(items())
     assert named(sheet, "trustMeanwhile").isVisible()
     assert (again.isVisible(), trusts.isVisible()) == (True, False)
-    listed = named(sheet, "broughtList")
+    listed = named(sheet, "providedList")
     assert [row.tag for row in listed.rows()] == ["review again", "review again"]
     assert listed.current.key == "AGENTS.md"
     del asked[:]
@@ -145,7 +144,7 @@ def test_a_folder_that_changes_under_the_sheet_is_not_trusted_before_it_is_looke
 def test_a_stray_enter_trusts_nothing(sheet, qtbot):
     sheet.show_items(items())
     with qtbot.assertNotEmitted(sheet.decided):
-        for widget in (sheet, named(sheet, "broughtList")):
+        for widget in (sheet, named(sheet, "providedList")):
             qtbot.keyClick(widget, Qt.Key.Key_Return)
 
 

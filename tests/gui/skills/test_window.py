@@ -186,7 +186,7 @@ def test_a_removed_skill_is_brought_back_by_the_word_that_it_is_gone(start, repo
 
 def test_a_whole_collection_is_named_in_short_and_not_put_into_one_message(start, qtbot):
     window = start()
-    window.skills.shop.installed.emit(tuple(f"skill-{number}" for number in range(200)))
+    window.skills.library.installed.emit(tuple(f"skill-{number}" for number in range(200)))
     notice = named(window, "noticeText")
     assert notice.text() == "200 skills added: skill-0, skill-1, skill-2 and 197 more."
     assert not named(window, "noticeAction").isVisible()
@@ -205,7 +205,7 @@ def test_nothing_of_an_untrusted_folder_reaches_a_request_before_the_person_trus
         assert word not in first
     press(qtbot, window, "trustReview")
     sheet = part(window, "trustSheet")
-    listed = sheet.findChild(QListView, "broughtList").model()
+    listed = sheet.findChild(QListView, "providedList").model()
     qtbot.waitUntil(lambda: listed.rowCount() == 2, timeout=WAIT)
     text = sheet.findChild(QWidget, "outputView")
     qtbot.waitUntil(lambda: "heliotrope" in text.toPlainText(), timeout=WAIT)
@@ -263,7 +263,7 @@ def test_the_word_that_a_skill_was_added_goes_by_itself_or_with_another_folder(
 ):
     window = start()
     notice = named(window, "noticeText")
-    window.skills.shop.installed.emit(("letters",))
+    window.skills.library.installed.emit(("letters",))
     assert notice.isVisible()
     if moves:
         window.flow.open_folder(str(tmp_path))
@@ -349,7 +349,7 @@ def test_the_page_opens_and_closes_by_keys_and_choosing_a_session_leaves_it(star
 
 def test_a_failure_of_the_library_is_said_where_the_person_looks(start, qtbot, tmp_path):
     window = start()
-    window.skills.add(str(tmp_path / "nowhere"))
+    window.skills.library.add(str(tmp_path / "nowhere"))
     sheet = sheet_of(qtbot, window, AddSkillSheet)
     error = sheet.findChild(QWidget, "addSkillError")
     qtbot.waitUntil(error.isVisible, timeout=WAIT)

@@ -46,8 +46,8 @@ def child(welcome, name, kind=QAbstractButton):
 def kept(welcome):
     """Return a list that each key and server goes into, in the order they come."""
     seen = []
-    welcome.key_entered.connect(lambda *key: seen.append(key))
-    welcome.server_added.connect(seen.append)
+    welcome.models.key_entered.connect(lambda *key: seen.append(key))
+    welcome.models.server_added.connect(seen.append)
     return seen
 
 
@@ -66,15 +66,15 @@ def said(welcome):
 def paste(qtbot, welcome, key):
     field = child(welcome, "keyField", QLineEdit)
     field.setText(key)
-    with qtbot.waitSignal(welcome.check_requested) as hit:
+    with qtbot.waitSignal(welcome.models.key_form.check_requested) as hit:
         qtbot.keyClick(field, Qt.Key.Key_Return)
     return hit.args
 
 
 def test_with_nothing_found_the_demo_is_one_click_away(qtbot, welcome):
-    welcome.set_servers(())
-    welcome.set_keys(())
-    with qtbot.waitSignal(welcome.model_chosen) as hit:
+    welcome.models.set_servers(())
+    welcome.models.set_keys(())
+    with qtbot.waitSignal(welcome.models.model_chosen) as hit:
         child(welcome, "useDemo").click()
     assert hit.args == ["demo", ""]
 
@@ -82,20 +82,20 @@ def test_with_nothing_found_the_demo_is_one_click_away(qtbot, welcome):
 def test_looking_around_is_said_until_the_answer_is_there(welcome):
     line = welcome.findChild(QWidget, "probeLine")
     assert line.isVisible()
-    welcome.set_servers(())
+    welcome.models.set_servers(())
     assert not line.isVisible()
 
 
 def test_a_model_on_this_computer_is_one_click_away(qtbot, welcome):
-    welcome.set_servers((ServerInfo("ollama", "Ollama", BASE, (SMALL, LOCAL)),))
-    with qtbot.waitSignal(welcome.model_chosen) as hit:
+    welcome.models.set_servers((ServerInfo("ollama", "Ollama", BASE, (SMALL, LOCAL)),))
+    with qtbot.waitSignal(welcome.models.model_chosen) as hit:
         child(welcome, "useModel").click()
     assert hit.args == ["ollama/qwen", BASE]
 
 
 def test_what_is_on_this_computer_stands_before_found_keys(welcome):
-    welcome.set_keys((KeyInfo("anthropic", "environment", "ANTHROPIC_API_KEY"),))
-    welcome.set_servers((ServerInfo("ollama", "Ollama", BASE, (LOCAL,)),))
+    welcome.models.set_keys((KeyInfo("anthropic", "environment", "ANTHROPIC_API_KEY"),))
+    welcome.models.set_servers((ServerInfo("ollama", "Ollama", BASE, (LOCAL,)),))
     assert cards(welcome) == ["cardLocal", "cardKey"]
     best = welcome.findChild(QWidget, "cardLocal").findChild(QAbstractButton, "useModel")
     filled = [b for b in welcome.findChildren(QAbstractButton) if b.property("kind") == "primary"]
@@ -104,46 +104,46 @@ def test_what_is_on_this_computer_stands_before_found_keys(welcome):
 
 
 def test_a_key_of_the_environment_is_used_after_its_models_are_known(qtbot, welcome):
-    welcome.set_servers(())
-    welcome.set_keys((KeyInfo("anthropic", "environment", "ANTHROPIC_API_KEY"),))
-    with qtbot.waitSignal(welcome.models_requested):
+    welcome.models.set_servers(())
+    welcome.models.set_keys((KeyInfo("anthropic", "environment", "ANTHROPIC_API_KEY"),))
+    with qtbot.waitSignal(welcome.models.models_requested):
         child(welcome, "useModel").click()
-    welcome.set_models((LOCAL, SONNET))
-    with qtbot.waitSignal(welcome.model_chosen) as hit:
+    welcome.models.set_models((LOCAL, SONNET))
+    with qtbot.waitSignal(welcome.models.model_chosen) as hit:
         child(welcome, "useModel").click()
     assert hit.args == ["anthropic/sonnet", ""]
 
 
 def test_probing_again_doubles_no_card(welcome):
     for _ in range(2):
-        welcome.set_servers((ServerInfo("ollama", "Ollama", BASE, (LOCAL,)),))
-        welcome.set_keys((KeyInfo("anthropic", "keyring"),))
-        welcome.set_models((LOCAL, SONNET))
+        welcome.models.set_servers((ServerInfo("ollama", "Ollama", BASE, (LOCAL,)),))
+        welcome.models.set_keys((KeyInfo("anthropic", "keyring"),))
+        welcome.models.set_models((LOCAL, SONNET))
     assert cards(welcome) == ["cardLocal", "cardKey"]
 
 
 def test_a_provider_that_offers_nothing_says_so_and_can_be_asked_again(qtbot, welcome):
-    welcome.set_keys((KeyInfo("groq", "environment", "GROQ_API_KEY"),))
+    welcome.models.set_keys((KeyInfo("groq", "environment", "GROQ_API_KEY"),))
     child(welcome, "useModel").click()
     assert not child(welcome, "useModel").isEnabled()
-    welcome.set_models(())
+    welcome.models.set_models(())
     words = [one.text() for one in welcome.findChildren(QLabel) if one.isVisible()]
     assert "It offered no model just now." in words
-    with qtbot.waitSignal(welcome.models_requested):
+    with qtbot.waitSignal(welcome.models.models_requested):
         child(welcome, "useModel").click()
 
 
 def test_the_key_of_a_typed_server_makes_no_second_card(welcome):
-    welcome.set_keys((KeyInfo("10.0.0.4:8000", "keyring"),))
-    welcome.set_models((TYPED,))
+    welcome.models.set_keys((KeyInfo("10.0.0.4:8000", "keyring"),))
+    welcome.models.set_models((TYPED,))
     assert cards(welcome) == ["cardTyped"]
 
 
 def test_a_wrong_key_shows_the_providers_words_and_is_not_kept(qtbot, welcome):
-    with qtbot.assertNotEmitted(welcome.key_entered):
+    with qtbot.assertNotEmitted(welcome.models.key_entered):
         assert paste(qtbot, welcome, "sk-ant-wrong") == ["anthropic", "", "sk-ant-wrong"]
         assert said(welcome) == ["Testing the key…"]
-        welcome.set_check_result(Fault("auth", "invalid x-api-key"))
+        welcome.models.key_form.set_result(Fault("auth", "invalid x-api-key"))
     assert said(welcome) == ["invalid x-api-key"]
     assert child(welcome, "keyField", QLineEdit).text() == "sk-ant-wrong"
 
@@ -151,37 +151,37 @@ def test_a_wrong_key_shows_the_providers_words_and_is_not_kept(qtbot, welcome):
 def test_a_key_that_works_is_kept_forgotten_here_and_leads_to_its_models(qtbot, welcome):
     paste(qtbot, welcome, "sk-ant-right")
     seen = kept(welcome)
-    with qtbot.waitSignal(welcome.models_requested):
-        welcome.set_check_result(None)
+    with qtbot.waitSignal(welcome.models.models_requested):
+        welcome.models.key_form.set_result(None)
     assert seen == [("anthropic", "sk-ant-right", "keyring")]
     assert child(welcome, "keyField", QLineEdit).text() == ""
-    welcome.set_models((SONNET,))
-    with qtbot.waitSignal(welcome.model_chosen) as hit:
+    welcome.models.set_models((SONNET,))
+    with qtbot.waitSignal(welcome.models.model_chosen) as hit:
         child(welcome, "useModel").click()
     assert hit.args == ["anthropic/sonnet", ""]
 
 
 def test_a_key_that_could_not_be_tested_can_be_saved_all_the_same(qtbot, welcome):
     paste(qtbot, welcome, "gsk_offline")
-    welcome.set_check_result(Fault("refused", "No connection."))
-    with qtbot.waitSignal(welcome.key_entered) as hit:
+    welcome.models.key_form.set_result(Fault("refused", "No connection."))
+    with qtbot.waitSignal(welcome.models.key_entered) as hit:
         child(welcome, "saveAnyway").click()
     assert hit.args == ["groq", "gsk_offline", "keyring"]
 
 
 def test_an_answer_that_comes_without_a_question_keeps_nothing(qtbot, welcome):
     child(welcome, "keyField", QLineEdit).setText("sk-ant-untested")
-    with qtbot.assertNotEmitted(welcome.key_entered):
-        welcome.set_check_result(None)
+    with qtbot.assertNotEmitted(welcome.models.key_entered):
+        welcome.models.key_form.set_result(None)
 
 
 def test_without_a_keyring_the_page_says_how_long_a_key_is_kept(qtbot, welcome):
-    welcome.set_places(False)
+    welcome.models.key_form.set_places(has_keyring=False, keeps_in_file=False)
     assert "kept until you quit" in words_in(welcome)
     child(welcome, "keepInFile").click()
     paste(qtbot, welcome, "AIzaKey")
-    with qtbot.waitSignal(welcome.key_entered) as hit:
-        welcome.set_check_result(None)
+    with qtbot.waitSignal(welcome.models.key_entered) as hit:
+        welcome.models.key_form.set_result(None)
     assert hit.args == ["gemini", "AIzaKey", "file"]
 
 
@@ -199,7 +199,7 @@ def test_the_providers_guess_can_be_corrected_and_stays_corrected(qtbot, welcome
 def test_a_key_nobody_knows_asks_for_its_provider_first(qtbot, welcome):
     field = child(welcome, "keyField", QLineEdit)
     field.setText("mystery")
-    with qtbot.assertNotEmitted(welcome.check_requested):
+    with qtbot.assertNotEmitted(welcome.models.key_form.check_requested):
         qtbot.keyClick(field, Qt.Key.Key_Return)
     assert said(welcome) == ["Choose the provider this key is from."]
 
@@ -209,15 +209,15 @@ def test_another_address_is_tested_added_and_offered(qtbot, welcome):
     address = child(welcome, "serverAddress", QLineEdit)
     address.setText("http://10.0.0.4:8000/v1/")
     child(welcome, "serverKey", QLineEdit).setText("secret")
-    with qtbot.waitSignal(welcome.check_requested) as hit:
+    with qtbot.waitSignal(welcome.models.server_form.check_requested) as hit:
         qtbot.keyClick(address, Qt.Key.Key_Return)
     assert hit.args == ["openai", "http://10.0.0.4:8000/v1", "secret"]
     seen = kept(welcome)
-    welcome.set_check_result(None)
+    welcome.models.server_form.set_result(None)
     base = "http://10.0.0.4:8000/v1"
     assert seen == [(base, "secret", "keyring"), CustomServer("10.0.0.4:8000", base)]
-    welcome.set_models((TYPED,))
-    with qtbot.waitSignal(welcome.model_chosen) as hit:
+    welcome.models.set_models((TYPED,))
+    with qtbot.waitSignal(welcome.models.model_chosen) as hit:
         child(welcome, "useModel").click()
     assert hit.args == ["openai/llama", "http://10.0.0.4:8000/v1"]
 
@@ -259,25 +259,25 @@ def test_after_the_model_comes_the_folder_and_a_doubtful_one_is_asked_about(
 ):
     welcome.set_progress("Sonnet")
     assert welcome.is_choosing_folder
-    with qtbot.waitSignal(welcome.folder_requested):
+    with qtbot.waitSignal(welcome.folder.folder_requested):
         child(welcome, "chooseFolder").click()
-    with qtbot.assertNotEmitted(welcome.folder_chosen):
-        welcome.set_folder(str(own_home))
-    with qtbot.waitSignal(welcome.folder_chosen) as hit:
+    with qtbot.assertNotEmitted(welcome.folder.folder_chosen):
+        welcome.folder.set_folder(str(own_home))
+    with qtbot.waitSignal(welcome.folder.folder_chosen) as hit:
         child(welcome, "useAnyway").click()
     assert hit.args == [str(own_home)]
 
 
 def test_a_good_folder_needs_no_second_click(qtbot, welcome, tmp_path):
     welcome.set_progress("Sonnet")
-    with qtbot.waitSignal(welcome.folder_chosen) as hit:
-        welcome.set_folder(str(tmp_path))
+    with qtbot.waitSignal(welcome.folder.folder_chosen) as hit:
+        welcome.folder.set_folder(str(tmp_path))
     assert hit.args == [str(tmp_path)]
 
 
 def test_a_new_empty_folder_is_one_click_away(qtbot, welcome, own_home):
     welcome.set_progress("Sonnet")
-    with qtbot.waitSignal(welcome.folder_chosen) as hit:
+    with qtbot.waitSignal(welcome.folder.folder_chosen) as hit:
         child(welcome, "useNewFolder").click()
     assert hit.args[0].endswith("first")
     assert first_folder(own_home) == own_home / "desktop_agent" / "first"
@@ -291,7 +291,7 @@ def test_one_can_go_back_to_the_models(qtbot, welcome):
 
 
 def test_every_control_of_the_page_has_a_name(welcome):
-    welcome.set_servers((ServerInfo("ollama", "Ollama", BASE, (LOCAL,)),))
+    welcome.models.set_servers((ServerInfo("ollama", "Ollama", BASE, (LOCAL,)),))
     fields = [*welcome.findChildren(QAbstractButton), *welcome.findChildren(QLineEdit)]
     fields += welcome.findChildren(QComboBox)
     nameless = [f.objectName() for f in fields if f.isVisible() and not f.accessibleName()]

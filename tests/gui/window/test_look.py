@@ -198,7 +198,7 @@ def test_the_first_steps_show_all_their_words_at_any_text_size(qtbot, theme, sca
     page.resize(width, 800)
     page.show()
     qtbot.waitExposed(page)
-    page.set_servers(story.SERVERS)
+    page.models.set_servers(story.SERVERS)
 
     def cut():
         wrapped = [one for one in page.findChildren(QLabel) if one.isVisible() and one.wordWrap()]

@@ -231,7 +231,7 @@ def test_a_file_that_is_gone_is_said_to_be_when_it_is_asked_for(window, provider
     wait_idle(qtbot, window)
     gone = paths.data_dir() / "outputs" / "se_1" / "output-0123456789abcdef.txt"
     window.pages.page(window.flow.agent).open_path_requested.emit(str(gone))
-    assert "not there any more" in window.frame.notices._text.text()
+    assert "not there any more" in part(window, "noticeText").text()
 
 
 def test_esc_asks_once_and_stops_at_the_second_press(window, provider, qtbot):
@@ -266,10 +266,10 @@ def test_the_demo_and_a_folder_lead_from_the_first_run_to_a_session(open_window,
         lambda: window.frame.stack.currentWidget().objectName() == "welcome", timeout=WAIT
     )
     page = window.frame.stack.currentWidget()
-    page.model_chosen.emit("demo", "")
+    page.models.model_chosen.emit("demo", "")
     assert page.is_choosing_folder
     assert part(window, "connection").whole_text() == "Demo model · works offline"
-    page.folder_chosen.emit(str(project))
+    page.folder.folder_chosen.emit(str(project))
     ready(qtbot, window)
     assert window.frame.composer.isVisible()
     assert window.flow.info.model == "demo"

@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize
+from PySide6.QtCore import QRect, QRectF, QSize
 from PySide6.QtGui import QFontMetrics, QPainter
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
-from desktop_agent.gui.kit.lists.list_model import ROW_ROLE
+from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index
 from desktop_agent.gui.kit.lists.row_painter import RowPainter
 from desktop_agent.gui.kit.theme import Theme
 
-_Index = QModelIndex | QPersistentModelIndex
 _ICON = 16
 _PAD = 10
 _SOFT = {"warn": "warnSoft", "err": "errSoft", "ok": "okSoft", "accent": "accentSoft"}
@@ -37,7 +36,6 @@ class PickRow:
 
     @property
     def spoken(self) -> str:
-        """The row as a screen reader says it."""
         return ", ".join(part for part in (self.title, self.detail, self.tag) if part)
 
 
@@ -48,12 +46,12 @@ class FilterDelegate(QStyledItemDelegate):
         super().__init__(parent)
         self._theme = theme
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         row = index.data(ROW_ROLE)
         name = "section_row" if row.is_heading else "row2" if row.detail else "row"
         return QSize(120, self._theme.size(name))
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         row = index.data(ROW_ROLE)
         with _FilterPainter(self._theme, painter, option) as pen:
             if row.is_heading:

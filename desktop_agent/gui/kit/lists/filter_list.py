@@ -55,7 +55,6 @@ class FilterList(QListView):
         return row if isinstance(row, PickRow) and not row.is_heading else None
 
     def rows(self) -> tuple[PickRow, ...]:
-        """Return what is shown, headings included."""
         return self._rows.rows()
 
     def show_rows(self, rows: tuple[PickRow, ...], current: str = "") -> None:
@@ -72,7 +71,6 @@ class FilterList(QListView):
         self.scrollToTop()
 
     def height_for(self, shown: int) -> int:
-        """Return the height at which this many rows can be seen."""
         rows = range(min(shown, self._rows.rowCount()))
         return sum(self.sizeHintForRow(number) for number in rows) + 6
 

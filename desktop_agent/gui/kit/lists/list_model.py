@@ -86,11 +86,9 @@ class SnapshotListModel(QStringListModel, Generic[Row]):
         return Qt.DropAction.MoveAction
 
     def rows(self) -> tuple[Row, ...]:
-        """Return the rows shown now."""
         return tuple(self._rows)
 
     def index_of(self, key: Hashable) -> QModelIndex:
-        """Return the index of the row with this key, or an invalid one."""
         keys = list(map(self._key, self._rows))
         return self.index(keys.index(key)) if key in keys else QModelIndex()
 

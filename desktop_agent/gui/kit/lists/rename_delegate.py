@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from PySide6.QtCore import QAbstractItemModel, QModelIndex, QPersistentModelIndex, QRect, Signal
+from PySide6.QtCore import QAbstractItemModel, QRect, Signal
 from PySide6.QtWidgets import QLineEdit, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
-from desktop_agent.gui.kit.lists.list_model import ROW_ROLE
-
-_Index = QModelIndex | QPersistentModelIndex
+from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index
 
 
 class RenamingDelegate(QStyledItemDelegate):
@@ -34,7 +32,7 @@ class RenamingDelegate(QStyledItemDelegate):
         self._said_name = said_name
         self._title_of = title_of
 
-    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: _Index) -> QWidget:
+    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
         field = QLineEdit(parent)
         field.setObjectName(self.field_name)
         field.setAccessibleName(self._said_name)
@@ -42,18 +40,18 @@ class RenamingDelegate(QStyledItemDelegate):
         return field
 
     def updateEditorGeometry(
-        self, editor: QWidget, option: QStyleOptionViewItem, index: _Index
+        self, editor: QWidget, option: QStyleOptionViewItem, index: Index
     ) -> None:
         rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
         editor.setGeometry(rect.adjusted(self.room[0], 0, -self.room[1], 0))
 
-    def setEditorData(self, editor: QWidget, index: _Index) -> None:
+    def setEditorData(self, editor: QWidget, index: Index) -> None:
         title = self._title_of(index.data(ROW_ROLE))
         if isinstance(editor, QLineEdit) and title and not editor.text():
             editor.setText(title)
             editor.selectAll()
 
-    def setModelData(self, editor: QWidget, model: QAbstractItemModel, index: _Index) -> None:
+    def setModelData(self, editor: QWidget, model: QAbstractItemModel, index: Index) -> None:
         row = index.data(ROW_ROLE)
         title = editor.text().strip() if isinstance(editor, QLineEdit) else ""
         if title and title != self._title_of(row) != "":

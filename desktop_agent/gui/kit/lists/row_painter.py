@@ -63,7 +63,6 @@ class RowPainter:
             self.painter.drawRoundedRect(box, 6, 6)
 
     def icon(self, box: QRect, name: str, token: str) -> None:
-        """Draw an icon that fills a square box."""
         ratio = self.painter.device().devicePixelRatioF()
         pixmap = self._theme.pixmap(name, token, box.width(), ratio)
         self.painter.drawPixmap(self.mirrored(box).topLeft(), pixmap)
@@ -79,7 +78,6 @@ class RowPainter:
         elide: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
         is_path: bool = False,
     ) -> None:
-        """Draw one line, shortened to the box."""
         painter = self.painter
         painter.setFont(font)
         painter.setPen(self._theme.color(token))

@@ -6,19 +6,12 @@ import itertools
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
-from PySide6.QtCore import (
-    QAbstractItemModel,
-    QModelIndex,
-    QObject,
-    QPersistentModelIndex,
-    Qt,
-)
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, Qt
 
 from desktop_agent.core.diffs.ordering import longest_increasing
-from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, runs
+from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index, runs
 
 Row = TypeVar("Row")
-_Index = QModelIndex | QPersistentModelIndex
 _ROOT = 0
 
 
@@ -75,29 +68,29 @@ class SnapshotTreeModel(QAbstractItemModel, Generic[Row]):
         self,
         row: int,
         column: int,
-        parent: _Index = QModelIndex(),  # noqa: B008 - Qt's signature
+        parent: Index = QModelIndex(),  # noqa: B008 - Qt's signature
     ) -> QModelIndex:
         children = self._node(parent).children
         if column != 0 or not 0 <= row < len(children):
             return QModelIndex()
         return self.createIndex(row, 0, children[row].number)
 
-    def parent(self, index: _Index) -> QModelIndex:  # type: ignore[override]
+    def parent(self, index: Index) -> QModelIndex:  # type: ignore[override]
         """Return the index above; QObject's own `parent()` is not reachable by this name."""
         above = self._node(index).parent if index.isValid() else None
         return QModelIndex() if above is None else self._index(above)
 
-    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008 - Qt's signature
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's signature
         return len(self._node(parent).children)
 
-    def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008 - Qt's signature
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's signature
         """Return one: everything is drawn in one column."""
         return 1
 
-    def hasChildren(self, parent: _Index = QModelIndex()) -> bool:  # noqa: B008 - as above
+    def hasChildren(self, parent: Index = QModelIndex()) -> bool:  # noqa: B008 - as above
         return bool(self._node(parent).children)
 
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if not index.isValid():
             return None
         row = self._node(index).row
@@ -109,20 +102,18 @@ class SnapshotTreeModel(QAbstractItemModel, Generic[Row]):
     # -- what panels ask -------------------------------------------------------------------
 
     def rows(self) -> tuple[Row, ...]:
-        """Return the rows shown now, each before those below it."""
         return tuple(node.row for node in _below(self._root))
 
     def index_of(self, key: Hashable) -> QModelIndex:
-        """Return the index of the row with this key, or an invalid one."""
         node = self._by_key.get(key)
         return QModelIndex() if node is None else self._index(node)
 
-    def row_of(self, index: _Index) -> Row | None:
+    def row_of(self, index: Index) -> Row | None:
         """Return the row of an index, at less cost than by its role."""
         node = self._nodes.get(index.internalId())
         return None if node is None else node.row
 
-    def level_of(self, index: _Index) -> int:
+    def level_of(self, index: Index) -> int:
         """Return how many rows stand above an index, up to the top."""
         level, node = -1, self._nodes.get(index.internalId())
         while node is not None and node.parent is not None:
@@ -156,7 +147,7 @@ class SnapshotTreeModel(QAbstractItemModel, Generic[Row]):
 
     # -- inside ----------------------------------------------------------------------------
 
-    def _node(self, index: _Index) -> _Node:
+    def _node(self, index: Index) -> _Node:
         # The number of an invalid index is the root's. One of a row that is gone counts as one
         # without anything below it.
         return self._nodes.get(index.internalId()) or _Node(-1, None, None, None)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
+from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
-from desktop_agent.gui.kit.lists.list_model import ROW_ROLE
+from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index
 from desktop_agent.gui.kit.lists.row_painter import RowPainter
 from desktop_agent.gui.kit.theme import Theme
 
-_Index = QModelIndex | QPersistentModelIndex
 _ICON_PX = 16
 
 
@@ -27,10 +26,10 @@ class TwoLineDelegate(QStyledItemDelegate):
     def _icon_px(self) -> int:
         return self._theme.icon_px(_ICON_PX)
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         return QSize(120, self._theme.size("row2"))
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         one = index.data(ROW_ROLE)
         with RowPainter(self._theme, painter, option) as pen:
             pen.ground()
