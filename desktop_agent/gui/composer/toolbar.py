@@ -221,7 +221,6 @@ class ComposerBar(QWidget):
         return QSize(_MIN_WIDTH, super().minimumSizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Give up the less important words first."""
         super().resizeEvent(event)
         self._has_width = True
         self._fit()

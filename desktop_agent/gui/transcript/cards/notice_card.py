@@ -208,11 +208,12 @@ def _decide(host: CardHost, item: BudgetItem, command: str) -> None:
 def _used_text(card: Card, item: BudgetItem) -> str:
     """Name the limit that was reached, the fullest one."""
     spent, budget = item.spent, item.budget
+    minutes = None if budget.seconds is None else budget.seconds / 60
     limits: tuple[tuple[float, float | None, str, Callable[[float], str]], ...] = (
         (spent.cost, budget.cost, card.tr("${used} of ${limit}"), "{:.2f}".format),
         (spent.tokens, budget.tokens, card.tr("{used} of {limit} tokens"), _count),
         (spent.steps, budget.steps, card.tr("{used} of {limit} steps"), _count),
-        (spent.seconds, budget.seconds, card.tr("{used} of {limit} minutes"), _minutes),
+        (spent.seconds / 60, minutes, card.tr("{used} of {limit} minutes"), "{:.0f}".format),
     )
     return max(
         (
@@ -226,7 +227,3 @@ def _used_text(card: Card, item: BudgetItem) -> str:
 
 def _count(count: float) -> str:
     return short_count(int(count))
-
-
-def _minutes(seconds: float) -> str:
-    return f"{seconds / 60:.0f}"

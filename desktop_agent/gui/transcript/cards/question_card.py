@@ -57,7 +57,6 @@ class QuestionCard(AskCard):
 
     @property
     def has_draft(self) -> bool:
-        """Whether the user has begun to answer."""
         return bool(self._other.text()) or self._group.checkedId() >= 0
 
     def take_focus(self) -> bool:

@@ -105,7 +105,6 @@ class MarkdownWriter:
     # -- public --------------------------------------------------------------------------
 
     def write(self, blocks: Iterable[Block]) -> None:
-        """Write the blocks, and close the last one."""
         for block in blocks:
             self._is_continued = block.is_continued
             self._tokens(block.tokens)

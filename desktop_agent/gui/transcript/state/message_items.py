@@ -105,19 +105,16 @@ def _add_text(part: TextPart, said: list[_Said], message: Message) -> None:
 
 
 def _add_old(text: str, said: list[_Said]) -> bool:
-    """Name what an old message holds beside its words; tell whether it is such a part."""
+    """Name what an old message holds beside its text; False if this is no such part."""
     file, skill = _OLD_FILE.match(text), _OLD_SKILL.match(text)
-    if file is not None:
-        _speaking("user", said).attachments.append(_unescaped(file[1]))
-    elif skill is not None:
-        _speaking("user", said).skills.append(_unescaped(skill[1]))
+    if file is not None or skill is not None:
+        import html  # brings the names of 2,000 characters: only for an old session
+
+        if file is not None:
+            _speaking("user", said).attachments.append(html.unescape(file[1]))
+        elif skill is not None:
+            _speaking("user", said).skills.append(html.unescape(skill[1]))
     return file is not None or skill is not None
-
-
-def _unescaped(text: str) -> str:
-    import html  # brings the names of 2,000 characters: only for a file in an old session
-
-    return html.unescape(text)
 
 
 def _speaker(origin: Origin | None, message: Message) -> Speaker:

@@ -134,7 +134,6 @@ class CardLayer(QObject):
             self.tick()
 
     def tick(self) -> None:
-        """Bring the times on the cards up to date."""
         now = self._now()
         for card in self._live_cards():
             card.tick(now)
