@@ -30,11 +30,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     first, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
-    if first in ("run", "--model-host", "--demo-run"):
+    if first in ("run", "--model-host", "--guard", "--demo-run"):
         gc.enable()
     starts: dict[str, Callable[[list[str]], int]] = {
         "run": _headless,
         "--model-host": _model_host,
+        "--guard": _guard,
         "--demo": _demo,
         "--demo-run": _demo_run,
         "--self-check": _self_check,
@@ -60,6 +61,12 @@ def _headless(arguments: list[str]) -> int:
 
 def _model_host(arguments: list[str]) -> int:
     from desktop_agent.model_host.__main__ import serve
+
+    return serve(int(arguments[0]))
+
+
+def _guard(arguments: list[str]) -> int:
+    from desktop_agent.guard.__main__ import serve
 
     return serve(int(arguments[0]))
 
