@@ -15,19 +15,20 @@ from desktop_agent.guard.reach import Network, Reach
 from desktop_agent.guard.upstream import Upstreams
 
 
-def serve(fd: int, network: Network | None = None) -> int:
+def serve(fd: int, network: Network | None = None, limits: Limits | None = None) -> int:
     """Serve listeners until the pipe's other end is closed; `network` is the internet."""
     # The app ends its guard by closing the pipe; Ctrl-C in a terminal is meant for the app.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(ImportError, OSError, ValueError):
         _allow_many_files()
-    reach = Reach(network or Network(), Upstreams.of(os.environ), Limits())
-    asyncio.run(_run(socket.socket(fileno=fd), reach))
+    bounds = limits or Limits()
+    reach = Reach(network or Network(), Upstreams.of(os.environ), bounds)
+    asyncio.run(_run(socket.socket(fileno=fd), reach, bounds))
     return 0
 
 
-async def _run(pipe: socket.socket, reach: Reach) -> None:
-    await Guard(pipe, reach, Limits()).run()
+async def _run(pipe: socket.socket, reach: Reach, limits: Limits) -> None:
+    await Guard(pipe, reach, limits).run()
     # Threads may be in the middle of a look-up: nothing here is worth waiting for.
     os._exit(0)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
 import socket
 from collections.abc import Awaitable, Callable
 from contextlib import closing, suppress
@@ -123,7 +124,7 @@ class Reach:
             except OSError as error:
                 if error.errno in _FULL:
                     raise Unreachable(503, "Too many connections are open.") from None
-                words = f"{host} can't be reached: {(error.strerror or 'failed').lower()}."
+                words = f"{host} can't be reached: {os.strerror(error.errno or 0).lower()}."
         raise Unreachable(502, words)
 
 

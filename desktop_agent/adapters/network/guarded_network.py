@@ -82,8 +82,9 @@ class GuardedNetwork:
     async def close(self) -> None:
         """End the guard."""
         self._is_closed = True
-        under_way = [one for one in (self._starting, self._restarting) if one is not None]
-        await asyncio.gather(*under_way, return_exceptions=True)
+        for under_way in (self._starting, self._restarting):
+            if under_way is not None:
+                await asyncio.wait({under_way})
         connection, self._connection = self._connection, None
         if connection is not None:
             await connection.close()

@@ -11,6 +11,7 @@ _NOT_PUBLIC = tuple(
     map(
         ipaddress.ip_network,
         (
+            "192.0.0.0/24",
             "168.63.129.16/32",  # a cloud's own services, on each of its machines
             "192.88.99.0/24",  # relays of 6to4
             "192.31.196.0/24",
