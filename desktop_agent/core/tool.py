@@ -49,9 +49,10 @@ class Preview:
     `title` is a question (`Run a command?`). `paths` are the resolved files it would touch (of a
     command: the folder it runs in), `called` other names they were called by, `deletes` those it
     would remove, `protected` those the policy must always ask about, `command` the shell text,
-    `host` where it sends something. `is_read_only` is set for a command proven to change nothing,
-    `proven` are the numbers of its parts of which that is known. `rules` are what *Allow always*
-    may offer, `refusals` what *Refuse always* may; their scope is set by the card. Two equal
+    `host` and `port` where it sends something. `is_read_only` is set for a command proven to
+    change nothing, `proven` are the numbers of its parts of which that is known. `rules` are what
+    *Allow always* may offer, `refusals` what *Refuse always* may; their scope is set by the card.
+    Two equal
     previews mean the same effect: it is computed again after the user has allowed it, and a
     difference stops the call.
     """
@@ -66,6 +67,7 @@ class Preview:
     outside: tuple[str, ...] = ()
     command: str = ""
     host: str = ""
+    port: int = 0
     is_read_only: bool = False
     proven: tuple[int, ...] = ()
     rules: tuple[Rule, ...] = ()

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NoReturn, cast
 
-from desktop_agent.core.approvals import Mode
+from desktop_agent.core.approvals import Mode, Rule
+from desktop_agent.core.network.hosts import HostError
+from desktop_agent.engine.permissions.host_rules import given_rule
 from desktop_agent.engine.workspace.containment import with_home
 
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
@@ -17,7 +19,10 @@ _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the command line says; `mode` is None when it does not say."""
+    """What the command line says; `mode` is None when it does not say.
+
+    `hosts` are rules for the hosts that commands may reach.
+    """
 
     prompt: str
     workspace: Path
@@ -29,6 +34,7 @@ class Options:
     session: str = ""
     is_trusted: bool = False
     output: Literal["text", "jsonl"] = "text"
+    hosts: tuple[Rule, ...] = ()
 
 
 class UsageError(Exception):
@@ -58,6 +64,7 @@ def parse(argv: Sequence[str]) -> Options:
         session=given.session or "",
         is_trusted=given.trust,
         output=given.output,
+        hosts=tuple(given.allow_host),
     )
 
 
@@ -79,6 +86,14 @@ def make_parser() -> argparse.ArgumentParser:
     add("--max-steps", metavar="N", type=_count, help="stop after this many model calls")
     add("--timeout", metavar="S", type=_seconds, help="stop after this many seconds")
     add("--session", metavar="ID", type=_session, help="continue or begin it")
+    add(
+        "--allow-host",
+        metavar="HOST[:PORT]",
+        type=_host,
+        action="append",
+        default=[],
+        help="let commands and web_fetch reach it; ports 80 and 443 without one (repeatable)",
+    )
     add("--trust", action="store_true", help="trust what the folder itself sets up, for this run")
     add(
         "--output", choices=("text", "jsonl"), default="text", help="jsonl: every event, one a line"
@@ -106,6 +121,13 @@ def _address(text: str) -> str:
     if not re.match(r"https?://[^/\s]+", text):
         raise argparse.ArgumentTypeError(f"{text!r} is not an http or https address")
     return text
+
+
+def _host(text: str) -> Rule:
+    try:
+        return given_rule(text.strip())
+    except HostError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no host to allow: {error}") from None
 
 
 def _count(text: str) -> int:

@@ -305,7 +305,7 @@ class Dispatch:
 
     def _speaks_of(self, rule: Rule, prepared: _Prepared, caller: Caller) -> bool:
         situation = self._situation(prepared, caller)
-        is_same = rule.tool == prepared.tool.name
+        is_same = policy.speaks_of_tool(rule, prepared.tool)
         return is_same and policy.speaks_of(rule, prepared.preview, situation)
 
     async def _edited(self, prepared: _Prepared, decision: Edited, caller: Caller) -> _Prepared:

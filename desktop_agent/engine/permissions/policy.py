@@ -11,6 +11,7 @@ from typing import Literal
 from desktop_agent.core.approvals import Mode, Rule
 from desktop_agent.core.tool import Access, Preview, Tool
 from desktop_agent.core.workspace import Workspace
+from desktop_agent.engine.permissions.host_rules import NETWORK, covers_host
 from desktop_agent.engine.permissions.protected_files import folded
 from desktop_agent.engine.permissions.shell import classify
 
@@ -59,7 +60,7 @@ def verdict(tool: Tool, preview: Preview, situation: Situation) -> Verdict:
     """Decide about one call whose effect is `preview`."""
     if preview.command and (floor := classify.is_forbidden(preview.command)):
         return Refused(f"This is never run: {floor}.", "rule")
-    rules = [rule for rule in situation.rules if rule.tool == tool.name]
+    rules = [rule for rule in situation.rules if speaks_of_tool(rule, tool)]
     refusing = tuple(rule for rule in rules if rule.is_deny and covers(rule, preview, situation))
     if refusing:
         return Refused("A rule of the person's refuses this.", "rule", refusing)
@@ -136,6 +137,11 @@ def speaks_of(rule: Rule, preview: Preview, situation: Situation) -> bool:
     return is_part and not rule.is_deny
 
 
+def speaks_of_tool(rule: Rule, tool: Tool) -> bool:
+    """Whether a rule is the tool's own, or about hosts, as a tool for the network follows."""
+    return rule.tool == tool.name or (tool.access is Access.NETWORK and rule.tool == NETWORK)
+
+
 def _holds_here(rule: Rule, situation: Situation) -> bool:
     return rule.scope != "folder" or rule.where == situation.workspace.root
 
@@ -147,6 +153,8 @@ def covers(rule: Rule, preview: Preview, situation: Situation) -> bool:
     """
     if not _holds_here(rule, situation):
         return False
+    if rule.tool == NETWORK:
+        return bool(preview.host) and covers_host(rule.pattern, preview.host, preview.port)
     if not rule.pattern:
         return True
     if preview.command:
