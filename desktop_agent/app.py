@@ -36,6 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "run": _headless,
         "--model-host": _model_host,
         "--guard": _guard,
+        "--listener": _listener,
         "--demo": _demo,
         "--demo-run": _demo_run,
         "--self-check": _self_check,
@@ -69,6 +70,12 @@ def _guard(arguments: list[str]) -> int:
     from desktop_agent.guard.__main__ import serve
 
     return serve(int(arguments[0]))
+
+
+def _listener(arguments: list[str]) -> int:
+    from desktop_agent.guard.listener import hand_out
+
+    return hand_out(int(arguments[0]))
 
 
 def _window(folder: str, settings: Settings | None = None) -> int:

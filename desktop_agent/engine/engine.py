@@ -63,10 +63,9 @@ class Environment:
     """What the engine may be given besides: each has a working default.
 
     `new_jobs` makes an agent's place for background commands; it has an async `close`.
-    `new_skills` makes the catalog of skills, given who hears of its changes; without it there
-    are none. `own` are the app's own files, which are asked about in every mode.
-    `describe_model` knows a model's price by its name. `is_contained` tells that commands run
-    behind an OS sandbox.
+    `new_skills` makes the catalog of skills, given who hears of changes. `own` are the app's own
+    files, which are asked about in every mode. `describe_model` knows a model's price by its name.
+    `is_contained` tells that commands run in a sandbox. `rules` hold beside the stored ones.
     """
 
     new_jobs: Callable[[], Any] | None = None
@@ -74,6 +73,7 @@ class Environment:
     own: OwnPlaces = field(default_factory=OwnPlaces)
     describe_model: DescribeModel | None = None
     is_contained: bool = False
+    rules: Sequence[Rule] = ()
 
 
 class Engine(SkillCommands):
@@ -103,7 +103,7 @@ class Engine(SkillCommands):
         self._settings = settings
         self._new_jobs = around.new_jobs
         self._prompt, self._thread = Prompt(), 0
-        self._approvals = Approvals(store)
+        self._approvals = Approvals(store, around.rules)
         self._questions = Questions()
         self._toolbox = Toolbox(tools)
         self._getting_ready: asyncio.Task[None] | None = None
@@ -122,6 +122,7 @@ class Engine(SkillCommands):
             own=around.own,
             is_contained=around.is_contained,
         )
+        self.ask_host = self._dispatch.hosts.ask
         self._sessions = Sessions(store, emit, outputs, self._agents, self._new_agent)
         self._skills = around.new_skills(self._emit) if around.new_skills is not None else None
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 from desktop_agent.core.network.guard_pipe import new_pipe
 
@@ -24,12 +25,13 @@ _ALLOWED = frozenset({
 _ALLOWED_BEGINNINGS = ("LC_", "_PYI_")
 
 
-def guard_program() -> tuple[str, ...]:
-    """Return what starts the guard; the number of its descriptor follows."""
+def program(kind: Literal["guard", "listener"]) -> tuple[str, ...]:
+    """Return what starts the guard, or what opens a listener; its descriptor's number follows."""
     if getattr(sys, "frozen", False):
-        return (sys.executable, "--guard")
+        return (sys.executable, f"--{kind}")
     # -P: a folder that the app was started in must not provide modules.
-    return (sys.executable, "-P", "-m", "desktop_agent.guard")
+    module = "desktop_agent.guard" + (".listener" if kind == "listener" else "")
+    return (sys.executable, "-P", "-m", module)
 
 
 def guard_environment(source: Mapping[str, str] | None = None) -> dict[str, str]:

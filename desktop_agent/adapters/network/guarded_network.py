@@ -11,7 +11,8 @@ from contextlib import suppress
 
 import msgspec
 
-from desktop_agent.adapters.network.guard_process import GuardProcess, guard_program
+from desktop_agent.adapters.network.guard_process import GuardProcess
+from desktop_agent.adapters.network.guard_process import program as program_of
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.network.guard_pipe import (
     AskWithdrawn,
@@ -45,7 +46,7 @@ class GuardedNetwork:
 
     def __init__(self, ask: AskHost, program: Sequence[str] | None = None) -> None:
         self._ask = ask
-        self._program = tuple(program) if program is not None else guard_program()
+        self._program = tuple(program or program_of("guard"))
         self._listeners: dict[SessionId, socket.socket] = {}
         self._connection: _Connection | None = None
         self._starting: asyncio.Future[_Connection] | None = None

@@ -7,7 +7,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
@@ -36,6 +36,7 @@ from desktop_agent.engine.base.ports import StoreError
 from desktop_agent.engine.base.session import Session
 from desktop_agent.engine.permissions import policy
 from desktop_agent.engine.permissions.approvals import Approvals
+from desktop_agent.engine.permissions.host_requests import HostRequests
 from desktop_agent.engine.permissions.scope import Scope, offered
 from desktop_agent.engine.skills.agent_skills import SkillUse
 from desktop_agent.engine.tasks.task_list import TaskList
@@ -166,6 +167,7 @@ class Dispatch:
         self._report_failure = report_failure
         self._outputs = outputs
         self._is_contained = is_contained
+        self.hosts = HostRequests(approvals)
         self._steering = steering
         self._own = own
 
@@ -217,7 +219,7 @@ class Dispatch:
         context = replace(self._context(call, caller), judged=judged)
         doing = self.activity(prepared.call)
         caller.session.emit(ToolStarted(caller.id, prepared.call, doing, at=time.time()))
-        with caller.busy("running", doing):
+        with caller.busy("running", doing), self._as_command(prepared, caller):
             async with asyncio.timeout(prepared.tool.timeout_s):
                 try:
                     output = await prepared.tool.run(prepared.arguments, context)
@@ -226,6 +228,12 @@ class Dispatch:
         if prepared.remark:
             output = replace(output, text=f"{prepared.remark}\n\n{output.text}")
         return output
+
+    def _as_command(self, prepared: _Prepared, caller: Caller) -> AbstractContextManager[None]:
+        command = prepared.preview.command
+        if not command:
+            return nullcontext()
+        return self.hosts.command(prepared.call.id, command, caller)
 
     async def _prepare(self, call: ToolCall, caller: Caller) -> _Prepared:
         tool = self._tools.get(call.name)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter, defaultdict
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -90,65 +92,65 @@ class _Asker:
         return self.command.owner.busy("waiting_approval", doing)
 
 
-@dataclass(slots=True)
-class _Known:
-    """What is known of a session: its commands, oldest first, and how many requests wait."""
-
-    session: Session
-    commands: list[_Command] = field(default_factory=list[_Command])
-    open: int = 0
-
-
 class HostRequests:
     """Answers for hosts. For the engine thread."""
 
     def __init__(self, approvals: Approvals, clock: Callable[[], float] = time.monotonic) -> None:
         self._approvals = approvals
         self._clock = clock
-        self._known: dict[SessionId, _Known] = {}
+        # A session that was deleted is not kept for this; its commands have ended.
+        self._sessions: WeakValueDictionary[SessionId, Session] = WeakValueDictionary()
+        self._commands: defaultdict[SessionId, list[_Command]] = defaultdict(list)
+        self._waiting: Counter[SessionId] = Counter()
         self._refused: dict[tuple[SessionId, str, int], float] = {}
 
     @contextmanager
     def command(self, call_id: str, words: str, owner: CommandOwner) -> Generator[None]:
         """Count a command as running in the block: what its programs want is asked for it."""
-        known = self._known.setdefault(owner.session.info.id, _Known(owner.session))
+        session_id = owner.session.info.id
+        self._sessions[session_id] = owner.session
         ended = asyncio.get_running_loop().create_future()
         command = _Command(call_id, words, owner, ended)
-        known.commands.append(command)
+        self._commands[session_id].append(command)
         try:
             yield
         finally:
-            known.commands.remove(command)
+            self._commands[session_id].remove(command)
+            if not self._commands[session_id]:
+                del self._commands[session_id]
             ended.set_result(None)
-
-    def forget(self, session_id: SessionId) -> None:
-        """Drop what is known of a session that is deleted."""
-        self._known.pop(session_id, None)
 
     async def ask(self, question: HostQuestion) -> HostVerdict:
         """Return whether the host may be reached; cancelling withdraws what the user was asked."""
-        known = self._known.get(question.session_id)
-        if known is None:
+        session_id = question.session_id
+        session = self._sessions.get(session_id)
+        if session is None:
             return HostVerdict(False, "No command of this session is known.")
         while True:
-            asker = _asker(known, question)
-            verdict = self._settled(known.session, asker, question)
+            asker = self._asker(session, question)
+            verdict = self._settled(session, asker, question)
             if verdict is not None:
                 return verdict
-            if known.open >= _MOST_OPEN:
+            if self._waiting[session_id] >= _MOST_OPEN:
                 return HostVerdict(False, "Too many hosts wait for an answer already.")
-            known.open += 1
             try:
-                decision = await self._put(known.session, asker, question)
+                decision = await self._put(session, asker, question)
             except StoreError:
                 return HostVerdict(False, "The question could not be saved.")
-            finally:
-                known.open -= 1
             if decision is not None:
                 return self._verdict(decision, question)
             # Its command ended. Another one may wait for the same host.
-            if not known.commands:
+            if session_id not in self._commands:
                 return HostVerdict(False, "The command that wanted it has ended.")
+
+    def _asker(self, session: Session, question: HostQuestion) -> _Asker:
+        """Return the command that the connection names, if it is true; else the newest."""
+        running = self._commands.get(question.session_id, ())
+        named = [command for command in running if command.call_id == question.call_id]
+        command = next(iter([*named, *reversed(running)]), None)
+        if command is None:
+            return _Asker(session.info.main_agent, session.info.mode)
+        return _Asker(command.owner.id, command.owner.scope.mode, command)
 
     def _settled(
         self, session: Session, asker: _Asker, question: HostQuestion
@@ -183,6 +185,7 @@ class HostRequests:
 
         request = _request(asker, question)
         with asker.busy(f"asking whether {question.host} may be reached"):
+            self._waiting[session.info.id] += 1
             asking = asyncio.ensure_future(self._approvals.ask(request, session, settle))
             ending = [asker.command.ended] if asker.command is not None else []
             try:
@@ -190,6 +193,7 @@ class HostRequests:
                 return asking.result() if asking.done() else None
             finally:
                 asking.cancel()
+                self._waiting -= Counter({session.info.id: 1})
                 await asyncio.wait({asking})
 
     def _verdict(self, decision: Decision, question: HostQuestion) -> HostVerdict:
@@ -215,17 +219,6 @@ class HostRequests:
 
 def _key(question: HostQuestion) -> tuple[SessionId, str, int]:
     return (question.session_id, question.host, question.port)
-
-
-def _asker(known: _Known, question: HostQuestion) -> _Asker:
-    """Return the command that the connection names, if it is true; else the newest that runs."""
-    running = known.commands
-    named = [command for command in running if command.call_id == question.call_id]
-    command = next(iter([*named, *reversed(running)]), None)
-    if command is None:
-        info = known.session.info
-        return _Asker(info.main_agent, info.mode)
-    return _Asker(command.owner.id, command.owner.scope.mode, command)
 
 
 def _request(asker: _Asker, question: HostQuestion) -> ApprovalRequest:

@@ -1,0 +1,81 @@
+"""A sandbox whose sessions reach the network through the guard, and not otherwise."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+from weakref import WeakValueDictionary
+
+from desktop_agent.adapters.network.guarded_network import GuardedNetwork
+from desktop_agent.adapters.network.session_listener import open_listener
+from desktop_agent.core.ids import SessionId
+from desktop_agent.core.sandbox import Boundary, Enclosure, Sandbox, SandboxState
+from desktop_agent.core.tool import ToolError
+
+
+class NetworkKeeper(Protocol):
+    """A network that lasts; another one is another keeper."""
+
+    @property
+    def words(self) -> Sequence[str]:
+        """What starts a program within it."""
+        ...
+
+
+class KeepingSandbox(Sandbox, Protocol):
+    """A sandbox that keeps a network for each session."""
+
+    async def keeper(self, session_id: SessionId) -> NetworkKeeper:
+        """Return who keeps a session's network, made if need be. Raises ToolError."""
+        ...
+
+
+class NetworkedSandbox:
+    """Opens each session's way out before its first command. One event loop's own."""
+
+    def __init__(self, sandbox: KeepingSandbox, network: GuardedNetwork) -> None:
+        self._sandbox = sandbox
+        self._network = network
+        self._served: dict[SessionId, NetworkKeeper] = {}
+        self._locks: WeakValueDictionary[SessionId, asyncio.Lock] = WeakValueDictionary()
+
+    @property
+    def state(self) -> SandboxState:
+        """What the last check found."""
+        return self._sandbox.state
+
+    async def check(self) -> SandboxState:
+        """Run the probes, and return what they found."""
+        return await self._sandbox.check()
+
+    async def enclose(
+        self, boundary: Boundary, directory: str, environment: Mapping[str, str]
+    ) -> Enclosure:
+        """Prepare to run one command in `directory`. Raises ToolError; never a way without."""
+        enclosure = await self._sandbox.enclose(boundary, directory, environment)
+        try:
+            await self._open(boundary.session_id)
+        except BaseException:
+            enclosure.close()
+            raise
+        return enclosure
+
+    async def forget(self, session_id: SessionId) -> None:
+        """End what a session's commands share: its network, its temporary folder."""
+        self._served.pop(session_id, None)
+        self._network.forget(session_id)
+        await self._sandbox.forget(session_id)
+
+    async def _open(self, session_id: SessionId) -> None:
+        lock = self._locks.setdefault(session_id, asyncio.Lock())
+        async with lock:
+            keeper = await self._sandbox.keeper(session_id)
+            if self._served.get(session_id) is keeper:
+                return
+            try:
+                listener = await asyncio.to_thread(open_listener, keeper.words)
+                await self._network.serve(session_id, listener)
+            except OSError as error:
+                raise ToolError(f"the network of the sandbox could not be made: {error}.") from None
+            self._served[session_id] = keeper
