@@ -37,6 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--model-host": _model_host,
         "--guard": _guard,
         "--listener": _listener,
+        "--sandbox-probe": _sandbox_probe,
         "--demo": _demo,
         "--demo-run": _demo_run,
         "--self-check": _self_check,
@@ -76,6 +77,12 @@ def _listener(arguments: list[str]) -> int:
     from desktop_agent.guard.listener import hand_out
 
     return hand_out(int(arguments[0]))
+
+
+def _sandbox_probe(arguments: list[str]) -> int:
+    from desktop_agent.adapters.sandbox import probe_program
+
+    return probe_program.main(arguments)
 
 
 def _window(folder: str, settings: Settings | None = None) -> int:

@@ -108,11 +108,15 @@ class Client:
 
 @dataclass
 class Origin:
-    """A server on this computer: what came, connection by connection. It answers each line."""
+    """A server on this computer: what came, connection by connection.
+
+    It answers when what came ends in one of `ends`, and hangs up.
+    """
 
     port: int = 0
     came: list[bytearray] = field(default_factory=list)
     ended: asyncio.Queue[bytes] = field(default_factory=asyncio.Queue)
+    ends: tuple[bytes, ...] = (b"\r\n\r\n",)
     answer: bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi"
 
     @property
@@ -133,7 +137,7 @@ async def origin(address: str = "127.0.0.1", *, is_echo: bool = False) -> AsyncI
                 if is_echo:
                     writer.write(piece)
                     await writer.drain()
-                elif got.endswith((b"\r\n\r\n", b"end")):
+                elif got.endswith(made.ends):
                     writer.write(made.answer)
                     break
         except ConnectionError:

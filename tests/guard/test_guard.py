@@ -55,6 +55,7 @@ async def test_a_body_goes_on_to_its_end_and_what_follows_does_not() -> None:
         b"Transfer-Encoding: chunked": b"3\r\nabc\r\n3;x=y\r\nend\r\n0\r\nT: 1\r\n\r\n",
     }
     async with proxy() as way, origin() as site:
+        site.ends = (b"abcend", b"\r\n0\r\n\r\n")
         for framing, body in bodies.items():
             head = b"POST http://site.test:%d/ HTTP/1.1\r\n%s\r\n\r\n" % (site.port, framing)
             assert (await way.ask(head + body + second)).endswith(b"hi")
