@@ -12,6 +12,7 @@ from pathlib import Path, PurePath
 
 from desktop_agent.adapters.sandbox import git_places
 from desktop_agent.adapters.sandbox.folder_walk import FolderWalk, Found
+from desktop_agent.adapters.sandbox.made_files import MadeFiles
 from desktop_agent.adapters.sandbox.mounts import Mounts
 from desktop_agent.adapters.sandbox.set_aside import Before, remember, set_aside
 from desktop_agent.adapters.sandbox.sockets import hide_sockets
@@ -48,7 +49,8 @@ class Plan:
 class Layout:
     """Makes plans; may be asked from several threads. `protects` judges a name in a folder."""
 
-    def __init__(self, protects: Callable[[str], bool]) -> None:
+    def __init__(self, protects: Callable[[str], bool], made: MadeFiles) -> None:
+        self._made = made
         self._protects = lru_cache(65_536)(protects)
         self._walks: dict[str, FolderWalk] = {}
         self._lock = threading.Lock()
@@ -68,6 +70,7 @@ class Layout:
         homes.hide(mounts)
         more = homes.add_caches(mounts, places.caches)
         self._show_roots(mounts, boundary, homes)
+        homes.add_settings(mounts, self._made)
         homes.hide_secrets(mounts)
         _hide_own(mounts, boundary)
         changing = boundary.write_roots if boundary.is_changing else ()
