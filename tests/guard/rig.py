@@ -185,9 +185,10 @@ async def proxy(
     made = listener()
     port = made.getsockname()[1]
     await network.serve(SESSION, made)
+    made_one = Proxy(network, asked, port)
     try:
-        yield (made_one := Proxy(network, asked, port))
+        yield made_one
+    finally:
         for client in made_one.clients:
             await client.close()
-    finally:
         await network.close()
