@@ -149,8 +149,9 @@ class _Connection:
                 if first[0] == socks.VERSION:
                     self._is_socks = True
                     return await socks.read_request(self._client)
+                self._client.give_back(first)
                 head = await self._client.until(b"\r\n\r\n", self._limits.head)
-                return read_head(first + head, self._limits.headers)
+                return read_head(head, self._limits.headers)
         except TimeoutError:
             raise BadRequest(408, "The request took too long.") from None
         except UnicodeError:

@@ -44,6 +44,10 @@ class Inlet:
         self.touch()
         return piece
 
+    def give_back(self, piece: bytes) -> None:
+        """Put what was read before what is still to come."""
+        self._held = piece + self._held
+
     async def exactly(self, count: int) -> bytes:
         """Return so many bytes. Raises BadRequest at an earlier end."""
         got = bytearray()

@@ -19,6 +19,7 @@ BENCHMARKS = {
     "skills_window": "the page of 1,000 skills: open, search, switch",
     "agents": "8 live subagents on screen, a tree of 1,000, the registry's memory, stop",
     "tasks": "a list of 10,000 tasks, a graph of 500, 1,000 rapid changes, spinners",
+    "proxy": "the guard of the network: start, bytes a second, processor time for a request",
     "package": "sizes of the installers that were built",
     "installed": "the frozen app: double click to window, the demo's answer, the first request",
 }

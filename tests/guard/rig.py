@@ -184,9 +184,10 @@ async def proxy(
     network = GuardedNetwork(asked, started)
     made = listener()
     port = made.getsockname()[1]
-    await network.serve(SESSION, made)
+    network.serve(SESSION, made)
     made_one = Proxy(network, asked, port)
     try:
+        await made_one.ask(b"\r\n\r\n")  # answered once it has started, in this environment
         yield made_one
     finally:
         for client in made_one.clients:

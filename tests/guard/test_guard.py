@@ -6,8 +6,10 @@ import asyncio
 import base64
 import os
 import signal
+from contextlib import closing, suppress
 from pathlib import Path
 
+from desktop_agent.adapters.network.guarded_network import GuardedNetwork
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.network.questions import HostQuestion, HostVerdict
 from tests.guard.rig import NO, SESSION, YES, Client, Person, listener, origin, proxy
@@ -110,7 +112,7 @@ async def test_another_port_and_another_session_are_other_questions() -> None:
     async with proxy() as way, origin(is_echo=True) as one, origin(is_echo=True) as two:
         other = listener()
         other_port = other.getsockname()[1]
-        await way.network.serve(SessionId("se_2"), other)
+        way.network.serve(SessionId("se_2"), other)
         for port in (one.port, two.port):
             client, _ = await way.connect("site.test", port)
             await client.close()
@@ -202,10 +204,25 @@ async def test_the_end_of_a_session_ends_its_connections_and_its_questions() -> 
 
 async def test_the_guard_ends_with_the_app() -> None:
     async with proxy() as way:
+        await way.connect("started.test", 1)
         pid = way.network.pid
         assert pid is not None
         await way.network.close()
         assert not Path(f"/proc/{pid}").exists()
+
+
+async def test_a_guard_that_cannot_start_leaves_nobody_waiting() -> None:
+    for broken in (("/nowhere/python",), ("/bin/false",), ("/bin/echo", "garbage")):
+        network = GuardedNetwork(Person(), broken)
+        made = listener()
+        port = made.getsockname()[1]
+        network.serve(SESSION, made)
+        with suppress(ConnectionError):  # refused, reset or ended: each is an answer
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            with closing(writer):
+                assert await reader.read() == b""
+        await network.close()
+        assert network.pid is None
 
 
 async def test_a_reason_of_the_apps_cannot_break_the_answer() -> None:

@@ -49,8 +49,7 @@ class GuardedNetwork:
         self._program = tuple(program or program_of("guard"))
         self._listeners: dict[SessionId, socket.socket] = {}
         self._connection: _Connection | None = None
-        self._starting: asyncio.Future[_Connection] | None = None
-        self._restarting: asyncio.Task[None] | None = None
+        self._starting: asyncio.Task[None] | None = None
         self._is_closed = False
 
     @property
@@ -58,21 +57,21 @@ class GuardedNetwork:
         """The guard's process id, when it runs."""
         return self._connection.process.pid if self._connection is not None else None
 
-    async def serve(self, session_id: SessionId, listener: socket.socket) -> None:
+    def serve(self, session_id: SessionId, listener: socket.socket) -> None:
         """Serve a session's listener, which is ours from now on.
 
-        Raises OSError when the guard can't be started; then nothing is served.
+        What connects before the guard has started waits. If it can't be started, the listener
+        is closed: nothing is reached then, and nobody waits for it.
         """
         self._drop(session_id)
+        if self._is_closed:
+            listener.close()
+            return
         self._listeners[session_id] = listener
-        try:
-            connection = await self._connected()
-        except BaseException:
-            self._drop(session_id)
-            raise
-        # Forgotten in the meantime, or served by the start itself.
-        if self._listeners.get(session_id) is listener:
-            connection.serve(session_id, listener)
+        if self._connection is not None:
+            self._connection.serve(session_id, listener)
+        elif self._starting is None:
+            self._starting = asyncio.ensure_future(self._start())
 
     def forget(self, session_id: SessionId) -> None:
         """End a session's connections and let go of its listener."""
@@ -83,31 +82,40 @@ class GuardedNetwork:
     async def close(self) -> None:
         """End the guard."""
         self._is_closed = True
-        for under_way in (self._starting, self._restarting):
-            if under_way is not None:
-                await asyncio.wait({under_way})
+        if self._starting is not None:
+            await asyncio.wait({self._starting})
         connection, self._connection = self._connection, None
         if connection is not None:
             await connection.close()
-        for session_id in list(self._listeners):
-            self._drop(session_id)
+        self._drop_all()
 
     def _drop(self, session_id: SessionId) -> None:
         listener = self._listeners.pop(session_id, None)
         if listener is not None:
             listener.close()
 
-    async def _connected(self) -> _Connection:
-        if self._is_closed:
-            raise OSError("the network of commands is closed")
-        if self._connection is not None:
-            return self._connection
-        if self._starting is None:
-            self._starting = asyncio.ensure_future(self._connect())
-            self._starting.add_done_callback(self._on_started)
-        return await asyncio.shield(self._starting)
+    def _drop_all(self) -> None:
+        for session_id in list(self._listeners):
+            self._drop(session_id)
 
-    async def _connect(self) -> _Connection:
+    async def _start(self, gone: _Connection | None = None) -> None:
+        """Start the guard; one that dies at once is tried again, a few times."""
+        if gone is not None:
+            await gone.close()
+            _log.warning("the guard of the network ended by itself")
+        for _ in range(_STARTS):
+            if self._is_closed or not self._listeners:
+                break
+            try:
+                await self._connect()
+                break
+            except OSError as error:
+                _log.warning("the guard of the network did not start: %s", error)
+        else:
+            self._drop_all()
+        self._starting = None
+
+    async def _connect(self) -> None:
         connection = _Connection(GuardProcess(self._program), self._ask, self._on_gone)
         try:
             await connection.ready
@@ -117,27 +125,10 @@ class GuardedNetwork:
         self._connection = connection
         for session_id, listener in self._listeners.items():
             connection.serve(session_id, listener)
-        return connection
-
-    def _on_started(self, starting: asyncio.Future[_Connection]) -> None:
-        self._starting = None
-        if not starting.cancelled():
-            starting.exception()  # raised in all who wait; here it only has to be retrieved
 
     def _on_gone(self, gone: _Connection) -> None:
         self._connection = None
-        self._restarting = asyncio.ensure_future(self._restart(gone))
-
-    async def _restart(self, gone: _Connection) -> None:
-        await gone.close()
-        _log.warning("the guard of the network ended by itself")
-        for _ in range(_STARTS if self._listeners else 0):
-            try:
-                await self._connected()
-            except OSError as error:
-                _log.warning("the guard of the network did not start: %s", error)
-            else:
-                return
+        self._starting = asyncio.ensure_future(self._start(gone))
 
 
 class _Connection:

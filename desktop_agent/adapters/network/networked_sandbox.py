@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 from weakref import WeakValueDictionary
@@ -11,7 +12,8 @@ from desktop_agent.adapters.network.guarded_network import GuardedNetwork
 from desktop_agent.adapters.network.session_listener import open_listener
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.sandbox import Boundary, Enclosure, Sandbox, SandboxState
-from desktop_agent.core.tool import ToolError
+
+_log = logging.getLogger(__name__)
 
 
 class NetworkKeeper(Protocol):
@@ -75,7 +77,9 @@ class NetworkedSandbox:
                 return
             try:
                 listener = await asyncio.to_thread(open_listener, keeper.words)
-                await self._network.serve(session_id, listener)
             except OSError as error:
-                raise ToolError(f"the network of the sandbox could not be made: {error}.") from None
+                # What needs no network works all the same; the next command tries again.
+                _log.warning("a session has no way to the network: %s", error)
+                return
+            self._network.serve(session_id, listener)
             self._served[session_id] = keeper
