@@ -35,6 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     starts: dict[str, Callable[[list[str]], int]] = {
         "run": _headless,
         "--model-host": _model_host,
+        "--sandbox-probe": _sandbox_probe,
         "--demo": _demo,
         "--demo-run": _demo_run,
         "--self-check": _self_check,
@@ -62,6 +63,12 @@ def _model_host(arguments: list[str]) -> int:
     from desktop_agent.model_host.__main__ import serve
 
     return serve(int(arguments[0]))
+
+
+def _sandbox_probe(arguments: list[str]) -> int:
+    from desktop_agent.adapters.sandbox import probe_program
+
+    return probe_program.main(arguments)
 
 
 def _window(folder: str, settings: Settings | None = None) -> int:

@@ -1,0 +1,187 @@
+"""What a command sees of the person's home: toolchains, and caches of its own.
+
+Everything else in a home is hidden: keys, mail, browsers, other projects.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from glob import escape, glob
+from pathlib import Path, PurePath
+
+from desktop_agent.adapters.sandbox.mounts import Mounts
+
+# Hidden also where somebody shows the whole home.
+SECRET = (
+    ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".pypirc", ".pgpass",
+    ".git-credentials", ".vault-token", ".password-store", ".mozilla", ".thunderbird",
+    ".config/gh", ".config/gcloud", ".config/git/credentials", ".config/google-chrome",
+    ".config/chromium", ".config/BraveSoftware", ".config/microsoft-edge", ".config/op",
+    ".config/rclone", ".config/Signal", ".config/Slack", ".config/desktop-agent",
+    ".local/share/keyrings", ".local/share/desktop-agent", ".local/share/kwalletd",
+    ".cargo/credentials", ".cargo/credentials.toml", ".m2/settings.xml", ".gem/credentials",
+    ".bash_history", ".zsh_history", ".python_history", ".claude.json",
+)  # fmt: skip
+_TOOLCHAINS = (
+    ".pyenv", ".nvm", ".fnm", ".volta", ".asdf", ".sdkman", ".rustup", ".rbenv", ".rvm", ".opam",
+    ".ghcup", ".deno", ".bun", ".dotnet", ".juliaup", "go", "miniconda3", "anaconda3",
+    "miniforge3", "bin", ".local/bin", ".local/lib", ".local/share/uv", ".local/share/pipx",
+    ".local/share/mise", ".local/share/pnpm", ".local/share/fnm", ".local/share/rtx",
+    ".cargo/bin", ".cargo/registry", ".cargo/git", ".cargo/env", ".cargo/config.toml",
+    ".config/git/ignore",
+)  # fmt: skip
+# Where tools keep what they fetched and compiled, by the name of the folder of ours behind it.
+_CACHES = {
+    ".cache": "cache", ".npm": "npm", ".cargo": "cargo", ".gradle": "gradle", ".m2": "maven",
+    ".nuget": "nuget", ".yarn": "yarn",
+}  # fmt: skip
+# A person may keep these elsewhere; a command has them at their usual place.
+_CACHE_VARIABLES = {
+    "XDG_CACHE_HOME": ".cache", "CARGO_HOME": ".cargo", "GRADLE_USER_HOME": ".gradle",
+    "GOCACHE": ".cache/go-build", "GOMODCACHE": ".cache/go-mod",
+}  # fmt: skip
+# Settings of tools, made without what is secret in them.
+_MADE = (".gitconfig", ".npmrc", ".config")
+_NAMING = ("VIRTUAL_ENV", "CONDA_PREFIX", "JAVA_HOME", "PYENV_ROOT", "NVM_DIR", "RUSTUP_HOME")
+_USUAL_VENVS = (".venv", "venv", "env", ".env")
+# What leads to a display, a bus, an agent of keys: none of it answers.
+WITHOUT = (
+    "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "SSH_AUTH_SOCK",
+    "SSH_AGENT_PID", "GPG_AGENT_INFO", "XDG_RUNTIME_DIR",
+)  # fmt: skip
+_LARGEST_VENV_FILE = 16 * 1024
+
+
+def homes(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the person's home, and the one that the environment names, as real paths."""
+    import pwd  # only where there is a sandbox
+
+    named = environment.get("HOME", "")
+    try:
+        listed = pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:  # a user that only a container knows
+        listed = ""
+    found = (os.path.realpath(home) for home in (named, listed) if home.startswith("/"))
+    return tuple(dict.fromkeys(home for home in found if home != "/" and Path(home).is_dir()))
+
+
+class Homes:
+    """Applies the rules for homes to the places of one command."""
+
+    def __init__(self, environment: Mapping[str, str], roots: tuple[str, ...]) -> None:
+        self.paths = homes(environment)
+        self._environment = environment
+        self._roots = roots
+
+    def hide(self, mounts: Mounts) -> None:
+        """Hide homes, then show their toolchains."""
+        for home in self.paths:
+            mounts.hide(home)
+        for path in (*self._toolchains(), *self._named(), *self._interpreters()):
+            place = mounts.at(path)
+            if place is not None and place.kind == "empty" and self.may_show(path):
+                mounts.show(path)
+
+    def add_caches(self, mounts: Mounts, folder: Path) -> dict[str, str]:
+        """Give the command caches of its own; return what its environment says of them.
+
+        Those of the home that the environment names, which tools go by.
+        """
+        home = os.path.realpath(self._environment.get("HOME", ""))
+        if home not in self.paths:
+            return {}
+        for name, ours in _CACHES.items():
+            (folder / ours).mkdir(mode=0o700, parents=True, exist_ok=True)
+            mounts.open(f"{home}/{name}", str(folder / ours))
+        places = {name: f"{home}/{place}" for name, place in _CACHE_VARIABLES.items()}
+        fetched = self._environment.get("GOPATH", "").partition(":")[0] or f"{home}/go"
+        # What the person's Go has fetched is taken from there, as from a mirror.
+        mirror = f"file://{fetched}/pkg/mod/cache/download"
+        return {**places, "GOPROXY": f"{mirror},https://proxy.golang.org,direct"}
+
+    def hide_secrets(self, mounts: Mounts) -> None:
+        """Hide what is secret in a home that is shown as a whole."""
+        for home in self.paths:
+            place = mounts.at(home)
+            if place is not None and place.kind == "empty":
+                continue
+            for path in (f"{home}/{name}" for name in SECRET):
+                if path not in self._roots and os.path.lexists(path):
+                    mounts.hide(os.path.realpath(path))
+
+    def may_show(self, path: str) -> bool:
+        """Whether a place is neither a home as a whole nor something secret in it."""
+        if path == "/" or not os.path.lexists(path):
+            return False
+        for home in self.paths:
+            if PurePath(home).is_relative_to(path):
+                return False
+            if _is_secret(path, home):
+                return False
+        return True
+
+    def _toolchains(self) -> Iterator[str]:
+        for home in self.paths:
+            for name in _TOOLCHAINS:
+                yield os.path.realpath(f"{home}/{name}")
+
+    def _named(self) -> Iterator[str]:
+        """Yield what the environment names, where programs are looked for among it."""
+        for name in _NAMING:
+            if value := self._environment.get(name, ""):
+                yield os.path.realpath(value)
+        for entry in self._environment.get("PATH", "").split(os.pathsep):
+            if entry.startswith("/"):
+                yield os.path.realpath(entry)
+
+    def _interpreters(self) -> Iterator[str]:
+        """Yield the homes of the Pythons that virtual environments stand on."""
+        named = [f"{root}/{name}" for root in self._roots for name in _USUAL_VENVS]
+        for venv in (*named, self._environment.get("VIRTUAL_ENV", "")):
+            if venv and (prefix := _base_of(Path(venv))):
+                yield prefix
+
+
+def hidden_entries(shown: tuple[str, ...]) -> list[str]:
+    """Return what lies in homes and no command may see; `shown` is seen for other reasons."""
+    seen = {name.partition("/")[0] for name in (*_TOOLCHAINS, *_CACHES, *_MADE)}
+    found = [
+        f"{home}/{name}"
+        for home in homes(os.environ)
+        for name in sorted(os.listdir(home))  # noqa: PTH208
+        if name not in seen
+    ]
+    found += [f"{home}/{name}" for home in homes(os.environ) for name in SECRET]
+    return [path for path in found if not any(PurePath(p).is_relative_to(path) for p in shown)]
+
+
+def app_places() -> tuple[str, ...]:
+    """Return where the interpreter, or the frozen app, and its libraries are."""
+    bundle = getattr(sys, "_MEIPASS", "")
+    given = (sys.prefix, sys.base_prefix, os.path.dirname(sys.executable), bundle)  # noqa: PTH120
+    return tuple(dict.fromkeys(os.path.realpath(path) for path in given if path))
+
+
+def _is_secret(path: str, home: str) -> bool:
+    return any(PurePath(path).is_relative_to(f"{home}/{name}") for name in SECRET)
+
+
+def _base_of(venv: Path) -> str:
+    """Return the prefix of the Python that an environment names, nothing if it is none.
+
+    A hostile folder may name any place: only what has a standard library is one.
+    """
+    try:
+        with (venv / "pyvenv.cfg").open(encoding="utf-8", errors="replace") as file:
+            text = file.read(_LARGEST_VENV_FILE)
+    except OSError:
+        return ""
+    for line in text.splitlines():
+        name, _, value = line.partition("=")
+        if name.strip() == "home" and value.strip().startswith("/"):
+            prefix = os.path.dirname(os.path.realpath(value.strip()))  # noqa: PTH120
+            is_python = glob(f"{escape(prefix)}/lib/python3.*/os.py")
+            return prefix if is_python else ""
+    return ""
