@@ -70,6 +70,13 @@ class Enclosure(Protocol):
         """Close the descriptors on this side."""
         ...
 
+    def has_started(self, exit_code: int) -> bool:
+        """Whether the command itself ran, asked once after its end.
+
+        Else what was printed are the sandbox's words, which say why it did not.
+        """
+        ...
+
     async def finished(self) -> tuple[str, ...]:
         """Once all of the command has ended: put right what it may not leave behind, and say so.
 
