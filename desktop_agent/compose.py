@@ -20,6 +20,7 @@ from desktop_agent.adapters.skills.state import SkillState
 from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.core.events import EngineFailed, Event
 from desktop_agent.core.faults import ModelError
+from desktop_agent.core.sandbox import Sandbox
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tool import Tool
 from desktop_agent.core.workspace import OwnPlaces
@@ -129,12 +130,14 @@ async def compose(
     settings: Settings | None = None,
     store_path: Path | None = None,
     is_warmed: bool = True,
+    is_machine_sandbox: bool = False,
 ) -> Backend:
     """Open the sessions and start the engine.
 
-    Without `settings` the file's are used. `is_warmed` starts the model host at once, in the
-    background; else it waits until it is needed, as the keyring does. Raises StoreLocked
-    when another copy of the app has the sessions file.
+    Without `settings` the file's are used. `is_warmed` starts the model host and checks the
+    sandbox at once, in the background; else both wait until they are needed, as the keyring
+    does. With `is_machine_sandbox` there is no other. Raises StoreLocked when another copy of
+    the app has the sessions file.
     """
     file = SettingsFile(config_dir / "settings.json")
     secrets = Secrets(config_dir)
@@ -148,9 +151,11 @@ async def compose(
             settings=settings or file.load(),
             emit=emit,
             spill_dir=_outputs_of(store_path or data_dir / SESSIONS_FILE),
-            environment=_environment(model, data_dir, config_dir),
+            environment=_environment(model, data_dir, config_dir, is_machine=is_machine_sandbox),
         )
         engine.start()
+        if is_warmed:
+            engine.check_sandbox()
         if store.set_aside is not None:
             emit(EngineFailed("sessions", _DAMAGED.format(path=store.set_aside)))
     except BaseException:
@@ -162,13 +167,24 @@ async def compose(
     return Backend(engine, model, store, secrets, catalog, file, library, warming)
 
 
-def _environment(model: HostedModel, data_dir: Path, config_dir: Path) -> Environment:
+def _environment(
+    model: HostedModel, data_dir: Path, config_dir: Path, *, is_machine: bool
+) -> Environment:
     return Environment(
         new_jobs=Jobs,
         new_skills=lambda emit: _skills(data_dir, config_dir, emit),
         own=_own_places(data_dir, config_dir),
         describe_model=lambda name: model.call("model_info", model=name),
+        sandbox=None if is_machine else _sandbox(data_dir),
+        is_machine_sandbox=is_machine,
     )
+
+
+def _sandbox(data_dir: Path) -> Sandbox:
+    # Elsewhere than on Linux it says that it doesn't hold, and why.
+    from desktop_agent.adapters.sandbox.sandbox import BubblewrapSandbox
+
+    return BubblewrapSandbox(data_dir)
 
 
 async def _warm(model: HostedModel) -> None:

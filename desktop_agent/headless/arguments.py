@@ -15,6 +15,9 @@ from desktop_agent.engine.workspace.containment import with_home
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
+SandboxUse = Literal["auto", "on", "off"]
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """What the command line says; `mode` is None when it does not say."""
@@ -28,6 +31,7 @@ class Options:
     timeout_s: float | None = None
     session: str = ""
     is_trusted: bool = False
+    sandbox: SandboxUse = "auto"
     output: Literal["text", "jsonl"] = "text"
 
 
@@ -57,6 +61,7 @@ def parse(argv: Sequence[str]) -> Options:
         timeout_s=given.timeout,
         session=given.session or "",
         is_trusted=given.trust,
+        sandbox=cast(SandboxUse, given.sandbox),
         output=given.output,
     )
 
@@ -79,6 +84,13 @@ def make_parser() -> argparse.ArgumentParser:
     add("--max-steps", metavar="N", type=_count, help="stop after this many model calls")
     add("--timeout", metavar="S", type=_seconds, help="stop after this many seconds")
     add("--session", metavar="ID", type=_session, help="continue or begin it")
+    add(
+        "--sandbox",
+        choices=("auto", "on", "off"),
+        default="auto",
+        help="where commands run: in it where it holds (auto), only there (on), or as they are, "
+        "since this machine is a sandbox itself (off)",
+    )
     add("--trust", action="store_true", help="trust what the folder itself sets up, for this run")
     add(
         "--output", choices=("text", "jsonl"), default="text", help="jsonl: every event, one a line"
