@@ -12,6 +12,7 @@ from pathlib import Path, PurePath
 
 from desktop_agent.adapters.sandbox import git_places
 from desktop_agent.adapters.sandbox.folder_walk import FolderWalk, Found
+from desktop_agent.adapters.sandbox.git_places import Protected
 from desktop_agent.adapters.sandbox.made_files import MadeFiles
 from desktop_agent.adapters.sandbox.mounts import Mounts
 from desktop_agent.adapters.sandbox.set_aside import Before, remember, set_aside
@@ -75,10 +76,10 @@ class Layout:
         _hide_own(mounts, boundary)
         changing = boundary.write_roots if boundary.is_changing else ()
         before = {root: self.find(root) for root in changing}
-        opened = _protect(mounts, boundary, before)
+        git = _protect(mounts, boundary, before)
         hide_sockets(mounts)
         more["TMPDIR"] = "/tmp"
-        return Plan(mounts, directory, more, remember(before, opened))
+        return Plan(mounts, directory, more, remember(before, git))
 
     def set_aside(self, plan: Plan) -> tuple[str, ...]:
         """Put right what a command left that has ended; return a line for each thing."""
@@ -111,7 +112,7 @@ class Layout:
                 mounts.show(root)
 
 
-def _protect(mounts: Mounts, boundary: Boundary, found: dict[str, Found]) -> tuple[str, ...]:
+def _protect(mounts: Mounts, boundary: Boundary, found: dict[str, Found]) -> Protected:
     git = [place for each in found.values() for place in each.git]
     protected = [place for each in found.values() for place in each.protected]
     if len(git) > _MOST_GIT:
@@ -122,12 +123,12 @@ def _protect(mounts: Mounts, boundary: Boundary, found: dict[str, Found]) -> tup
     for path in protected[:_MOST_PROTECTED]:
         if not os.path.islink(path):  # noqa: PTH114
             mounts.show(path)
-    opened = git_places.protect(mounts, git, is_writable=boundary.is_git_writable)
+    result = git_places.protect(mounts, git, is_writable=boundary.is_git_writable)
     # What is only read still has to be found: the repository of a linked work tree, say.
     others = [f"{root}/.git" for root in boundary.read_roots if root not in found]
     others += [f"{root}/.git" for root in boundary.write_roots if root not in found]
     git_places.protect(mounts, filter(os.path.isfile, others), is_writable=False)
-    return opened
+    return result
 
 
 def _hide_own(mounts: Mounts, boundary: Boundary) -> None:
