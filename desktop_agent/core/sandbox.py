@@ -70,6 +70,13 @@ class Enclosure(Protocol):
         """Close the descriptors on this side."""
         ...
 
+    def has_started(self, exit_code: int) -> bool:
+        """Whether the command itself ran, told from its end; else its output says why it didn't.
+
+        `exit_code` is that of the first of `words`. Asked once.
+        """
+        ...
+
     async def finished(self) -> tuple[str, ...]:
         """Once all of the command has ended: put right what it may not leave behind, and say so.
 

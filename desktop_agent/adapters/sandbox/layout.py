@@ -113,7 +113,8 @@ class Layout:
 
 
 def _protect(mounts: Mounts, boundary: Boundary, found: dict[str, Found]) -> Protected:
-    git = [place for each in found.values() for place in each.git]
+    # What is hidden for another reason stays hidden.
+    git = [place for each in found.values() for place in each.git if not mounts.is_hidden(place)]
     protected = [place for each in found.values() for place in each.protected]
     if len(git) > _MOST_GIT:
         raise ToolError(
@@ -121,7 +122,7 @@ def _protect(mounts: Mounts, boundary: Boundary, found: dict[str, Found]) -> Pro
             "protect one by one. Work in one of them."
         )
     for path in protected[:_MOST_PROTECTED]:
-        if not os.path.islink(path):  # noqa: PTH114
+        if mounts.is_writable(path) and not os.path.islink(path):  # noqa: PTH114
             mounts.show(path)
     result = git_places.protect(mounts, git, is_writable=boundary.is_git_writable)
     # What is only read still has to be found: the repository of a linked work tree, say.
@@ -135,17 +136,12 @@ def _hide_own(mounts: Mounts, boundary: Boundary) -> None:
     """Hide the app's own places, where they are not hidden by what they lie in."""
     roots = (*boundary.write_roots, *boundary.read_roots)
     for path in boundary.own.kept:
-        if path not in roots and Path(path).is_dir() and not _is_hidden(mounts, path):
+        if path not in roots and Path(path).is_dir() and not mounts.is_hidden(path):
             mounts.hide(path)
     for beginning in boundary.own.private:
         for path in glob(f"{escape(beginning)}*"):
-            if not _is_hidden(mounts, path):
+            if not mounts.is_hidden(path):
                 mounts.hide(os.path.realpath(path))
-
-
-def _is_hidden(mounts: Mounts, path: str) -> bool:
-    place = mounts.at(path)
-    return place is not None and (place.kind in ("empty", "none") or bool(place.source))
 
 
 def _require(boundary: Boundary, directory: str) -> None:

@@ -69,6 +69,11 @@ class Mounts:
         inner = (place for place in self._places.values() if place.kind == "write")
         return any(PurePath(place.target).is_relative_to(path) for place in inner)
 
+    def is_hidden(self, path: str) -> bool:
+        """Whether something else is seen there than what the person has."""
+        place = self.at(path)
+        return place is not None and (place.kind in ("empty", "none") or bool(place.source))
+
     def is_writable(self, path: str) -> bool:
         """Whether a command may change what the person has there."""
         place = self.at(path)

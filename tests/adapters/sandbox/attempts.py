@@ -712,7 +712,9 @@ def _(w):
 @attempt("mount a file system")
 def _(w):
     target = os.fsencode(w["work"] + "/mount")
-    call("mount", ctypes.c_char_p(b"none"), ctypes.c_char_p(target), ctypes.c_char_p(b"tmpfs"), 0, 0)
+    call(
+        "mount", ctypes.c_char_p(b"none"), ctypes.c_char_p(target), ctypes.c_char_p(b"tmpfs"), 0, 0
+    )
     call("umount2", ctypes.c_char_p(target), 2)
 
 

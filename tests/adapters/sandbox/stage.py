@@ -191,5 +191,3 @@ def _program(stack: contextlib.ExitStack, what: dict[str, Any]) -> None:
     assert process.stdout is not None
     what["readable"] = int(process.stdout.readline())
     what["pid"] = process.pid
-
-
