@@ -34,7 +34,7 @@ class Keeper:
         finally:
             os.close(theirs)
         try:
-            with open(ours, "rb") as status:
+            with os.fdopen(ours, "rb") as status:
                 self._pid = int(json.loads(status.read(_LARGEST_STATUS))["child-pid"])
             _await_start(self._process)
             self._user = _identity(self._pid, "user")

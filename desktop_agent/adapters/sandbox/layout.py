@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from glob import escape, glob
+from glob import escape
 from pathlib import Path, PurePath
 
 from desktop_agent.adapters.sandbox import git_places
@@ -139,7 +139,8 @@ def _hide_own(mounts: Mounts, boundary: Boundary) -> None:
         if path not in roots and Path(path).is_dir() and not mounts.is_hidden(path):
             mounts.hide(path)
     for beginning in boundary.own.private:
-        for path in glob(f"{escape(beginning)}*"):
+        begins = PurePath(beginning)
+        for path in map(str, Path(begins.parent).glob(f"{escape(begins.name)}*")):
             if not mounts.is_hidden(path):
                 mounts.hide(os.path.realpath(path))
 

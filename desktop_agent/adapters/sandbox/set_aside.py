@@ -79,19 +79,18 @@ def _in_new(place: str, known: set[str]) -> Iterator[str]:
             yield from git_settings.hazards(folder)
     else:
         folders = git_places.folders_of(place)
-        if not folders or (len(folders) > 1 and folders[0] not in known):
+        *shared, own = folders or ("",)
+        if not own or any(folder not in known for folder in shared):
             yield place
             return
-        links = {f"{folders[-1]}/gitdir", f"{folders[-1]}/commondir"} if folders[1:] else set[str]()
-        yield from (path for path in git_settings.hazards(folders[-1]) if path not in links)
+        links = {f"{own}/gitdir", f"{own}/commondir"} if shared else set[str]()
+        yield from (path for path in git_settings.hazards(own) if path not in links)
 
 
 def _modules(folder: str) -> Iterator[str]:
     """Yield the repositories of submodules, which may have slashes in their names."""
-    seen = 0
-    for path, names, files in os.walk(folder):
-        seen += 1
-        if "HEAD" in files or seen > _MOST_MODULES:
+    for number, (path, names, files) in enumerate(os.walk(folder)):
+        if "HEAD" in files or number > _MOST_MODULES:
             yield path
             names.clear()
 

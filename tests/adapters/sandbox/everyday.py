@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - a task is a line
 """What people do every day, in the sandbox: each of it works, or fails in the way it should."""
 
 from __future__ import annotations

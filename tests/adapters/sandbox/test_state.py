@@ -118,12 +118,9 @@ async def test_a_machine_without_bubblewrap_says_how_to_get_it(tmp_path: Path) -
 
 
 async def test_a_container_that_forbids_namespaces_is_named_as_the_reason(tmp_path: Path) -> None:
-    words = "bwrap: No permissions to create new namespace"
-    programs = Programs(
-        script(tmp_path / "bwrap", f"#!/bin/sh\necho '{words}' >&2\nexit 1\n"), REAL.nsenter or "/bin/true"
-    )  # fmt: skip
-    sandbox = BubblewrapSandbox(tmp_path / "data", programs=programs)
-    found = await sandbox.check()
+    text = "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n"
+    programs = Programs(script(tmp_path / "bwrap", text), REAL.nsenter or "/bin/true")
+    found = await BubblewrapSandbox(tmp_path / "data", programs=programs).check()
     assert (found.holds, found.fix) == (False, "other")
     assert "No permissions to create new namespace" in found.reason
     assert "container" in found.remedy

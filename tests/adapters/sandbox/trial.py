@@ -102,7 +102,8 @@ async def ends(folder: Path) -> dict[str, Any]:
         process.communicate()
         ran += seen > 1
     await bench.close()
-    while left := _marked(mark):  # as long as it takes; what stays is shown by the hang
+    # The kernel ends them soon after; what stays for ever is shown by the hang.
+    while left := _marked(mark):  # noqa: ASYNC110 - nothing tells of the end of others
         await asyncio.sleep(0.01)
     return {"ran": ran, "expected": 2 * len(_STAYING), "left": left}
 
