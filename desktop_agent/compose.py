@@ -46,7 +46,7 @@ _DAMAGED = (
 
 @dataclass(frozen=True, slots=True)
 class SettingsFile:
-    """The settings on disk, for queries."""
+    """The settings file: read at the start, saved at the window's command."""
 
     path: Path
 

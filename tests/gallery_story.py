@@ -7,11 +7,11 @@ import time
 from desktop_agent.core.agents import AgentInfo, AgentStatus, Budget, Spent
 from desktop_agent.core.approvals import ApprovalRequest, Rule
 from desktop_agent.core.events import (
+    AgentEvent,
     AgentOpened,
     AgentsChanged,
     ApprovalRequested,
     BudgetReached,
-    Happening,
     ListChanged,
     MessageAdded,
     NoteDelivered,
@@ -183,7 +183,7 @@ def _told(
     agent: AgentId = MAIN,
     sender: str = "",
     origin: Origin | None = None,
-) -> tuple[Happening, ...]:
+) -> tuple[AgentEvent, ...]:
     note = NoteId(f"{agent}/n{number}")
     message = Message(
         MessageId(f"{agent}/u{number}"),
@@ -232,7 +232,7 @@ _FAIL = _ran(
 
 
 def _opened(
-    *events: Happening, agents: tuple[AgentInfo, ...] = (), **changes: object
+    *events: AgentEvent, agents: tuple[AgentInfo, ...] = (), **changes: object
 ) -> SessionOpened:
     status: AgentStatus = "idle" if any(isinstance(e, TurnEnded) for e in events) else "running"
     return SessionOpened(_WORK, (_main(status), *agents), events, **changes)  # type: ignore[arg-type]
@@ -384,7 +384,7 @@ def team() -> SessionOpened:
     )
 
 
-def notes() -> tuple[Happening, ...]:
+def notes() -> tuple[AgentEvent, ...]:
     """What was said to the explorer, in each state."""
     call = _call(30, "shell", EXPLORER, command="pytest -q")
     first = Note(NoteId("no_1"), "Skip the vendored copies in third_party/.", "steer", "step")
@@ -400,7 +400,7 @@ def notes() -> tuple[Happening, ...]:
     )
 
 
-def asks() -> tuple[Happening, ...]:
+def asks() -> tuple[AgentEvent, ...]:
     """Four things that wait, and a budget that is gone."""
     question = Question(
         QuestionId("qu_tester"), TESTER, "c", "Which currency?", ("Euros", "Dollars"), NOW - 70

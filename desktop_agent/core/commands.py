@@ -1,7 +1,9 @@
 """What the window may ask of the engine's side, as protocols that both sides are checked against.
 
 Commands return None at once; what becomes of them comes back as events. Queries are awaited and
-change nothing. The other protocols are awaited and may change something outside a session.
+leave histories as they are (what is asked aside is charged). The other protocols are awaited and
+may change something outside a session. What a method does is said at the one of the same name in
+`engine/engine.py`, for skills in `engine/skills/commands.py`.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from typing import Literal, Protocol
 
 from desktop_agent.core.agents import Budget
 from desktop_agent.core.approvals import Decision, Mode, Rule
-from desktop_agent.core.events import Happening
+from desktop_agent.core.events import AgentEvent
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import AgentId, NoteId, QuestionId, RequestId, SessionId
 from desktop_agent.core.models import KeyInfo, ModelInfo, ServerInfo
@@ -31,7 +33,7 @@ KeyPlace = Literal["keyring", "session", "file"]
 class EventPage:
     """A run of recorded events, oldest first; `first_seq` numbers the oldest (1 is the first)."""
 
-    events: tuple[Happening, ...]
+    events: tuple[AgentEvent, ...]
     first_seq: int
 
 
@@ -102,7 +104,7 @@ class EngineQueries(Protocol):
     async def result_of(self, agent_id: AgentId) -> str: ...
     async def ask_aside(self, agent_id: AgentId, question: str) -> str: ...
     async def skill_detail(self, root: str, directory: str) -> SkillDetail | None: ...
-    async def brought(self, root: str) -> tuple[SkillFile, ...]: ...
+    async def provided_files(self, root: str) -> tuple[SkillFile, ...]: ...
 
 
 class EngineSide(EngineCommands, EngineQueries, Protocol):
@@ -113,7 +115,7 @@ class SkillLibrary(Protocol):
     """Installs, updates and removes skills. Everything here raises SkillLibraryError."""
 
     async def fetch(self, address: str) -> Fetched: ...
-    async def discard(self, fetched_id: str) -> None: ...
+    async def discard(self, fetch_id: str) -> None: ...
     async def preview(self, fetch_id: str, folder: str, path: str) -> str: ...
     async def clashes(self, fetch_id: str, target: InstallTarget, root: str) -> dict[str, str]: ...
     async def install(

@@ -2,11 +2,14 @@
 
 A turn is TurnStarted, steps, then exactly one TurnEnded; one that could not begin, as the disk
 refused it, is TurnEnded alone. Within a step:
-StepStarted, MessageAdded(user)?, NoteDelivered*, MessageStarted, PartDelta*,
-MessageAdded(assistant), StepEnded, (ToolStarted, ToolOutput*, ToolEnded)*, MessageAdded(tool).
+StepStarted, NoteTaken*, MessageAdded(user)?, RetryScheduled*, NoteDelivered*, MessageStarted,
+PartDelta*, MessageAdded(assistant), StepEnded, then for each call (ApprovalRequested,
+ApprovalResolved)?, ToolStarted?, ToolOutput*, ToolEnded, and last MessageAdded(tool). Calls that
+only read run concurrently, so their events mix; a call that was refused never started.
 
-Happenings belong to one agent and are recorded. `…Changed` are snapshots: each replaces the
-one before it (a ListChanged is recorded too, as the agent's list).
+Agent events belong to one agent and are recorded. Most `…Changed` are snapshots: each replaces
+the one before it (ListChanged and BudgetChanged are recorded too). CommandRefused and EngineFailed
+are neither: they are told once.
 """
 
 from __future__ import annotations
@@ -71,7 +74,10 @@ class StepStarted(Value, frozen=True):
 
 
 class StepEnded(Value, frozen=True):
-    """The model has answered. `context_tokens` is what the request took, if known."""
+    """The model has answered; the tool calls of the step follow.
+
+    `context_tokens` is what the request took, if known.
+    """
 
     agent_id: AgentId
     step: int
@@ -302,7 +308,7 @@ class EngineFailed(Value, frozen=True):
     agent_id: AgentId | None = None
 
 
-Happening = (
+AgentEvent = (
     TurnStarted
     | TurnEnded
     | StepStarted
@@ -341,7 +347,7 @@ class SessionOpened(Value, frozen=True):
 
     info: SessionInfo
     agents: tuple[AgentInfo, ...] = ()
-    events: tuple[Happening, ...] = ()
+    events: tuple[AgentEvent, ...] = ()
     first_seq: int = 1
     lists: tuple[ListChanged, ...] = ()
     notes: tuple[NoteQueued, ...] = ()
@@ -351,7 +357,7 @@ class AgentOpened(Value, frozen=True):
     """One agent's transcript for the window: as SessionOpened, for the events of one."""
 
     info: AgentInfo
-    events: tuple[Happening, ...] = ()
+    events: tuple[AgentEvent, ...] = ()
     first_seq: int = 1
 
 
@@ -364,4 +370,4 @@ Snapshot = (
     | CommandRefused
     | EngineFailed
 )
-Event = Happening | Snapshot
+Event = AgentEvent | Snapshot

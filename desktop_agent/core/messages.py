@@ -107,7 +107,7 @@ Display = DiffDisplay | CommandDisplay | OutputDisplay | FilesDisplay | UrlDispl
 
 class ToolResult(Value, frozen=True):
     """What a tool call gave. `display` is for the user and never goes to the model; `facts` say
-    what the text says, for those who must not read it.
+    the same as the text, as values, for code that must not parse it.
     """
 
     call_id: str
@@ -167,8 +167,8 @@ def open_calls(history: Iterable[Message]) -> tuple[ToolCall, ...]:
 def close_open_calls(history: Sequence[Message], text: str = UNKNOWN_OUTCOME) -> list[Message]:
     """Return the history with every tool call answered, so that any provider accepts it.
 
-    A missing result becomes an error result right behind the message that holds the call,
-    joined with the results that message already has.
+    A missing result becomes an error result in the tool message that follows the call; where
+    there is none, in a new one.
     """
     answered = {result.call_id for message in history for result in message.results}
     closed: list[Message] = []

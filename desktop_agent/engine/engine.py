@@ -80,7 +80,8 @@ class Engine(SkillCommands):
     """Runs sessions. All commands are for the engine thread; they return nothing.
 
     `emit` hears every event after it is on disk. `tools` may be what finds them, called when
-    they are needed first. `spill_dir` is for what is cut out of results, for this process alone.
+    they are needed first. `spill_dir` keeps what is cut out of results, by session; no other
+    process uses it.
     """
 
     def __init__(
@@ -204,7 +205,7 @@ class Engine(SkillCommands):
             self.watch_skills(workspace.root)
 
     def open_session(self, session_id: SessionId) -> None:
-        """Send out a session's state and its newest happenings."""
+        """Send out a session's state and its newest events."""
         self._check_thread()
         self._sessions.open(session_id)
         self.watch_skills(self._sessions.session(session_id).info.workspace.root)
@@ -376,9 +377,10 @@ class Engine(SkillCommands):
         self._settings = settings
 
     def add_rule(self, rule: Rule) -> None:
-        """Keep an approval rule that the person made in the settings."""
+        """Keep an approval rule that the user made in the settings."""
         self._check_thread()
-        self._approvals.add(rule)
+        with self._refusing("add_rule", "The rule was not saved"):
+            self._approvals.add(rule)
 
     def delete_rule(self, rule: Rule) -> None:
         """Forget an approval rule."""
@@ -391,7 +393,7 @@ class Engine(SkillCommands):
     async def earlier(
         self, session_id: SessionId, before_seq: int, count: int, agent_id: AgentId | None = None
     ) -> EventPage:
-        """Return an agent's happenings before a number (without an id: the main agent's)."""
+        """Return an agent's events before a number (without an id: the main agent's)."""
         agent_id = agent_id or self._sessions.session(session_id).info.main_agent
         return self._store.page(session_id, before_seq, count, agent_id)
 

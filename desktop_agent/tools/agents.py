@@ -17,7 +17,7 @@ from desktop_agent.core.tool import Access, Preview, Tool, ToolContext, ToolErro
 from desktop_agent.engine.agent.agent import Agent
 from desktop_agent.engine.skills.roles import role_named
 from desktop_agent.engine.tree.agents import SpawnRequest
-from desktop_agent.engine.tree.child_model import ChildModel, price_words
+from desktop_agent.engine.tree.child_model import ChildModel, price_text
 from desktop_agent.engine.tree.messaging import Steering
 from desktop_agent.tools.define import Arguments, tool
 
@@ -67,7 +67,7 @@ async def _preview_spawn(args: SpawnArguments, ctx: ToolContext) -> Preview:
     model = steering.agents.model_for(caller, _request(args))
     if model.is_agreed:
         return Preview(title="Start a subagent?")
-    price = price_words(model, await _known(steering, model))
+    price = price_text(model, await _known(steering, model))
     if steering.agents.model_for(caller, _request(args)) != model:
         raise ToolError("the model of this subagent was changed just now; call again")
     place = f"{model.name} at {model.address}"

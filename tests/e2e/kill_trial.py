@@ -57,7 +57,7 @@ from tests.helpers.providers import Calls, LoopbackProvider, Pace, Received, Say
 
 SESSION = "killed"
 LINE = msgspec.json.Decoder(Event | RunEnded)
-# Not happenings of the session, or promised only within half a second.
+# Not events of the session, or promised only within half a second.
 PASSING = (
     AgentsChanged,
     CommandRefused,

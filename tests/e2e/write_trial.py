@@ -30,6 +30,7 @@ from desktop_agent.core.agents import ENDED
 from desktop_agent.core.approvals import AllowAlways, AllowOnce, ApprovalRequest, Deny
 from desktop_agent.core.events import (
     AgentEnded,
+    AgentEvent,
     AgentsChanged,
     AgentSpawned,
     ApprovalRequested,
@@ -37,7 +38,6 @@ from desktop_agent.core.events import (
     CommandRefused,
     EngineFailed,
     Event,
-    Happening,
     MessageAdded,
     MessageStarted,
     NoteDelivered,
@@ -475,7 +475,7 @@ def lost(trial: Trial) -> Iterator[str]:
 
 
 _encoder = msgspec.json.Encoder()
-_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(Happening)
+_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(AgentEvent)
 # What the person might say next.
 _NEXT = Message(MessageId("me_next"), "user", (TextPart("And then?"),))
 
@@ -505,7 +505,7 @@ def _lost_texts(trial: Trial, history: Sequence[Message]) -> Iterator[str]:
 
 def is_promised(event: Event, trial: Trial) -> bool:  # noqa: PLR0911 - one for each sort
     """Whether an event that was told has to be on disk as it was told."""
-    if not isinstance(event, Happening) or isinstance(event, PASSING):
+    if not isinstance(event, AgentEvent) or isinstance(event, PASSING):
         return False
     match event:
         case ToolEnded(outcome=outcome):

@@ -210,7 +210,7 @@ class Rig:
         return [result for message in self.messages for result in message.results]
 
     def kinds(self) -> list[str]:
-        """The names of all happenings, in order, without the snapshots."""
+        """The names of all events, in order, without the snapshots."""
         names = [type(event).__name__ for event in self.events]
         return [n for n in names if not n.endswith("Changed") and n != "SessionOpened"]
 

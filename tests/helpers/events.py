@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from desktop_agent.core.agents import AgentInfo, AgentStatus
-from desktop_agent.core.events import Happening, SessionOpened
+from desktop_agent.core.events import AgentEvent, SessionOpened
 from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.workspace import Workspace
@@ -18,7 +18,7 @@ def opened(
     agent: str = "ag_1",
     status: AgentStatus = "idle",
     folder: str = "/tmp/work",
-    events: Iterable[Happening] = (),
+    events: Iterable[AgentEvent] = (),
     agents: tuple[AgentInfo, ...] = (),
     first_seq: int = 1,
     **changes: Any,

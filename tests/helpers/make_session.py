@@ -14,7 +14,7 @@ from pathlib import Path
 from desktop_agent.adapters.store.rows import searchable
 from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.core.events import (
-    Happening,
+    AgentEvent,
     MessageAdded,
     MessageStarted,
     NoteDelivered,
@@ -123,7 +123,7 @@ class _Maker:
         self._step = 0
         self._now = _BEGAN
 
-    def turn(self) -> Iterator[Happening]:
+    def turn(self) -> Iterator[AgentEvent]:
         """Yield one turn: a question, some steps with tool calls, an answer."""
         self._now += 60
         note = Note(NoteId(self._id("no")), self._sentence(24), created_at=self._now)
@@ -144,7 +144,7 @@ class _Maker:
         yield from self._said(self._message("assistant", TextPart(self._markdown())))
         yield TurnEnded(self._agent, "finished", Usage(12_000, 900, cost=0.01), at=self._now)
 
-    def _work(self) -> Iterator[Happening]:
+    def _work(self) -> Iterator[AgentEvent]:
         call, result = self._tool()
         parts: list[TextPart | ThinkingPart | ToolCall] = [TextPart(self._sentence(14)), call]
         if self._chance.random() < 0.3:
@@ -154,7 +154,7 @@ class _Maker:
         yield ToolEnded(self._agent, result, "failed" if result.is_error else "ok", 0.4)
         yield MessageAdded(self._agent, self._message("tool", result))
 
-    def _said(self, message: Message) -> Iterator[Happening]:
+    def _said(self, message: Message) -> Iterator[AgentEvent]:
         yield MessageStarted(self._agent, message.id)
         yield MessageAdded(self._agent, message)
         yield StepEnded(self._agent, self._step, Usage(11_000, 300, cost=0.004), 11_300)

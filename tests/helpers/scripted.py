@@ -11,9 +11,9 @@ from desktop_agent.core.approvals import Rule
 from desktop_agent.core.commands import EventPage
 from desktop_agent.core.events import (
     AgentEnded,
+    AgentEvent,
     AgentSpawned,
     BudgetChanged,
-    Happening,
     ListChanged,
     MessageAdded,
     NoteDelivered,
@@ -110,12 +110,12 @@ class MemoryStore:
     """Keeps everything in lists; `load_agents` rebuilds from events as a disk store must."""
 
     def __init__(self) -> None:
-        self.events: dict[SessionId, list[Happening]] = {}
+        self.events: dict[SessionId, list[AgentEvent]] = {}
         self.infos: dict[SessionId, SessionInfo] = {}
         self._rules: tuple[Rule, ...] = ()
 
     def record(
-        self, session_id: SessionId, *events: Happening, info: SessionInfo | None = None
+        self, session_id: SessionId, *events: AgentEvent, info: SessionInfo | None = None
     ) -> None:
         self.events.setdefault(session_id, []).extend(events)
         if info is not None:
@@ -148,14 +148,14 @@ class MemoryStore:
         return EventPage(tuple(events[start:end]), start + 1)
 
     def load_agents(
-        self, session_id: SessionId, more: Sequence[Happening] = ()
+        self, session_id: SessionId, more: Sequence[AgentEvent] = ()
     ) -> tuple[AgentRecord, ...]:
         events = [*self.events.get(session_id, []), *more]
         agents = dict.fromkeys(event.agent_id for event in events)
         return tuple(self._record(events, agent_id) for agent_id in agents)
 
     def _record(  # noqa: C901, PLR0912 - one case for each event
-        self, events: Sequence[Happening], agent_id: AgentId
+        self, events: Sequence[AgentEvent], agent_id: AgentId
     ) -> AgentRecord:
         notes: dict[str, Note] = {}
         taken: dict[str, Note] = {}
@@ -215,7 +215,7 @@ class MemoryStore:
         )
 
     def load_agent(
-        self, session_id: SessionId, agent_id: AgentId, more: Sequence[Happening] = ()
+        self, session_id: SessionId, agent_id: AgentId, more: Sequence[AgentEvent] = ()
     ) -> AgentRecord:
         return self._record([*self.events.get(session_id, []), *more], agent_id)
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from desktop_agent.core.agents import AgentSpec, Budget
 from desktop_agent.core.events import (
     AgentEnded,
+    AgentEvent,
     AgentSpawned,
     BudgetChanged,
-    Happening,
     MessageAdded,
     NoteDelivered,
     NoteQueued,
@@ -70,7 +70,7 @@ class _Agent:
     unpriced: int = 0
     uncounted: int = 0
 
-    def apply(self, event: Happening) -> None:
+    def apply(self, event: AgentEvent) -> None:
         """Apply one event."""
         match event:
             case MessageAdded():
@@ -91,7 +91,7 @@ class _Agent:
             case _:
                 self._apply_tree(event)
 
-    def _apply_tree(self, event: Happening) -> None:
+    def _apply_tree(self, event: AgentEvent) -> None:
         match event:
             case AgentSpawned():
                 self.spec = event.spec
@@ -104,7 +104,7 @@ class _Agent:
             case _:
                 self._apply_note(event)
 
-    def _apply_note(self, event: Happening) -> None:
+    def _apply_note(self, event: AgentEvent) -> None:
         match event:
             case NoteQueued():
                 self.unconfirmed.pop(event.note.id, None)
@@ -120,7 +120,7 @@ class _Agent:
                 pass
 
 
-def reduce(events: Iterable[Happening], main_agent: AgentId) -> tuple[AgentRecord, ...]:
+def reduce(events: Iterable[AgentEvent], main_agent: AgentId) -> tuple[AgentRecord, ...]:
     """Return every agent that the events name, the main one first."""
     agents: dict[AgentId, _Agent] = {main_agent: _Agent()}
     for event in events:

@@ -1,4 +1,4 @@
-"""Happenings as rows: JSON with a checksum, and back."""
+"""Events as rows: JSON with a checksum, and back."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from collections.abc import Iterable
 
 import msgspec
 
-from desktop_agent.core.events import Happening, MessageAdded
+from desktop_agent.core.events import AgentEvent, MessageAdded
 from desktop_agent.core.messages import Message
 
 _log = logging.getLogger(__name__)
 _encoder = msgspec.json.Encoder()
-_decoder: msgspec.json.Decoder[Happening] = msgspec.json.Decoder(Happening)
+_decoder: msgspec.json.Decoder[AgentEvent] = msgspec.json.Decoder(AgentEvent)
 # A message of many megabytes (a pasted log) is found by its beginning.
 _INDEXED_CHARACTERS = 20_000
 
 
-def encode(event: Happening) -> tuple[bytes, int]:
+def encode(event: AgentEvent) -> tuple[bytes, int]:
     """Return the row's body and checksum."""
     body = _encoder.encode(event)
     return body, zlib.crc32(body)
 
 
-def decode(body: object, crc: object) -> Happening | None:
+def decode(body: object, crc: object) -> AgentEvent | None:
     """Return the event, or None for a row that is damaged or of an unknown kind.
 
     One bad row must never cost the user the rest of a session.
@@ -40,13 +40,13 @@ def decode(body: object, crc: object) -> Happening | None:
         return None
 
 
-def decode_all(rows: Iterable[tuple[object, object]]) -> tuple[Happening, ...]:
+def decode_all(rows: Iterable[tuple[object, object]]) -> tuple[AgentEvent, ...]:
     """Return the readable events, in order."""
     events = (decode(body, crc) for body, crc in rows)
     return tuple(event for event in events if event is not None)
 
 
-def searchable(event: Happening) -> str:
+def searchable(event: AgentEvent) -> str:
     """Return what a search finds the event by: a user's or a model's words, else nothing."""
     if not isinstance(event, MessageAdded) or event.message.role == "tool":
         return ""

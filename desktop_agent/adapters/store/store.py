@@ -25,7 +25,7 @@ from desktop_agent.adapters.store.streaming import Fragment, Pending, item_of, j
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.commands import EventPage
 from desktop_agent.core.events import (
-    Happening,
+    AgentEvent,
     ListChanged,
     MessageAdded,
     PartDelta,
@@ -95,7 +95,7 @@ class SqliteStore:
         self._is_forced: bool | None = None
         self._is_closed = False
         # What was streaming when the app last ended, until it is among the events.
-        self._remains: list[tuple[int, Happening]] = []
+        self._remains: list[tuple[int, AgentEvent]] = []
         self._has_fts = sqlite_search.has_full_text(self._connection)
         try:
             self._remains = self._find_remains()
@@ -135,7 +135,7 @@ class SqliteStore:
     # Events
 
     def record(
-        self, session_id: SessionId, *events: Happening, info: SessionInfo | None = None
+        self, session_id: SessionId, *events: AgentEvent, info: SessionInfo | None = None
     ) -> None:
         """Put events on disk, all or none, before it returns; fragments within 0.5 s.
 
@@ -200,13 +200,13 @@ class SqliteStore:
         return EventPage(events, rows[0][0] if len(rows) == count else 1)
 
     def load_agents(
-        self, session_id: SessionId, more: Sequence[Happening] = ()
+        self, session_id: SessionId, more: Sequence[AgentEvent] = ()
     ) -> tuple[AgentRecord, ...]:
         """Return every agent of the session, with its whole history; as if `more` were on disk."""
         return self._reduced(session_id, REDUCED_KINDS, more)
 
     def load_agent(
-        self, session_id: SessionId, agent_id: AgentId, more: Sequence[Happening] = ()
+        self, session_id: SessionId, agent_id: AgentId, more: Sequence[AgentEvent] = ()
     ) -> AgentRecord:
         """Return one agent of the session, with its whole history; as if `more` were on disk."""
         found = self._reduced(session_id, REDUCED_KINDS, more, agent_id)
@@ -221,7 +221,7 @@ class SqliteStore:
         self,
         session_id: SessionId,
         kinds: Sequence[str],
-        more: Sequence[Happening] = (),
+        more: Sequence[AgentEvent] = (),
         agent_id: AgentId | None = None,
     ) -> tuple[AgentRecord, ...]:
         whose, args = ("AND agent = ?", (agent_id,)) if agent_id is not None else ("", ())
@@ -295,7 +295,7 @@ class SqliteStore:
     # Inside
 
     def _append(
-        self, session_id: SessionId, events: Sequence[Happening], info: SessionInfo | None
+        self, session_id: SessionId, events: Sequence[AgentEvent], info: SessionInfo | None
     ) -> None:
         ended: list[str] = []
         is_forced = any(type(event).__name__ in _FORCED_KINDS for event in events)
@@ -312,7 +312,7 @@ class SqliteStore:
         for item in ended:
             del self._pending.items[item]
 
-    def _write(self, key: int, event: Happening, over: Sequence[str]) -> list[str]:
+    def _write(self, key: int, event: AgentEvent, over: Sequence[str]) -> list[str]:
         """Write one event in a transaction; return what ended streaming by it, but for `over`."""
         if isinstance(event, ListChanged):
             self._lists.save(self._connection, key, event)
@@ -339,7 +339,7 @@ class SqliteStore:
             (info.id, info.title, info.updated_at, msgspec.json.encode(info)),
         )
 
-    def _insert(self, key: int, event: Happening) -> int | None:
+    def _insert(self, key: int, event: AgentEvent) -> int | None:
         seq = self._next_seq(key)
         body, crc = encode(event)
         row = (key, seq, event.agent_id, type(event).__name__, body, crc, time.time())
@@ -347,7 +347,7 @@ class SqliteStore:
         self._last_seq[key] = seq
         return number
 
-    def _ended_items(self, event: Happening) -> tuple[str, ...]:
+    def _ended_items(self, event: AgentEvent) -> tuple[str, ...]:
         items: tuple[str, ...] = ()
         if isinstance(event, MessageAdded):
             items = (event.message.id,)
@@ -367,7 +367,7 @@ class SqliteStore:
             kept += joined([*_fragments(rows), *self._pending.items[item].fragments])
         return kept
 
-    def _streaming_events(self, session_id: SessionId, key: int) -> tuple[Happening, ...]:
+    def _streaming_events(self, session_id: SessionId, key: int) -> tuple[AgentEvent, ...]:
         rows = self._connection.execute(
             "SELECT body, crc FROM streaming WHERE session = ? ORDER BY number", (key,)
         )
@@ -379,13 +379,13 @@ class SqliteStore:
                 by_item.setdefault(item, []).extend(streaming.fragments)
         return tuple(run for fragments in by_item.values() for run in joined(fragments))
 
-    def _find_remains(self) -> list[tuple[int, Happening]]:
+    def _find_remains(self) -> list[tuple[int, AgentEvent]]:
         """Return what was streaming when the app ended, with its session's key."""
         with readable_errors():
             rows = self._connection.execute(
                 "SELECT session, item, at, body, crc FROM streaming ORDER BY session, item, number"
             ).fetchall()
-        found: list[tuple[int, Happening]] = []
+        found: list[tuple[int, AgentEvent]] = []
         for (key, _), group in groupby(rows, key=lambda row: (row[0], row[1])):
             lines = list(group)
             fragments = _fragments((body, crc) for *_, body, crc in lines)

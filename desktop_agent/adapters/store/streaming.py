@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from desktop_agent.core.events import Happening, MessageAdded, PartDelta, ToolOutput
+from desktop_agent.core.events import AgentEvent, MessageAdded, PartDelta, ToolOutput
 from desktop_agent.core.ids import AgentId, MessageId, SessionId
 from desktop_agent.core.messages import Message, TextPart, ThinkingPart
 
@@ -94,7 +94,7 @@ def _kind(fragment: Fragment) -> str:
     return fragment.kind if isinstance(fragment, PartDelta) else "output"
 
 
-def remains(fragments: Sequence[Fragment], at: float) -> list[Happening]:
+def remains(fragments: Sequence[Fragment], at: float) -> list[AgentEvent]:
     """Return what is kept of an item that never came to its end: the app ended before.
 
     Of a message, a partial message, so that the model knows what it had said.
@@ -102,7 +102,7 @@ def remains(fragments: Sequence[Fragment], at: float) -> list[Happening]:
     runs = joined(fragments)
     deltas = [run for run in runs if isinstance(run, PartDelta)]
     if not deltas:
-        return list[Happening](runs)
+        return list[AgentEvent](runs)
     parts = tuple(
         TextPart(delta.text) if delta.kind == "text" else ThinkingPart(delta.text)
         for delta in deltas

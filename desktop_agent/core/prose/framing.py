@@ -2,8 +2,8 @@
 
 Each part stands in a frame of its own, `<app:report from="…" …>`, and no text in it can hold
 anything that reads as the beginning or the end of a frame. What the user writes to the main
-agent, and what a subagent is started with, is sent as it was typed with no other speaker in
-the same message and nothing in it looks like a frame.
+agent, and what a subagent is started with, is sent as it was typed, as long as nobody else
+speaks in the same message and nothing in it looks like a frame.
 
 The text depends on the message alone: the same message always gives the same bytes, which
 providers need to find the beginning of a conversation in their cache.

@@ -14,8 +14,8 @@ import msgspec
 from desktop_agent.core.agents import AgentStatus, StopReason
 from desktop_agent.core.events import (
     AgentEnded,
+    AgentEvent,
     EngineFailed,
-    Happening,
     MessageAdded,
     SideCallEnded,
     StepEnded,
@@ -68,7 +68,9 @@ class Agent:
     """One model with a history, an inbox and tools; a subagent has a parent as well.
 
     `spec` is what a subagent was started with, None for a session's main agent. `jobs` is the
-    agent's place for background commands, or None.
+    agent's place for background commands, or None, `commands` what ends them. `life` is its phase,
+    `pace` pauses it between steps, `meter` counts what it uses. `_setup` is what all agents share
+    (services.py): `_setup.changed(self)` has its state announced.
     """
 
     def __init__(
@@ -338,13 +340,14 @@ class Agent:
 
     async def _take_step(self, *, is_first: bool, has_tools: bool) -> tuple[Message, Answer] | None:
         """Make one model call, streamed, and append its message; None if nothing is to be said."""
+        # Within a turn only notes for the next step are read; those for the next turn wait.
         in_turn = not is_first and owes_reply(self._history)
         await self.skills.prepare(lambda: self.inbox.to_read(in_turn=in_turn))
         if not owes_reply(self._history) and not self.inbox.to_read(in_turn=in_turn):
             return None
-        if open_calls(self._history):  # whatever went wrong before: it would be refused
+        if open_calls(self._history):  # left by a defect: providers refuse such a history
             self._history = close_open_calls(self._history)
-        # The only drain of the inbox.
+        # The only drain of the inbox. Step, notes and message are one transaction.
         more_parts = with_list(self.tasks, self.skills.parts_for)
         started = StepStarted(self.id, self._step + 1)
         said = self.inbox.take(started, in_turn=in_turn, more_parts=more_parts)
@@ -390,7 +393,10 @@ class Agent:
             self._report = msgspec.structs.replace(self._report, kept=kept)
 
     def _append_answer(self, message: Message, usage: Usage) -> None:
-        """Append an answer with its calls, and count it; what was used is counted in any case."""
+        """Append an answer with its calls, and count it; what was used is counted in any case.
+
+        `changes` are fields of SessionInfo, saved in the same transaction.
+        """
         self.meter.add(usage)
         self._turn_usage += usage
         ended = StepEnded(self.id, self._step, usage, usage.input_tokens)
@@ -405,7 +411,7 @@ class Agent:
             raise
         self._history.append(message)
 
-    def _emit(self, event: Happening) -> None:
+    def _emit(self, event: AgentEvent) -> None:
         self.meter.heard()
         self.session.emit(event)
 

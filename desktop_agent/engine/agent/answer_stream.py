@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from contextlib import aclosing
 
-from desktop_agent.core.events import Happening, MessageStarted, PartDelta, RetryScheduled
+from desktop_agent.core.events import AgentEvent, MessageStarted, PartDelta, RetryScheduled
 from desktop_agent.core.faults import Fault, ModelError
 from desktop_agent.core.ids import AgentId, new_message_id
 from desktop_agent.core.messages import Message, TextPart, ToolCall
@@ -23,7 +23,7 @@ class AnswerStream:
     def __init__(
         self,
         agent_id: AgentId,
-        emit: Callable[[Happening], None],
+        emit: Callable[[AgentEvent], None],
         on_accepted: Callable[[], None],
     ) -> None:
         self.message_id = new_message_id()

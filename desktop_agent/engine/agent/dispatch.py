@@ -53,7 +53,7 @@ Outcome = Literal["ok", "failed", "denied", "cancelled", "unknown"]
 
 
 class Caller(Protocol):
-    """The agent whose call it is."""
+    """What a call needs of its agent; a Protocol, as `agent.py` imports this module."""
 
     @property
     def id(self) -> AgentId:
@@ -281,7 +281,8 @@ class Dispatch:
             created_at=time.time(),
         )
 
-        def settle() -> Decision | None:
+        def decide_by_rules() -> Decision | None:
+            # Asked again whenever a rule is added meanwhile.
             situation = self._situation(prepared, caller)
             match policy.verdict(prepared.tool, prepared.preview, situation):
                 case policy.Allowed(rules):
@@ -292,7 +293,7 @@ class Dispatch:
                     return None
 
         with caller.busy("waiting_approval", self.activity(prepared.call)):
-            decision = await self._approvals.ask(request, caller.session, settle)
+            decision = await self._approvals.ask(request, caller.session, decide_by_rules)
         if isinstance(decision, Deny):
             raise _Denied(decision)
         if isinstance(decision, Edited):
@@ -373,20 +374,20 @@ class Dispatch:
 
 
 def _as_error(text: str) -> str:
-    # Outcomes of steering have exact texts (RULES S2, S5).
+    # Outcomes of steering have exact texts (RULES S1–S8).
     return text if text.startswith(("Error", "Cannot steer")) else f"Error: {text}"
 
 
 def _denial(call: ToolCall, deny: Deny) -> ToolResult:
     """Name the refusal's author: only a person's no reads `denied by the user`."""
     author = {
-        "user": "denied by the user",
-        "rule": "refused by a rule",
-        "mode": "refused by the mode",
-        "unattended": "refused: nobody is here to approve it",
-        "withdrawn": "not run: the request was withdrawn",
+        "user": "was denied by the user",
+        "rule": "was refused by a rule",
+        "mode": "was refused by the mode",
+        "unattended": "was refused: nobody is here to approve it",
+        "withdrawn": "was not run: the request was withdrawn",
     }[deny.by]
-    text = f"Error: {call.name} was {author}." if author[0] != "n" else f"Error: {author}."
+    text = f"Error: {call.name} {author}."
     if deny.reason:
         said = f" They said: {deny.reason}" if deny.by == "user" else f" {deny.reason}"
         text += said

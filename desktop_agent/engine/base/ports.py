@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 from desktop_agent.core.agents import AgentSpec, Budget
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.commands import EventPage
-from desktop_agent.core.events import AgentEnded, Happening
+from desktop_agent.core.events import AgentEnded, AgentEvent
 from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.messages import Message
 from desktop_agent.core.notes import Note
@@ -81,7 +81,7 @@ class Store(Protocol):
     """
 
     def record(
-        self, session_id: SessionId, *events: Happening, info: SessionInfo | None = None
+        self, session_id: SessionId, *events: AgentEvent, info: SessionInfo | None = None
     ) -> None:
         """Put events on disk, all or none, before it returns; deltas, live output within 0.5 s.
 
@@ -112,20 +112,20 @@ class Store(Protocol):
         count: int,
         agent_id: AgentId | None = None,
     ) -> EventPage:
-        """Return the `count` happenings before `before_seq` (None: the newest).
+        """Return the `count` events before `before_seq` (None: the newest).
 
         With `agent_id` only that agent's.
         """
         ...
 
     def load_agents(
-        self, session_id: SessionId, more: Sequence[Happening] = ()
+        self, session_id: SessionId, more: Sequence[AgentEvent] = ()
     ) -> tuple[AgentRecord, ...]:
         """Return every agent of the session, with its whole history; as if `more` were on disk."""
         ...
 
     def load_agent(
-        self, session_id: SessionId, agent_id: AgentId, more: Sequence[Happening] = ()
+        self, session_id: SessionId, agent_id: AgentId, more: Sequence[AgentEvent] = ()
     ) -> AgentRecord:
         """Return one agent of the session, with its whole history; as if `more` were on disk."""
         ...

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from desktop_agent.core.events import AgentEnded, Event, Happening, PartDelta, ToolOutput
+from desktop_agent.core.events import AgentEnded, AgentEvent, Event, PartDelta, ToolOutput
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.engine.base.ports import AgentRecord, Store, StoreError
@@ -47,7 +47,7 @@ class Session:
     ) -> None:
         self._info = info
         self._is_saved = True
-        self._owed: list[Happening] = []
+        self._owed: list[AgentEvent] = []
         self._store = store
         self._listener = listener
         self._changed = changed
@@ -63,15 +63,15 @@ class Session:
         return self._store.load_agent(self._info.id, agent_id, self.owed_by(agent_id))
 
     @property
-    def owed(self) -> tuple[Happening, ...]:
+    def owed(self) -> tuple[AgentEvent, ...]:
         """Ends that were told and are not on disk yet, oldest first."""
         return tuple(self._owed)
 
-    def owed_by(self, agent_id: AgentId) -> tuple[Happening, ...]:
+    def owed_by(self, agent_id: AgentId) -> tuple[AgentEvent, ...]:
         """Return those of one agent."""
         return tuple(event for event in self._owed if event.agent_id == agent_id)
 
-    def emit(self, *events: Happening, **changes: object) -> None:
+    def emit(self, *events: AgentEvent, **changes: object) -> None:
         """Put events on disk, all or none, then tell the listeners.
 
         `changes` are fields of the info, saved in the same transaction. Raises StoreError:
@@ -81,13 +81,13 @@ class Session:
         for event in events:
             self._listener(event)
 
-    def conclude(self, *events: Happening, touch: bool = False, **changes: object) -> None:
+    def conclude(self, *events: AgentEvent, touch: bool = False, **changes: object) -> None:
         """Tell what ended, and put it on disk now or as soon as that is possible again."""
         self.keep(*events, touch=touch, **changes)
         for event in events:
             self._listener(event)
 
-    def keep(self, *events: Happening, touch: bool = False, **changes: object) -> None:
+    def keep(self, *events: AgentEvent, touch: bool = False, **changes: object) -> None:
         """Put on disk what ended, now or as soon as that is possible again; nobody is told."""
         info = self._with(changes, touch=touch)
         if not events and info == self._info:
@@ -119,7 +119,7 @@ class Session:
             changes["updated_at"] = time.time()
         return msgspec.structs.replace(self._info, **changes) if changes else self._info
 
-    def _write(self, events: Sequence[Happening], info: SessionInfo) -> None:
+    def _write(self, events: Sequence[AgentEvent], info: SessionInfo) -> None:
         if events and isinstance(events[0], PartDelta | ToolOutput):
             # Soon dropped for the whole they are a part of, and in no order with the rest.
             self._store.record(info.id, *events)

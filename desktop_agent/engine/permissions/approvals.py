@@ -19,12 +19,12 @@ from desktop_agent.engine.base.session import Session
 
 @dataclass(frozen=True, slots=True)
 class _Open:
-    """A request that waits; `settle` returns what the rules as they are now decide of it."""
+    """A request that waits; `decide_by_rules` returns what the rules now decide of it."""
 
     request: ApprovalRequest
     answer: asyncio.Future[Decision]
     session: Session
-    settle: Callable[[], Decision | None]
+    decide_by_rules: Callable[[], Decision | None]
 
     def resolved(self, decision: Decision) -> ApprovalResolved:
         return ApprovalResolved(self.request.agent_id, self.request.id, decision)
@@ -62,15 +62,15 @@ class Approvals:
         self,
         request: ApprovalRequest,
         session: Session,
-        settle: Callable[[], Decision | None],
+        decide_by_rules: Callable[[], Decision | None],
     ) -> Decision:
         """Put the request before the user and wait; cancelling withdraws it.
 
-        `settle` returns what the rules as they are now decide of it, if they do. Raises
+        `decide_by_rules` returns what the rules as they are now decide of it, if they do. Raises
         StoreError when the request can't be put on disk: the user did not see it then.
         """
         answer: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
-        waiting = _Open(request, answer, session, settle)
+        waiting = _Open(request, answer, session, decide_by_rules)
         self._waiting[request.id] = waiting
         try:
             session.emit(ApprovalRequested(request.agent_id, request))
@@ -143,7 +143,7 @@ class Approvals:
 
     def _resolve_others(self) -> None:
         for waiting in list(self._waiting.values()):
-            if not waiting.answer.done() and (decision := waiting.settle()):
+            if not waiting.answer.done() and (decision := waiting.decide_by_rules()):
                 with suppress(StoreError):  # it still waits for the user
                     self._resolve(waiting, decision)
 

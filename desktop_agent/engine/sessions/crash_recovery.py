@@ -9,9 +9,9 @@ from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.approvals import Deny
 from desktop_agent.core.events import (
     AgentEnded,
+    AgentEvent,
     ApprovalRequested,
     ApprovalResolved,
-    Happening,
     MessageAdded,
     NoteQueued,
     NoteReturned,
@@ -40,13 +40,13 @@ from desktop_agent.engine.tree.reports import last_text, report_note
 _SOON_S = 5.0
 
 
-def closing_events(record: AgentRecord, recent: Sequence[Happening]) -> tuple[Happening, ...]:
+def closing_events(record: AgentRecord, recent: Sequence[AgentEvent]) -> tuple[AgentEvent, ...]:
     """Return what has to be recorded for an agent whose turn has no end.
 
     Results that were recorded are kept, calls without one are marked unknown and are not run
     again, open requests and questions are withdrawn. The turn ends as `interrupted`, but as
     `finished` when all that was missing was to say so. `recent` are the session's newest
-    happenings.
+    events.
     """
     agent_id = record.agent_id
     if record.end is not None:  # killed before it had given back what it did not read
@@ -54,7 +54,7 @@ def closing_events(record: AgentRecord, recent: Sequence[Happening]) -> tuple[Ha
         unread = (*record.unconfirmed, *record.inbox)
         return tuple(NoteReturned(agent_id, note.id, why, by) for note in unread)
     own = [event for event in recent if event.agent_id == agent_id]
-    events: list[Happening] = []
+    events: list[AgentEvent] = []
     events.extend(_withdrawn(own))
     events.extend(NoteQueued(agent_id, note) for note in _never_said(record))
     events.extend(_closed_calls(agent_id, record.history, own))
@@ -68,7 +68,7 @@ def closing_events(record: AgentRecord, recent: Sequence[Happening]) -> tuple[Ha
 
 
 def completed(
-    record: AgentRecord, records: Sequence[AgentRecord], recent: Sequence[Happening]
+    record: AgentRecord, records: Sequence[AgentRecord], recent: Sequence[AgentEvent]
 ) -> AgentEnded | None:
     """Return the end of a subagent that had finished when the app ended before it said so."""
     own = [event for event in recent if event.agent_id == record.agent_id]
@@ -89,7 +89,7 @@ def completed(
     return AgentEnded(record.agent_id, "completed", text, time.time(), *used)
 
 
-def _has_answered(record: AgentRecord, own: Sequence[Happening]) -> bool:
+def _has_answered(record: AgentRecord, own: Sequence[AgentEvent]) -> bool:
     """Whether it had said its last word, and nothing waits for it."""
     said = [event for event in own if isinstance(event, MessageAdded)]
     # The history may end with what was cut off while it streamed, and is no event yet.
@@ -159,13 +159,13 @@ def info_of_record(record: AgentRecord, session_id: SessionId) -> AgentInfo:
 
 
 def _closed_calls(
-    agent_id: AgentId, history: Sequence[Message], own: Sequence[Happening]
-) -> list[Happening]:
+    agent_id: AgentId, history: Sequence[Message], own: Sequence[AgentEvent]
+) -> list[AgentEvent]:
     calls = open_calls(history)
     if not calls:
         return []
     known = {e.result.call_id: e.result for e in own if isinstance(e, ToolEnded)}
-    events: list[Happening] = []
+    events: list[AgentEvent] = []
     results: list[ToolResult] = []
     for call in calls:
         result = known.get(call.id)
@@ -182,9 +182,9 @@ def _never_said(record: AgentRecord) -> list[Note]:
     return [note for note in record.unconfirmed if note.id not in said]
 
 
-def _withdrawn(own: Iterable[Happening]) -> list[Happening]:
+def _withdrawn(own: Iterable[AgentEvent]) -> list[AgentEvent]:
     """Return what settles the requests and questions that were open."""
-    settling: dict[str, Happening] = {}
+    settling: dict[str, AgentEvent] = {}
     for event in own:
         match event:
             case ApprovalRequested(agent_id=agent_id, request=request):

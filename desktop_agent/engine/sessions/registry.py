@@ -9,12 +9,12 @@ from dataclasses import replace
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.events import (
+    AgentEvent,
     AgentOpened,
     AgentsChanged,
     CommandRefused,
     EngineFailed,
     Event,
-    Happening,
     ListChanged,
     NoteQueued,
     PartDelta,
@@ -44,7 +44,7 @@ _log = logging.getLogger(__name__)
 
 UNTITLED = "New session"
 
-# Happenings in one page for the window: a few screens, decoded in a few milliseconds.
+# Events in one page for the window: a few screens, decoded in a few milliseconds.
 _PAGE = 400
 _FLUSH_S = 0.4
 # After a refused write; so often it is looked whether the disk takes it now.
@@ -115,7 +115,7 @@ class Sessions:
         return session
 
     def open(self, session_id: SessionId) -> None:
-        """Send out a session's state and the newest happenings of its main agent."""
+        """Send out a session's state and the newest events of its main agent."""
         session = self.session(session_id)
         main = session.info.main_agent
         page = self._store.page(session_id, None, _PAGE, main)
@@ -126,7 +126,7 @@ class Sessions:
         self.emit(SessionOpened(session.info, agents, events, page.first_seq, lists, notes))
 
     def open_agent(self, agent_id: AgentId) -> None:
-        """Send out one agent's newest happenings, ended or not."""
+        """Send out one agent's newest events, ended or not."""
         agent = self.agent(agent_id)
         page = self._store.page(agent.session.info.id, None, _PAGE, agent_id)
         events = (*page.events, *agent.session.owed_by(agent_id))
@@ -276,7 +276,7 @@ class Sessions:
             self._outputs.claim(session_id, texts)
 
     def _close_interrupted(self, info: SessionInfo) -> None:
-        events: list[Happening] = []
+        events: list[AgentEvent] = []
         records = list(self._store.load_agents(info.id))
         for place, record in enumerate(records):
             is_open = record.was_running or record.inbox or record.unconfirmed

@@ -64,9 +64,9 @@ class SkillCommands(ABC):
         """Return a skill with its text and files; None when it is gone."""
         return await self._skills.detail(root, directory) if self._skills is not None else None
 
-    async def brought(self, root: str) -> tuple[SkillFile, ...]:
+    async def provided_files(self, root: str) -> tuple[SkillFile, ...]:
         """Return the instruction and role files that a folder brings, trusted or not."""
-        return await self._skills.brought(root) if self._skills is not None else ()
+        return await self._skills.provided_files(root) if self._skills is not None else ()
 
     async def instructions(self, root: str) -> tuple[SkillFile, ...]:
         """Return the instruction files of a folder that are in use."""

@@ -178,7 +178,7 @@ class Skills:
                 return await asyncio.to_thread(_detail, skill, self._bounds(root, skill))
         return None
 
-    async def brought(self, root: str) -> tuple[SkillFile, ...]:
+    async def provided_files(self, root: str) -> tuple[SkillFile, ...]:
         """Return the instruction and role files that a folder brings, trusted or not."""
         await self.ready(root)
         found = self._findings.get(root, Findings())

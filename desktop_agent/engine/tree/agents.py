@@ -44,7 +44,11 @@ class SpawnRequest:
 
 
 class Agents:
-    """Every agent by id. Depth, children and rights come from here, never from a caller."""
+    """Every agent by id. Depth, children and rights come from here, never from a caller.
+
+    An agent's `life.are_wakeups_suppressed` once it was stopped: only a message wakes it, and the
+    turn that begins then lifts that. `life.is_ending` while only those below it still end.
+    """
 
     def __init__(
         self,
@@ -331,7 +335,7 @@ class Agents:
         if agent.end is not None:
             return  # with the last of them
         if self.live_children(agent) or (status == "stopped" and agent.commands.is_ending):
-            return  # what ends last comes back here
+            return  # the last of them calls `_end_if_last`, which comes back here
         if status == "stopped":
             # Nothing is called stopped while some of it runs.
             status, text = "failed" if agent.commands.alive else status, reports.effects(agent)

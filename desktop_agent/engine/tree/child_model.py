@@ -70,7 +70,7 @@ def choose(
     return ChildModel(name, parent.api_base if is_same else "", is_agreed=False)
 
 
-def price_words(model: ChildModel, info: ModelInfo | None) -> str:
+def price_text(model: ChildModel, info: ModelInfo | None) -> str:
     """Return what it costs; a price list says nothing of another address."""
     is_elsewhere = bool(model.api_base or _ADDRESS.search(model.name))
     if is_elsewhere or info is None or info.input_price is None or info.output_price is None:

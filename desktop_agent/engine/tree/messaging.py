@@ -44,7 +44,7 @@ _WAITS_FOR_PERSON: dict[AgentStatus, str] = {
 
 
 class Steering:
-    """The conversation in the tree, for models; ownership is decided at the call."""
+    """What agents and the user say to each other; ownership is decided at the call."""
 
     def __init__(
         self,
@@ -56,7 +56,10 @@ class Steering:
         *,
         describe_model: Callable[[str], Awaitable[ModelInfo | None]] | None = None,
     ) -> None:
-        """`describe_model` tells what a model costs; without it no price is known."""
+        """`describe_model` tells what a model costs; without it no price is known.
+
+        `forget` drops what the host keeps of a side call.
+        """
         self.agents = agents
         self._forget = forget
         self._questions = questions
@@ -88,6 +91,7 @@ class Steering:
             )
         if waits := _WAITS_FOR_PERSON.get(child.status()[0]):
             return f"{echo} (queued — {child.id} is waiting for {waits} and sees it after that)"
+        # To models a step is their turn.
         return f"{echo} (parked · enters child context next turn)"
 
     def _own_live_child(self, caller: Agent, agent_id: str) -> Agent:

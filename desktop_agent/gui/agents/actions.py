@@ -1,4 +1,4 @@
-"""What can be wished of a subagent: one set of actions for keys, menu and row buttons."""
+"""What can be requested of a subagent: one set of actions for keys, menu and row buttons."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ _NEED_LIFE = frozenset({"steer", "aside", "pause", "step", "finish", "stop", "bu
 
 class AgentActions(QObject):
     """Signals:
-    wished: an agent's id and one of `WISHES`.
+    command_requested: an agent's id and one of `AGENT_COMMANDS`.
     quick_chosen: an agent's id and the words to send; with `…` at the end, to finish first.
     """
 
-    wished = Signal(str, str)
+    command_requested = Signal(str, str)
     quick_chosen = Signal(str, str)
 
     def __init__(self, theme: Theme, view: QWidget) -> None:
@@ -174,7 +174,7 @@ class AgentActions(QObject):
 
     def _wish(self, wish: str) -> None:
         if self._row is not None:
-            self.wished.emit(self._row.key, wish)
+            self.command_requested.emit(self._row.key, wish)
 
     def _quick(self, words: str) -> None:
         if self._row is not None:

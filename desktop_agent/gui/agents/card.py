@@ -31,12 +31,12 @@ _HELD_WISHES = ("more", "finish", "stop")
 class AgentCard(QFrame):
     """Signals, each with the agent's id first:
     sent: mode (`steer`, `answer` or `aside`) and words.
-    wished: one of `WISHES`, or `more` (budget), or `stop_all` (the person confirmed it).
+    command_requested: one of `AGENT_COMMANDS`, or `more` (budget), or `stop_all` (confirmed).
     note_edited, note_withdrawn, note_resent, note_discarded: the note's id (and new words).
     """
 
     sent = Signal(str, str, str)
-    wished = Signal(str, str)
+    command_requested = Signal(str, str)
     note_edited = Signal(str, str, str)
     note_withdrawn = Signal(str, str)
     note_resent = Signal(str, str)
@@ -223,7 +223,7 @@ class AgentCard(QFrame):
 
     def _wish(self, wish: str) -> None:
         if self._agent is not None:
-            self.wished.emit(self._agent.key, wish)
+            self.command_requested.emit(self._agent.key, wish)
 
     def _on_option(self, number: int) -> None:
         if self._question is not None:

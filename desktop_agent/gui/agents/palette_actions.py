@@ -39,6 +39,8 @@ def _commands(
             action = QAction(words.replace("&", "&&"), parent)
             if wish in _IN_PANEL:
                 action.triggered.connect(reveal)
-            action.triggered.connect(lambda _=False, one=wish: tree.wished.emit(row.key, one))
+            action.triggered.connect(
+                lambda _=False, one=wish: tree.command_requested.emit(row.key, one)
+            )
             found.append(action)
     return found

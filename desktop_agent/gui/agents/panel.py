@@ -151,7 +151,7 @@ class AgentPanel(QWidget):
 
     # -- what goes up ----------------------------------------------------------------------
 
-    def _on_wished(self, agent_id: str, wish: str) -> None:
+    def _on_command(self, agent_id: str, wish: str) -> None:
         one = self.tree.row(agent_id)
         if one is None:
             return
@@ -171,9 +171,9 @@ class AgentPanel(QWidget):
             case "stop_all":
                 self.stopped.emit(agent_id)
             case _:
-                self._on_wished_in_card(agent_id, wish)
+                self._on_card_command(agent_id, wish)
 
-    def _on_wished_in_card(self, agent_id: str, wish: str) -> None:
+    def _on_card_command(self, agent_id: str, wish: str) -> None:
         """Wishes that need the card: words are typed there, doubts are cleared, answers shown."""
         self.tree.select(agent_id)
         self._show_strip()
@@ -278,12 +278,12 @@ class AgentPanel(QWidget):
         self.asks.count_changed.connect(self.asks_changed)
         self.asks.count_changed.connect(self._fill)
         self.tree.opened.connect(self.opened)
-        self.tree.wished.connect(self._on_wished)
+        self.tree.command_requested.connect(self._on_command)
         self.tree.quick_chosen.connect(self._on_quick)
         self.tree.selected.connect(self._show_strip)
         self.tree.shown.connect(self._show_strip)
         self.tree.filled.connect(self._fill)
-        self.strip.wished.connect(self._on_wished)
+        self.strip.command_requested.connect(self._on_command)
         self.strip.sent.connect(self._on_sent)
         self.strip.note_edited.connect(self.note_edited)
         self.strip.note_withdrawn.connect(self.note_withdrawn)

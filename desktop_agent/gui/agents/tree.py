@@ -35,7 +35,7 @@ class AgentTree(QWidget):
 
     Signals:
         opened: a row was clicked.
-        wished: one of `WISHES` was asked for, by key, menu or button.
+        command_requested: one of `AGENT_COMMANDS` was asked for, by key, menu or button.
         quick_chosen: a quick steer, with its words.
         selected: another row is the current one; empty when there is none.
         filled: whether there is any subagent.
@@ -43,7 +43,7 @@ class AgentTree(QWidget):
     """
 
     opened = Signal(str)
-    wished = Signal(str, str)
+    command_requested = Signal(str, str)
     quick_chosen = Signal(str, str)
     selected = Signal(str)
     filled = Signal(bool)
@@ -244,7 +244,7 @@ class AgentTree(QWidget):
         )
         self.view = AgentTreeView(theme, self.model, self)
         self.view.opened.connect(self.opened)
-        self.view.actions_of_row.wished.connect(self.wished)
+        self.view.actions_of_row.command_requested.connect(self.command_requested)
         self.view.actions_of_row.quick_chosen.connect(self.quick_chosen)
         self.view.selectionModel().currentChanged.connect(self._on_current)
         model, view = self.model, self.view

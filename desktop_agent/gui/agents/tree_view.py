@@ -260,7 +260,7 @@ class AgentTreeView(QTreeView):
         if not wish:
             self.opened.emit(row.key)
         elif self.actions_of_row.can_do(row, wish):
-            self.actions_of_row.wished.emit(row.key, wish)
+            self.actions_of_row.command_requested.emit(row.key, wish)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Show the menu of the row, by mouse or by key."""

@@ -54,7 +54,7 @@ class Bridge(QObject):
         self.updates = cast(UpdateCheck, Asked(self._ask, lambda backend: backend.updates))
 
     def start(self, compose: Compose) -> None:
-        """Start the engine thread; commands posted before the backend is there wait for it."""
+        """Start the engine thread; commands posted from now on wait for the backend."""
         if self._thread is not None:
             raise RuntimeError("the bridge was started before")
         # asyncio comes with it: the first paint does not wait for that.

@@ -59,7 +59,7 @@ class SidePanelController(QObject):
         frame.composer.box.changed.connect(self._preload.put_off)
         frame.set_side(has_content=False, is_wanted=state.has_side)
         frame.side_toggled.connect(state.remember_side)
-        pages.page_made.connect(lambda view, _: view.wished.connect(self._on_wished))
+        pages.page_made.connect(lambda view, _: view.command_requested.connect(self._on_command))
 
     def show_state(self, changed: Facet) -> None:
         """Show what differs of the session and the agent that are shown."""
@@ -164,7 +164,7 @@ class SidePanelController(QObject):
         self._connect_agents(panel.agents)
         panel.show_state(self._known, EVERYTHING)
 
-    def _on_wished(self, agent_id: str, wish: str, words: str) -> None:
+    def _on_command(self, agent_id: str, wish: str, words: str) -> None:
         """Do what a card of a transcript offers about an agent."""
         engine, agent = self._bridge.engine, AgentId(agent_id)
         match wish:

@@ -35,7 +35,7 @@ class SessionPages(QObject):
         self.state = state
         self._stack = stack
         self._make_view = make_view
-        # A transcript is 5 MB: that of a session shown empty waits for the first happening.
+        # A transcript is 5 MB: that of a session shown empty waits for the first event.
         self._blank: AgentPage | None = None
         self._pages: OrderedDict[AgentId, Any] = OrderedDict()
         self._first_seqs: dict[AgentId, int] = {}
@@ -131,11 +131,11 @@ class SessionPages(QObject):
             view.deleteLater()
 
     def first_seq(self, agent_id: AgentId) -> int:
-        """Return the number of the oldest happening that is shown."""
+        """Return the number of the oldest event that is shown."""
         return self._first_seqs.get(agent_id, 1)
 
     def prepend(self, agent_id: AgentId, events: Sequence[Event], first_seq: int) -> None:
-        """Show earlier happenings on top."""
+        """Show earlier events on top."""
         view = self._pages.get(agent_id)
         if view is not None:
             view.prepend(events, first_seq)

@@ -138,7 +138,9 @@ class TrustController(QObject):
     def _feed(self) -> None:
         self._sheet.show_trust(self.trust)
         root = self._root
-        self._queries.ask(lambda files: self._list(root, files), self._queries.engine.brought(root))
+        self._queries.ask(
+            lambda files: self._list(root, files), self._queries.engine.provided_files(root)
+        )
 
     def _list(self, root: str, files: Sequence[SkillFile]) -> None:
         if self._sheet is None or root != self._root:

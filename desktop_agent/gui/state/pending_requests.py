@@ -45,7 +45,7 @@ class PendingRequest:
 class PendingRequests:
     """Keeps the requests of every session.
 
-    A session that is opened tells of its main agent's happenings alone: what its subagents
+    A session that is opened tells of its main agent's events alone: what its subagents
     asked while another session was shown is known from having listened.
     """
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.events import (
+    AgentEvent,
     AgentOpened,
     AgentsChanged,
     ApprovalRequested,
@@ -20,7 +21,6 @@ from desktop_agent.core.events import (
     BudgetChanged,
     BudgetReached,
     Event,
-    Happening,
     ListChanged,
     NoteDelivered,
     NoteQueued,
@@ -73,7 +73,7 @@ class AgentPage:
     agent_id: AgentId
     model: str
     agents: tuple[AgentInfo, ...] = ()
-    events: tuple[Happening, ...] = ()
+    events: tuple[AgentEvent, ...] = ()
     first_seq: int = 1
 
     @classmethod
@@ -268,7 +268,7 @@ class SessionState:
         self._requests.drop_resting((info,))
         return Facet.NOTES | Facet.REQUESTS if self._is_of_shown(info.id) else NOTHING
 
-    def _replay(self, agent_id: AgentId, events: tuple[Happening, ...]) -> None:
+    def _replay(self, agent_id: AgentId, events: tuple[AgentEvent, ...]) -> None:
         notes = self.notes(agent_id)
         notes.replay(events, self._infos)
         if agent_id in self._infos:
@@ -292,7 +292,7 @@ class SessionState:
             if agent.status != "paused" and self._held:
                 self._held.pop(agent.id, None)
 
-    # -- happenings ------------------------------------------------------------------------
+    # -- events ------------------------------------------------------------------------
 
     def _of_agent(self, agent_id: AgentId, facet: Facet) -> Facet:
         return facet if self._is_of_shown(agent_id) else NOTHING

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.core.events import (
-    Happening,
+    AgentEvent,
     MessageAdded,
     MessageStarted,
     PartDelta,
@@ -40,7 +40,7 @@ class Follower:
     """What the store must hold, kept the simple way."""
 
     def __init__(self) -> None:
-        self.whole: list[Happening] = []
+        self.whole: list[AgentEvent] = []
         self.written: dict[str, str] = {}
         self.fresh: dict[str, str] = {}
         self.count = 0
@@ -94,7 +94,7 @@ def _step(
     return store
 
 
-def _event(kind: str, agent: AgentId, item: int, number: int) -> tuple[Happening, str]:
+def _event(kind: str, agent: AgentId, item: int, number: int) -> tuple[AgentEvent, str]:
     message_id = MessageId(f"{agent}-me{item}")
     call_id = f"call{item}"
     text = f"{number} "

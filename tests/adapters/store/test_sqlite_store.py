@@ -24,8 +24,8 @@ from desktop_agent.adapters.store.schema import StoreTooNew
 from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.core.approvals import AllowAlways, Deny, Edited, Rule
 from desktop_agent.core.events import (
+    AgentEvent,
     ApprovalResolved,
-    Happening,
     MessageAdded,
     MessageStarted,
     NoteDelivered,
@@ -73,12 +73,12 @@ def reopened(store: SqliteStore, path: Path) -> SqliteStore:
     return SqliteStore(path)
 
 
-def recorded(store: SqliteStore, *events: Happening) -> None:
+def recorded(store: SqliteStore, *events: AgentEvent) -> None:
     for event in events:
         store.record(SESSION, event)
 
 
-def kinds(events: tuple[Happening, ...]) -> list[str]:
+def kinds(events: tuple[AgentEvent, ...]) -> list[str]:
     return [type(event).__name__ for event in events]
 
 

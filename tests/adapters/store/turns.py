@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from desktop_agent.core.events import (
-    Happening,
+    AgentEvent,
     MessageAdded,
     MessageStarted,
     NoteDelivered,
@@ -55,7 +55,7 @@ def assistant(text: str, *calls: ToolCall) -> MessageAdded:
     return MessageAdded(AGENT, Message(new_message_id(), "assistant", (TextPart(text), *calls)))
 
 
-def turn(number: int) -> Iterator[Happening]:
+def turn(number: int) -> Iterator[AgentEvent]:
     """One turn with one tool call, streamed in pieces: 17 rows and 14 pieces."""
     note = Note(new_note_id(), f"question {number}")
     asked = user(note.text, note)
@@ -81,7 +81,7 @@ def turn(number: int) -> Iterator[Happening]:
     yield TurnEnded(AGENT, "finished")
 
 
-def _answer(text: str, *calls: ToolCall) -> Iterator[Happening]:
+def _answer(text: str, *calls: ToolCall) -> Iterator[AgentEvent]:
     message_id = new_message_id()
     yield MessageStarted(AGENT, message_id)
     for _ in range(5):

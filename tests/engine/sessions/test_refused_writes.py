@@ -274,6 +274,20 @@ async def test_a_rule_that_can_not_be_saved_allows_nothing(
     await rig.engine.close()
 
 
+async def test_a_rule_of_the_settings_that_can_not_be_saved_is_refused_in_words(
+    tmp_path: Path, disk: PickyDisk, opened: Opened
+) -> None:
+    rig = Rig(tmp_path / "folder", store=opened())  # type: ignore[arg-type]
+    disk.refuse_all()
+    rig.engine.add_rule(Rule("write", "", scope="everywhere", is_deny=True))
+    assert rig.of(CommandRefused)[-1].message == f"The rule was not saved. {FULL}"
+    assert await rig.engine.rules() == ()
+    disk.free()
+    rig.engine.add_rule(Rule("write", "", scope="everywhere", is_deny=True))
+    assert [rule.is_deny for rule in await rig.engine.rules()] == [True]
+    await rig.engine.close()
+
+
 async def test_an_answer_that_can_not_be_saved_leaves_the_question_open(
     tmp_path: Path, disk: PickyDisk, opened: Opened
 ) -> None:

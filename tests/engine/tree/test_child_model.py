@@ -19,7 +19,7 @@ from desktop_agent.core.settings import ListedModel, Settings
 from desktop_agent.core.tool import ToolError
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.permissions.scope import Scope, scope_of
-from desktop_agent.engine.tree.child_model import ChildModel, choose, price_words
+from desktop_agent.engine.tree.child_model import ChildModel, choose, price_text
 from tests.engine.tree.tree_rig import WAIT, TreeRig, spawns
 from tests.helpers.scripted import says
 
@@ -80,11 +80,11 @@ def test_the_card_names_provider_and_address(wanted: str, provider: str, address
 
 def test_a_price_is_only_told_of_the_providers_own_address() -> None:
     info = ModelInfo("openai/x", input_price=0.25, output_price=2.0)
-    told = price_words(ChildModel("openai/x"), info)
+    told = price_text(ChildModel("openai/x"), info)
     assert told == "$0.25 in, $2 out per million tokens"
-    assert price_words(ChildModel("openai/x", "http://a"), info) == "price unknown"
-    assert price_words(ChildModel("openai/http://a"), info) == "price unknown"
-    assert price_words(ChildModel("openai/x"), None) == "price unknown"
+    assert price_text(ChildModel("openai/x", "http://a"), info) == "price unknown"
+    assert price_text(ChildModel("openai/http://a"), info) == "price unknown"
+    assert price_text(ChildModel("openai/x"), None) == "price unknown"
 
 
 # -- in a session ------------------------------------------------------------------------------

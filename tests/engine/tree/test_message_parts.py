@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from desktop_agent.adapters.store.store import SqliteStore
-from desktop_agent.core.events import Happening, MessageAdded, NoteQueued, QuestionAsked, TurnEnded
+from desktop_agent.core.events import AgentEvent, MessageAdded, NoteQueued, QuestionAsked, TurnEnded
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import AgentId, MessageId, NoteId
 from desktop_agent.core.messages import Message, TextPart
@@ -105,7 +105,7 @@ async def test_killed_at_any_moment_everybody_still_speaks_for_himself(tmp_path:
             await resumed(tmp_path / "work", store, events[:count])
 
 
-async def resumed(folder: Path, store: SqliteStore, before: list[Happening]) -> None:
+async def resumed(folder: Path, store: SqliteStore, before: list[AgentEvent]) -> None:
     """Open what is on disk, let it go on, and look at each request."""
     ok = [says("ok") for _ in range(9)]
     rig = TreeRig(folder, ok, {"a": [failing(), failing()]}, store=store)  # type: ignore[arg-type]

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from desktop_agent.core.events import (
     AgentEnded,
+    AgentEvent,
     AgentSpawned,
     ApprovalRequested,
     ApprovalResolved,
     CommandRefused,
     EngineFailed,
-    Happening,
     MessageAdded,
     NoteDelivered,
     NoteQueued,
@@ -165,7 +165,7 @@ def check_lives(rig: RandomRig) -> None:
         assert life.outcome is None
 
 
-def check_ends(events: Sequence[Happening]) -> None:
+def check_ends(events: Sequence[AgentEvent]) -> None:
     """Every subagent ends exactly once, does nothing after, and its parent is told of it."""
     spawned = Counter(e.agent_id for e in events if isinstance(e, AgentSpawned))
     assert Counter(e.agent_id for e in events if isinstance(e, AgentEnded)) == spawned
@@ -177,7 +177,7 @@ def check_ends(events: Sequence[Happening]) -> None:
             assert event.agent_id not in over, event
 
 
-def check_asks(events: Sequence[Happening]) -> None:
+def check_asks(events: Sequence[AgentEvent]) -> None:
     asked = Counter(e.request.id for e in events if isinstance(e, ApprovalRequested))
     assert Counter(e.request_id for e in events if isinstance(e, ApprovalResolved)) == asked
     questions = Counter(e.question.id for e in events if isinstance(e, QuestionAsked))
@@ -185,7 +185,7 @@ def check_asks(events: Sequence[Happening]) -> None:
     assert answers == questions
 
 
-def check_notes(own: Sequence[Happening], kept: set[str]) -> None:
+def check_notes(own: Sequence[AgentEvent], kept: set[str]) -> None:
     """Every note of one agent ends delivered or returned, once, and is in one message."""
     queued = {e.note.id for e in own if isinstance(e, NoteQueued)}
     ends = Counter(e.note_id for e in own if isinstance(e, NoteDelivered | NoteReturned))

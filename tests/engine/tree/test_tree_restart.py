@@ -11,11 +11,11 @@ from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.approvals import Deny
 from desktop_agent.core.events import (
     AgentEnded,
+    AgentEvent,
     AgentOpened,
     AgentSpawned,
     ApprovalRequested,
     ApprovalResolved,
-    Happening,
     MessageAdded,
     NoteDelivered,
     NoteQueued,
@@ -31,7 +31,7 @@ from tests.helpers.prose import prose
 from tests.helpers.scripted import MemoryStore, calls, says
 
 
-def killed(rig: TreeRig, after: Happening | None = None) -> MemoryStore:
+def killed(rig: TreeRig, after: AgentEvent | None = None) -> MemoryStore:
     """Return what is on disk when the app is killed now, or right after an event."""
     store = MemoryStore()
     store.infos = dict(rig.store.infos)
@@ -121,7 +121,7 @@ def seconds(info: AgentInfo) -> float:
     return info.ended_at - info.started_at - info.paused
 
 
-def an_hour_earlier(event: Happening) -> Happening:
+def an_hour_earlier(event: AgentEvent) -> AgentEvent:
     """The event as it would have been, had it happened an hour ago."""
     match event:
         case AgentSpawned():

@@ -98,7 +98,7 @@ def test_an_ended_agent_takes_no_note_and_says_why(panel, qtbot):
         entry.field.setText("too late")
         qtbot.keyClick(entry.field, Qt.Key.Key_Return)
         entry._send()
-        panel._on_wished("sa_1", "steer")
+        panel._on_command("sa_1", "steer")
         qtbot.mouseClick(entry.quick, Qt.MouseButton.LeftButton)
 
 
@@ -121,7 +121,7 @@ def test_stopping_one_that_stops_already_does_nothing_more(panel, qtbot):
     follow(panel, session(agent()))
     panel.select("sa_1")
     with qtbot.waitSignal(panel.stopped):
-        panel._on_wished("sa_1", "stop")
+        panel._on_command("sa_1", "stop")
     follow(panel, AgentsChanged("se_1", session(agent(status="stopping")).agents))
     panel.tree.flush()
     for name in ("steer-stop", "steer-finish", "steer-pause"):

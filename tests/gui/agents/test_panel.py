@@ -466,7 +466,7 @@ def test_a_reached_budget_offers_the_three_ways_out(panel, qtbot) -> None:
 
 def test_a_budget_can_be_set_and_nonsense_is_refused(panel, qtbot) -> None:
     follow(panel, opened(agent(ONE, "a", budget=Budget(cost=0.5, seconds=120))))
-    panel._on_wished(ONE, "budget")
+    panel._on_command(ONE, "budget")
     form = panel._budget
     fields = form._fields
     assert (fields["cost"].text(), fields["minutes"].text()) == ("0.5", "2")
@@ -710,7 +710,7 @@ def test_words_of_a_model_are_never_taken_for_a_page(panel) -> None:
 
 def test_esc_leaves_the_answer_and_steers_again(panel, qtbot) -> None:
     ask(panel)
-    panel._on_wished(ONE, "answer")
+    panel._on_command(ONE, "answer")
     qtbot.keyClick(panel.strip.input.field, Qt.Key.Key_Escape)
     assert panel.strip.input.mode == "steer"
 
@@ -732,7 +732,7 @@ def test_a_probe_is_quoted_under_its_own_agent(panel, qtbot) -> None:
 
 def test_a_question_aside_waits_for_its_answer(panel, qtbot) -> None:
     follow(panel, opened(agent(ONE, "a")))
-    panel._on_wished(ONE, "aside")
+    panel._on_command(ONE, "aside")
     qtbot.keyClicks(panel.strip.input.field, "what is left?")
     with qtbot.waitSignal(panel.aside_requested) as hit:
         qtbot.keyClick(panel.strip.input.field, Qt.Key.Key_Return)
@@ -797,7 +797,7 @@ def test_after_a_restart_notes_that_still_wait_are_spoken_of(panel) -> None:
         "Quick steer",
     ],
 )
-def test_everything_that_can_be_wished_is_a_button_with_that_name(panel, name: str) -> None:
+def test_every_command_is_a_button_with_that_name(panel, name: str) -> None:
     follow(panel, opened(agent(ONE, "a")))
     panel.select(ONE)
     named = [one for one in panel.strip.findChildren(QAbstractButton) if one.isVisible()]

@@ -505,7 +505,7 @@ def test_a_running_tool_is_stopped_from_its_card_by_mouse_and_by_keys(view, qtbo
     qtbot.waitUntil(button.isVisible)
     assert button.accessibleName() == "Stop this tool"
     assert card.rect().contains(button.geometry())
-    with qtbot.waitSignal(view.wished) as hit:
+    with qtbot.waitSignal(view.command_requested) as hit:
         qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
     assert hit.args == ["", "stop_call", "call_1"]
     assert not button.isVisible()

@@ -241,7 +241,7 @@ def test_a_childs_question_is_answered_where_its_parent_reads_it(view, qtbot):
     assert "tester asked: Which currency?" in view.browser.toPlainText()
     field = view.findChild(QLineEdit, "otherAnswer")
     qtbot.keyClicks(field, "euros")
-    with qtbot.waitSignal(view.wished) as hit:
+    with qtbot.waitSignal(view.command_requested) as hit:
         qtbot.mouseClick(shown(view, "sendAnswer"), Qt.MouseButton.LeftButton)
     assert hit.args == ["sa_12345678", "answer", "euros"]
     view.apply([AgentsChanged("se_1", agents(status="running"))])
@@ -257,7 +257,7 @@ def test_a_report_is_one_line_and_unfolds_to_its_words(view, qtbot):
     low = view.cards.cards["me_t1/told/0"].height()
     qtbot.mouseClick(header, Qt.MouseButton.LeftButton)
     assert view.cards.cards["me_t1/told/0"].height() > low + 30
-    with qtbot.waitSignal(view.wished) as hit:
+    with qtbot.waitSignal(view.command_requested) as hit:
         qtbot.mouseClick(shown(view, "openReporter"), Qt.MouseButton.LeftButton)
     assert hit.args == ["sa_0000000a", "open", ""]
 
@@ -268,6 +268,6 @@ def test_a_used_up_budget_offers_four_ways_out(view, qtbot, wish):
     open_page(view, opened(begins(), reached, agents=agents()))
     card = view.cards.cards["budget/0"]
     assert card.accessibleName() == "The budget is used up: $0.31 of $0.30."
-    with qtbot.waitSignal(view.wished) as hit:
+    with qtbot.waitSignal(view.command_requested) as hit:
         qtbot.mouseClick(shown(view, f"budget-{wish}"), Qt.MouseButton.LeftButton)
     assert hit.args == [AGENT, wish, ""]

@@ -8,6 +8,7 @@ from typing import Any
 
 from desktop_agent.core.agents import ENDED, AgentInfo
 from desktop_agent.core.events import (
+    AgentEvent,
     AgentsChanged,
     ApprovalRequested,
     ApprovalResolved,
@@ -16,7 +17,6 @@ from desktop_agent.core.events import (
     CommandRefused,
     EngineFailed,
     Event,
-    Happening,
     MessageAdded,
     MessageStarted,
     NoteDelivered,
@@ -177,7 +177,7 @@ class Transcript:
         self._log.add(event)
         return attempt(type(event).__name__, lambda: frozenset(reducer(event)), frozenset)
 
-    def prepend(self, events: Sequence[Happening]) -> None:
+    def prepend(self, events: Sequence[AgentEvent]) -> None:
         """Prepend earlier events: everything is reduced again."""
         later = self._log.events
         is_running = self._reported_running

@@ -8,7 +8,7 @@ from PySide6.QtCore import QPoint, QPointF, QRect, Qt, QUrl, Signal
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from desktop_agent.core.events import Event, Happening
+from desktop_agent.core.events import AgentEvent, Event
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.state.session_state import AgentPage
@@ -50,9 +50,9 @@ class TranscriptView(QWidget):
 
     Signals: `decided` (request, decision), `answered` (question, text), `resume_requested`,
     `compose_requested` (put the focus into the composer), `fault_action`, `edit_requested`
-    (text for the composer), `wished` (agent, command, text: to `answer` or `open` a subagent,
-    or what a used up budget offers), `open_path_requested`, `open_link_requested` (after the user
-    agreed), `earlier_requested`, `waiting_changed` (open approvals).
+    (text for the composer), `command_requested` (agent, command, text: to `answer` or `open` a
+    subagent, or what a used up budget offers), `open_path_requested`, `open_link_requested` (after
+    the user agreed), `earlier_requested`, `waiting_changed` (open approvals).
     """
 
     decided = Signal(str, object)
@@ -65,7 +65,7 @@ class TranscriptView(QWidget):
     open_link_requested = Signal(str)
     earlier_requested = Signal()
     waiting_changed = Signal(int)
-    wished = Signal(str, str, str)
+    command_requested = Signal(str, str, str)
 
     def __init__(
         self, theme: Theme, parent: QWidget | None = None, *, clocks: Clocks | None = None
@@ -136,7 +136,7 @@ class TranscriptView(QWidget):
         self._place()
         self._after_events()
 
-    def prepend(self, events: Sequence[Happening], first_seq: int) -> None:
+    def prepend(self, events: Sequence[AgentEvent], first_seq: int) -> None:
         """Take in older messages; what the user looks at stays where it is."""
         if self._transcript is None:
             return
@@ -206,7 +206,7 @@ class TranscriptView(QWidget):
             # The button that was pressed goes away; the focus must not go just anywhere.
             resolved.connect(lambda *_: self.compose_requested.emit())
         factory.fault_action.connect(self.fault_action)
-        factory.command_requested.connect(self.wished)
+        factory.command_requested.connect(self.command_requested)
         factory.path_activated.connect(self.open_path_requested)
         factory.earlier_requested.connect(self._on_earlier_requested)
         factory.text_requested.connect(lambda *what: show_text(self._theme, what[0], what[1], self))
