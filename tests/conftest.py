@@ -8,6 +8,7 @@ os.environ["DESKTOP_AGENT_HOME"] = "/nonexistent/set-per-test"
 os.environ["DESKTOP_AGENT_DEMO_PACE"] = "quick"
 
 import asyncio
+import gc
 import logging
 from collections.abc import Callable, Coroutine, Generator, Iterator
 from functools import partialmethod
@@ -29,6 +30,8 @@ _LIMITS = (
     "engine.skills.requirements._TIME_S",
     "engine.skills.registry._PATIENCE_S",
 )
+# The files of tests in which there were widgets.
+_WITH_WINDOWS: set[Path] = set()
 # What the window takes away again by itself.
 _SHOWN_FOR = (
     "notes.strip.DELIVERED_MS",
@@ -129,6 +132,24 @@ def patient_app(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lift the app's own limits that only a busy machine runs into; some tests set their own."""
     for name in _LIMITS:
         monkeypatch.setattr(f"desktop_agent.{name}", HANG_S)
+
+
+@pytest.fixture(autouse=True)
+def collect_between_tests_only(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Widgets must die on the window's thread: no automatic collection while an engine runs."""
+    if "qapp" in request.fixturenames:
+        _WITH_WINDOWS.add(request.path)
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def collect_after_the_last(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Nor may a thread of the tests that come next find what is left of a window."""
+    yield
+    if request.path in _WITH_WINDOWS:
+        gc.collect()
 
 
 @pytest.fixture

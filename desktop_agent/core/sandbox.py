@@ -71,9 +71,9 @@ class Enclosure(Protocol):
         ...
 
     def has_started(self, exit_code: int) -> bool:
-        """Whether the command itself ran, asked once after its end.
+        """Whether the command itself ran, told from its end; else its output says why it didn't.
 
-        Else what was printed are the sandbox's words, which say why it did not.
+        `exit_code` is that of the first of `words`. Asked once.
         """
         ...
 

@@ -1,7 +1,6 @@
 """The window under test: real bridge, engine, store and tools, and a provider on loopback."""
 
 import asyncio
-import gc
 
 import pytest
 import qasync
@@ -12,18 +11,9 @@ from tests.helpers.patience import HANG_MS, HANG_S
 
 
 @pytest.fixture(autouse=True)
-def collect_between_tests_only():
-    """Widgets must die on the window's thread: no automatic collection while an engine runs."""
-    gc.disable()
-    yield
-    gc.enable()
-
-
-@pytest.fixture(autouse=True, scope="module")
-def collect_after_the_last():
-    """Nor may a thread of the tests that come next find what is left of a window."""
-    yield
-    gc.collect()
+def patient_lexers(monkeypatch):
+    """All code gets its colours, however slow the machine is."""
+    monkeypatch.setattr("desktop_agent.gui.transcript.document.highlighting._SECONDS", HANG_S)
 
 
 @pytest.fixture

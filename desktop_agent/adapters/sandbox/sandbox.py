@@ -16,6 +16,7 @@ from desktop_agent.adapters.sandbox import probes, seccomp
 from desktop_agent.adapters.sandbox.enclosure import CommandEnclosure
 from desktop_agent.adapters.sandbox.keeper import Keeper
 from desktop_agent.adapters.sandbox.layout import Layout, Places
+from desktop_agent.adapters.sandbox.made_files import MadeFiles
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.sandbox import Boundary, Enclosure, Fix, SandboxState
 from desktop_agent.core.tool import ToolError
@@ -83,7 +84,7 @@ class BubblewrapSandbox:
         self._folder = data_dir / "sandbox"
         self._programs = programs or Programs.find()
         self._filter = seccomp.program(machine or platform.machine())
-        self._layout = Layout(protects)
+        self._layout = Layout(protects, MadeFiles(self._folder / "made"))
         self._sessions: dict[SessionId, _Session] = {}
         self._state = SandboxState()
         self._checked: tuple[int, ...] = ()

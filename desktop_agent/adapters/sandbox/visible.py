@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from glob import escape, glob
 from pathlib import Path, PurePath
 
+from desktop_agent.adapters.sandbox.made_files import MadeFiles
 from desktop_agent.adapters.sandbox.mounts import Mounts
 
 # Hidden also where somebody shows the whole home.
@@ -29,8 +29,7 @@ _TOOLCHAINS = (
     ".ghcup", ".deno", ".bun", ".dotnet", ".juliaup", "go", "miniconda3", "anaconda3",
     "miniforge3", "bin", ".local/bin", ".local/lib", ".local/share/uv", ".local/share/pipx",
     ".local/share/mise", ".local/share/pnpm", ".local/share/fnm", ".local/share/rtx",
-    ".cargo/bin", ".cargo/registry", ".cargo/git", ".cargo/env", ".cargo/config.toml",
-    ".config/git/ignore",
+    ".cargo/bin", ".cargo/registry", ".cargo/git", ".cargo/env", ".config/git/ignore",
 )  # fmt: skip
 # Where tools keep what they fetched and compiled, by the name of the folder of ours behind it.
 _CACHES = {
@@ -43,7 +42,7 @@ _CACHE_VARIABLES = {
     "GOCACHE": ".cache/go-build", "GOMODCACHE": ".cache/go-mod",
 }  # fmt: skip
 # Settings of tools, made without what is secret in them.
-_MADE = (".gitconfig", ".npmrc", ".config")
+_MADE = (".gitconfig", ".npmrc", ".pip", ".config")
 _NAMING = ("VIRTUAL_ENV", "CONDA_PREFIX", "JAVA_HOME", "PYENV_ROOT", "NVM_DIR", "RUSTUP_HOME")
 _USUAL_VENVS = (".venv", "venv", "env", ".env")
 # What leads to a display, a bus, an agent of keys: none of it answers.
@@ -100,6 +99,19 @@ class Homes:
         # What the person's Go has fetched is taken from there, as from a mirror.
         mirror = f"file://{fetched}/pkg/mod/cache/download"
         return {**places, "GOPROXY": f"{mirror},https://proxy.golang.org,direct"}
+
+    def add_settings(self, mounts: Mounts, made: MadeFiles) -> None:
+        """Show the person's settings of tools, without what is secret in them."""
+        root = self._roots[0] if self._roots else "/"
+        for home in self.paths:
+            place = mounts.at(home)
+            if place is None or place.kind != "empty":
+                continue
+            for target, source in made.of(home, root).items():
+                mounts.show(target, source)
+            ignored = made.ignored(home, root)
+            if ignored and os.path.isfile(ignored) and self.may_show(ignored):  # noqa: PTH113
+                mounts.show(ignored)
 
     def hide_secrets(self, mounts: Mounts) -> None:
         """Hide what is secret in a home that is shown as a whole."""
@@ -182,6 +194,5 @@ def _base_of(venv: Path) -> str:
         name, _, value = line.partition("=")
         if name.strip() == "home" and value.strip().startswith("/"):
             prefix = os.path.dirname(os.path.realpath(value.strip()))  # noqa: PTH120
-            is_python = glob(f"{escape(prefix)}/lib/python3.*/os.py")
-            return prefix if is_python else ""
+            return prefix if any(Path(prefix, "lib").glob("python3.*/os.py")) else ""
     return ""

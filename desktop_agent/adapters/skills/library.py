@@ -169,17 +169,17 @@ class SkillLibrary:
             raise _all_taken([skill.name for skill in chosen])
         return tuple(skill.name for skill in done.values())
 
-    async def discard(self, fetched_id: str) -> None:
+    async def discard(self, fetch_id: str) -> None:
         """Delete what was fetched, to be installed or as an update, and is not wanted any more.
 
         What is just being put in place is let come to its end first.
         """
         async with self._one_at_a_time:
-            await self._drop(fetched_id)
+            await self._drop(fetch_id)
 
-    async def _drop(self, fetched_id: str) -> None:
-        waiting = self._waiting.pop(fetched_id, None)
-        kept = waiting.kept if waiting is not None else self._kept.pop(fetched_id, None)
+    async def _drop(self, fetch_id: str) -> None:
+        waiting = self._waiting.pop(fetch_id, None)
+        kept = waiting.kept if waiting is not None else self._kept.pop(fetch_id, None)
         if kept is not None:
             await asyncio.to_thread(remove_tree, kept.folder)
 
@@ -268,8 +268,8 @@ class SkillLibrary:
         """
         self._is_closing = True
         async with self._one_at_a_time:
-            for fetched_id in (*self._kept, *self._waiting):
-                await self._drop(fetched_id)
+            for fetch_id in (*self._kept, *self._waiting):
+                await self._drop(fetch_id)
 
     async def _require_open(self, kept: Kept) -> None:
         """Refuse after the end: nothing would delete what was fetched."""
