@@ -19,6 +19,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 import desktop_agent.gui  # noqa: F401 - before pytest-qt: no test imports under Qt's hook
+from tests.helpers.forked import FORKS
 from tests.helpers.patience import HANG_MS, HANG_S
 
 _LIMITS = (
@@ -41,6 +42,32 @@ _SHOWN_FOR = (
     "tasks.panel.UNDO_MS",
     "controllers.trust._TOLD_MS",
 )
+
+
+# The files that take longest, by their names: whoever takes them last has the others wait.
+_LONGEST = (
+    "test_headless",
+    "test_window",
+    "test_kill",
+    "test_self_check",
+    "test_demo_story",
+    "test_refused_writes",
+    "test_desktop",
+    "test_desktop_skills",
+    "test_desktop_tasks",
+    "test_desktop_team",
+    "test_host_process",
+    "test_host_faults",
+    "test_faults",
+    "test_headless_dialects",
+    "test_tree_properties",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest files; each stays whole."""
+    first = {name: place for place, name in enumerate(_LONGEST)}
+    items.sort(key=lambda item: (first.get(item.path.stem, len(first)), item.path))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -150,6 +177,20 @@ def collect_after_the_last(request: pytest.FixtureRequest) -> Iterator[None]:
     yield
     if request.path in _WITH_WINDOWS:
         gc.collect()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def end_forks() -> Iterator[None]:
+    """End what the tests have started once for all of them."""
+    yield
+    FORKS.close()
+
+
+@pytest.fixture
+def forked_hosts() -> Iterator[None]:
+    """Let the apps of a test start their model hosts without importing everything again."""
+    with FORKS.hosts():
+        yield
 
 
 @pytest.fixture

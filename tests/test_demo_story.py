@@ -107,7 +107,7 @@ class Story:
 
 
 @pytest.fixture
-async def story(tmp_path: Path) -> AsyncIterator[Story]:
+async def story(tmp_path: Path, forked_hosts: None) -> AsyncIterator[Story]:
     folder = tmp_path / "garden"
     shutil.copytree(paths.resource("demo"), folder)
     watcher = Watcher()

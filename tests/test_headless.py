@@ -1,4 +1,7 @@
-"""`python -m desktop_agent run` as scripts see it: real processes, real files, real servers."""
+"""`python -m desktop_agent run` as scripts see it: real processes, real files, real servers.
+
+Those that are interrupted are started as a script does; the others share the time of the imports.
+"""
 
 from __future__ import annotations
 
@@ -39,6 +42,7 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.settings import Settings
 from desktop_agent.headless.output import RunEnded
+from tests.helpers.forked import FORKS
 from tests.helpers.patience import HANG_S as SECONDS
 from tests.helpers.providers import Calls, Fail, LoopbackProvider, Received, Say
 
@@ -57,9 +61,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=SECONDS
-    )
+    return FORKS.run(["run", *map(str, arguments)])
 
 
 def lines_of(text: str) -> list[Event | RunEnded]:

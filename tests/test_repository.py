@@ -16,7 +16,7 @@ from scripts.check_dependencies import hook_findings, lock_findings
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "desktop_agent").rglob("*.py"))
 # A bound that only goes down; those of other libraries' objects, about 20, will stay.
-PRIVATE_READS = 359
+PRIVATE_READS = 220
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)|(?:src|href)=\"([^\"#]+)\"")
 
 
@@ -131,6 +131,7 @@ def private_reads(path: Path) -> list[str]:
         if isinstance(node, ast.Attribute)
         and re.match(r"_[^_]", node.attr)
         and not (isinstance(node.value, ast.Name) and node.value.id in own)
+        and ast.unparse(node) != "os._exit"
         and not (isinstance(node.value, ast.Call) and ast.unparse(node.value) == "super()")
     ]
 

@@ -37,7 +37,8 @@ class Boundary(Value, frozen=True):
     """What one command may reach; all paths are real and absolute.
 
     `write_roots` are writable unless `is_changing` is false, then all is read-only.
-    `is_git_writable` opens git's own files, except those that make git run a program.
+    `is_git_writable` opens git's own files, except those that make git run a program. `call_id`
+    is whose command it is.
     """
 
     session_id: SessionId
@@ -46,6 +47,7 @@ class Boundary(Value, frozen=True):
     own: OwnPlaces = OwnPlaces()
     is_changing: bool = True
     is_git_writable: bool = False
+    call_id: str = ""
 
 
 class Enclosure(Protocol):
@@ -68,6 +70,13 @@ class Enclosure(Protocol):
 
     def close(self) -> None:
         """Close the descriptors on this side."""
+        ...
+
+    def has_started(self, exit_code: int) -> bool:
+        """Whether the command itself ran, told from its end; else its output says why it didn't.
+
+        `exit_code` is that of the first of `words`. Asked once.
+        """
         ...
 
     async def finished(self) -> tuple[str, ...]:

@@ -17,6 +17,9 @@ from desktop_agent.engine.workspace.containment import with_home
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
+SandboxUse = Literal["auto", "on", "off"]
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """What the command line says; `mode` is None when it does not say.
@@ -33,6 +36,7 @@ class Options:
     timeout_s: float | None = None
     session: str = ""
     is_trusted: bool = False
+    sandbox: SandboxUse = "auto"
     output: Literal["text", "jsonl"] = "text"
     hosts: tuple[Rule, ...] = ()
 
@@ -63,6 +67,7 @@ def parse(argv: Sequence[str]) -> Options:
         timeout_s=given.timeout,
         session=given.session or "",
         is_trusted=given.trust,
+        sandbox=cast(SandboxUse, given.sandbox),
         output=given.output,
         hosts=tuple(given.allow_host),
     )
@@ -93,6 +98,13 @@ def make_parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         help="let commands and web_fetch reach it; ports 80 and 443 without one (repeatable)",
+    )
+    add(
+        "--sandbox",
+        choices=("auto", "on", "off"),
+        default="auto",
+        help="where commands run: in it where it holds (auto), only there (on), or as they are, "
+        "since this machine is a sandbox itself (off)",
     )
     add("--trust", action="store_true", help="trust what the folder itself sets up, for this run")
     add(

@@ -22,7 +22,8 @@ __all__ = ["collect_after_the_last", "collect_between_tests_only", "open_window"
 @pytest.fixture
 def shop(tmp_path, monkeypatch):
     """The folder of the main job, and a `pytest` to run its tests with."""
-    monkeypatch.setenv("PATH", job.search_path())
+    for name, value in job.surroundings().items():
+        monkeypatch.setenv(name, value)
     return job.make_folder(tmp_path)
 
 

@@ -78,7 +78,8 @@ def refused_script() -> list[Step]:
     ]
 
 
-def search_path() -> str:
-    """Return a PATH on which `pytest` is the one that runs these tests."""
+def surroundings() -> dict[str, str]:
+    """Return an environment in which `pytest` is the one that runs these tests, alone."""
     own = str(Path(sys.executable).parent)
-    return os.pathsep.join([own, os.environ.get("PATH", "")])
+    path = os.pathsep.join([own, os.environ.get("PATH", "")])
+    return {"PATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}

@@ -127,16 +127,16 @@ class App:
         return self._answer()
 
     def keys(self, *names: str) -> None:
-        self._xdotool("key", "--clearmodifiers", *names)
+        self.xdotool("key", "--clearmodifiers", *names)
 
     def type(self, text: str) -> None:
-        self._xdotool("type", "--delay", "5", text)
+        self.xdotool("type", "--delay", "5", text)
 
     def to_front(self) -> None:
         search = ["search", "--sync", "--onlyvisible", "--all", "--pid", str(self.process.pid)]
-        self._xdotool(*search, "--name", ".", "windowactivate", "--sync")
+        self.xdotool(*search, "--name", ".", "windowactivate", "--sync")
 
-    def _xdotool(self, *arguments: str) -> None:
+    def xdotool(self, *arguments: str) -> None:
         command = ["xdotool", *arguments]
         subprocess.run(command, env=self._environment, check=True, timeout=SECONDS)
 
@@ -159,7 +159,7 @@ def start_app(desktop: dict[str, str], tmp_path: Path) -> Iterator[Callable[...,
             own = {
                 "HOME": str(home),
                 "DESKTOP_AGENT_HOME": str(home / "app"),
-                "PATH": job.search_path(),
+                **job.surroundings(),
                 "OPENAI_API_KEY": "sk-test-loopback",
                 "ANTHROPIC_API_KEY": "sk-test-loopback",
             }

@@ -19,7 +19,7 @@ class Editor(Person):
     """Does by mouse what a list of tasks takes."""
 
     def mouse(self, *words: object) -> None:
-        self.app._xdotool(*map(str, words))
+        self.app.xdotool(*map(str, words))
 
     def double_click(self, name: str) -> None:
         x, y = self.app.ask("place", name)

@@ -80,7 +80,7 @@ class Person:
     def click(self, name: str, *, times: int = 1) -> None:
         x, y = self.app.ask("place", name)
         pair = ["click", "--repeat", str(times), "--delay", "60", "1"]
-        self.app._xdotool("mousemove", str(x), str(y), *pair)
+        self.app.xdotool("mousemove", str(x), str(y), *pair)
 
     def press(self, name: str) -> None:
         if not self.app.ask("press", name):

@@ -32,7 +32,7 @@ class Yes(Desk):
 
 
 @pytest_asyncio.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+async def desk(tmp_path: Path, forked_hosts: None) -> AsyncIterator[Desk]:
     desk = Yes()
     home = tmp_path / "home"
     desk.backend = await compose(

@@ -23,6 +23,7 @@ from desktop_agent.core.requests import Limits
 from desktop_agent.core.settings import Settings
 from tests.e2e import wire
 from tests.e2e.desk import Conversation, Desk
+from tests.helpers.forked import FORKS
 from tests.helpers.patience import HANG_S
 from tests.helpers.providers import (
     DIALECTS,
@@ -68,8 +69,9 @@ async def desk(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Desk]:
         settings=Settings(limits=LIMITS),
         is_warmed=False,
     )
-    yield desk
-    await desk.backend.close()
+    with FORKS.hosts():
+        yield desk
+        await desk.backend.close()
 
 
 @pytest.fixture

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +25,7 @@ from desktop_agent.core.events import (
 from desktop_agent.core.messages import DiffDisplay, OutputDisplay, ThinkingPart, open_calls
 from desktop_agent.headless.output import RunEnded
 from tests.e2e import job
-from tests.helpers.patience import HANG_S as SECONDS
+from tests.helpers.forked import FORKS
 from tests.helpers.providers import DIALECTS, LoopbackProvider, Received
 
 KEY = "sk-only-for-this-run-0123456789abcdef"
@@ -58,20 +56,16 @@ class Run:
         return self.events[-1]
 
 
-def start(provider: LoopbackProvider, place: Path, *options: str) -> subprocess.Popen[str]:
+def work(provider: LoopbackProvider, place: Path, *options: str) -> Run:
     home = place / "home"
-    own = {"HOME": str(home), "DESKTOP_AGENT_HOME": str(home / "app"), "PATH": job.search_path()}
+    own = {"HOME": str(home), "DESKTOP_AGENT_HOME": str(home / "app"), **job.surroundings()}
     name = KEY_NAMES.get(provider.dialect, "OPENAI_API_KEY")
-    command = [sys.executable, "-m", "desktop_agent", "run", job.REQUEST, "--output", "jsonl"]
+    command = ["run", job.REQUEST, "--output", "jsonl"]
     command += ["--workspace", str(place / "shop"), "--session", "job", *options]
     command += ["--model", provider.model, "--api-base", provider.api_base]
-    return subprocess.Popen(
-        command,
-        env={**os.environ, **own, name: KEY},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    ended = FORKS.run(command, **own, **{name: KEY})
+    events = [LINE.decode(line) for line in ended.stdout.splitlines()]
+    return Run(place, ended.returncode, events, ended.stderr, provider.requests)
 
 
 def sessions_of(place: Path) -> SqliteStore:
@@ -82,9 +76,10 @@ def sessions_of(place: Path) -> SqliteStore:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
-    """All runs at once: each waits most of its time for its model host to start."""
+    """All runs at once: each waits most of its time for the words of its model."""
     with ExitStack() as stack:
         started = {}
+        pool = stack.enter_context(ThreadPoolExecutor(2 + len(DIALECTS)))
         for name in (*DIALECTS, "refused", "look"):
             place = tmp_path_factory.mktemp(name)
             job.make_folder(place)
@@ -97,16 +92,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
             key = KEY if dialect != "ollama" else ""
             provider = stack.enter_context(LoopbackProvider(dialect, steps, key=key))
             options = ["--mode", "look"] if name == "look" else []
-            process = stack.enter_context(start(provider, place, *options))
-            stack.callback(process.kill)
-            started[name] = (place, provider, process)
-        return {name: finished(*parts) for name, parts in started.items()}
-
-
-def finished(place: Path, provider: LoopbackProvider, process: subprocess.Popen[str]) -> Run:
-    out, errors = process.communicate(timeout=SECONDS)
-    events = [LINE.decode(line) for line in out.splitlines()]
-    return Run(place, process.returncode, events, errors, provider.requests)
+            started[name] = pool.submit(work, provider, place, *options)
+        return {name: run.result() for name, run in started.items()}
 
 
 every_dialect = pytest.mark.parametrize("dialect", DIALECTS)

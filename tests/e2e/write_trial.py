@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+import pytest
 
 from desktop_agent import paths
 from desktop_agent.adapters.store.store import SqliteStore
@@ -68,6 +69,7 @@ from desktop_agent.engine.engine import Engine, Environment
 from desktop_agent.model_host.demo import model, step
 from desktop_agent.tools.builtin import builtin_tools
 from desktop_agent.tools.shell.jobs import Jobs
+from tests.helpers.engines import questions_of, tree_of
 
 SESSION = SessionId("se_1")
 DATABASE = "sessions.db"
@@ -431,11 +433,11 @@ class Trial:
         return states <= {"idle", "paused", "waiting_children", "waiting_answer", *ENDED}
 
     def _live(self) -> list[Agent]:
-        return self._engine._agents.all()
+        return tree_of(self._engine).all()
 
     def _waits(self, agent_id: AgentId) -> bool:
         """Whether a subagent waits for the answer of another."""
-        return bool(self._engine._questions.to_parent_of(agent_id))
+        return bool(questions_of(self._engine).to_parent_of(agent_id))
 
     def _on_loop_error(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         self.faults.append(f"traceback: {context.get('message')} {context.get('exception')!r}")
@@ -555,9 +557,9 @@ async def play(place: Path, case: Case, limit_s: float | None) -> Trial:
 def play_all(cases: Sequence[Case], limit_s: float | None = None) -> Tally:
     """Play so many runs, each in a folder of its own."""
     tally = Tally()
-    quick, pause = step._QUICK, model._PAUSE_S
-    step._QUICK, model._PAUSE_S = 0.002, 0.0
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(f"{step.__name__}._QUICK", 0.002)
+        patch.setattr(f"{model.__name__}._PAUSE_S", 0.0)
         for case in cases:
             with tempfile.TemporaryDirectory() as place:
                 trial = asyncio.run(play(Path(place), case, limit_s))
@@ -566,8 +568,6 @@ def play_all(cases: Sequence[Case], limit_s: float | None = None) -> Tally:
             tally.refused += trial.disk.writes >= case.first > 0
             tally.told += len(trial.told)
             tally.faults += [f"{case}: {fault}" for fault in trial.faults]
-    finally:
-        step._QUICK, model._PAUSE_S = quick, pause
     return tally
 
 

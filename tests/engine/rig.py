@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,9 +17,11 @@ from desktop_agent.core.notes import Delivery, Note
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tool import Access, Preview, Tool, ToolContext, ToolError, ToolOutput
 from desktop_agent.core.workspace import Workspace
+from desktop_agent.engine.agent.agent import Agent
 from desktop_agent.engine.engine import Engine, Environment
 from desktop_agent.engine.skills.registry import Skills
-from tests.helpers.engines import agent_of
+from desktop_agent.engine.tree.agents import Agents
+from tests.helpers.engines import agent_of, tree_of
 from tests.helpers.patience import HANG_S
 from tests.helpers.scripted import MemoryStore, ScriptedModel
 
@@ -88,21 +90,27 @@ class Rig:
         settings: Settings | None = None,
         new_skills: Callable[[Callable[[Event], None]], Skills] | None = None,
         describe_model: Callable[[str], Awaitable[ModelInfo | None]] | None = None,
+        new_jobs: Callable[[], Any] | None = None,
+        model: Any = None,
+        tools: Sequence[Tool] = (),
     ) -> None:
-        self.model = ScriptedModel(*script)
+        self.model = model or ScriptedModel(*script)
         self.store = store or MemoryStore()
         self.events: list[Event] = []
         self.gates = Gates()
+        self.hear: Callable[[Event], None] = self._on_event
+        self.wakeups: set[asyncio.Task[None]] = set()
         self._seen = asyncio.Condition()
-        self._wakeups: set[asyncio.Task[None]] = set()
         self.engine = Engine(
             model=self.model,
             store=self.store,
-            tools=self._tools(),
+            tools=[*self._tools(), *tools],
             settings=settings or Settings(),
-            emit=self._on_event,
+            emit=lambda event: self.hear(event),
             spill_dir=tmp_path / ".outputs",
-            environment=Environment(new_skills=new_skills, describe_model=describe_model),
+            environment=Environment(
+                new_jobs=new_jobs, new_skills=new_skills, describe_model=describe_model
+            ),
         )
         self.engine.start()
         tmp_path.mkdir(exist_ok=True)
@@ -134,8 +142,8 @@ class Rig:
     def _on_event(self, event: Event) -> None:
         self.events.append(event)
         job = asyncio.get_running_loop().create_task(self._wake())
-        self._wakeups.add(job)
-        job.add_done_callback(self._wakeups.discard)
+        self.wakeups.add(job)
+        job.add_done_callback(self.wakeups.discard)
 
     async def _wake(self) -> None:
         async with self._seen:
@@ -164,6 +172,15 @@ class Rig:
         return [e.message for e in self.of(MessageAdded) if e.agent_id == agent_id]
 
     @property
+    def tree(self) -> Agents:
+        """The agents as the engine has them; for what it tells nobody."""
+        return tree_of(self.engine)
+
+    def agent(self, agent_id: AgentId) -> Agent:
+        """Return one of them."""
+        return agent_of(self.engine, agent_id)
+
+    @property
     def opened(self) -> SessionOpened:
         """The newest opening of a session."""
         return self.of(SessionOpened)[-1]
@@ -180,7 +197,7 @@ class Rig:
 
     async def once(self, holds: Callable[[], bool]) -> None:
         """Wait until something holds, looking after each event."""
-        async with self._seen:
+        async with asyncio.timeout(HANG_S), self._seen:
             await self._seen.wait_for(holds)
 
     async def at_rest(self) -> None:

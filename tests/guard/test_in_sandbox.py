@@ -15,7 +15,6 @@ from desktop_agent.adapters.network.guarded_network import GuardedNetwork
 from desktop_agent.adapters.network.networked_sandbox import NetworkedSandbox
 from desktop_agent.adapters.sandbox.sandbox import BubblewrapSandbox
 from desktop_agent.core.ids import SessionId
-from desktop_agent.core.network.command_proxy import proxy_environment
 from desktop_agent.core.sandbox import Boundary
 from tests.guard.rig import NO, SESSION, Person, origin, program
 
@@ -37,9 +36,9 @@ class Sandboxed:
 
     async def run(self, command: str, session_id: SessionId = SESSION) -> tuple[int, str]:
         """Run a command as the shell tool does; return its exit code and what it printed."""
-        boundary = Boundary(session_id, (str(self.folder),), (), is_changing=True)
+        boundary = Boundary(session_id, (str(self.folder),), (), call_id="call_1")
         enclosure = await self.sandbox.enclose(boundary, str(self.folder), dict(os.environ))
-        environment = {**os.environ, **enclosure.environment, **proxy_environment("call_1")}
+        environment = {**os.environ, **enclosure.environment}
         process = await asyncio.create_subprocess_exec(
             *enclosure.words, "bash", "--noprofile", "--norc", "-c", command,
             stdin=asyncio.subprocess.DEVNULL,

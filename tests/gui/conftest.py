@@ -42,7 +42,7 @@ def project(tmp_path):
 
 
 @pytest.fixture
-def open_window(qtbot, theme, window_loop):
+def open_window(qtbot, theme, window_loop, forked_hosts):
     """Open real windows; closing and reopening one is a restart of the app."""
     from desktop_agent import paths
     from desktop_agent.app import _compose

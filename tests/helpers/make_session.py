@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from desktop_agent.adapters.store.rows import searchable
 from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.core.events import (
     AgentEvent,
@@ -43,7 +42,7 @@ from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.usage import Usage
 from desktop_agent.core.workspace import Workspace
 
-_INDEX = "INSERT INTO words (rowid, text) VALUES (?, ?)"
+_AT_ONCE = 2_000
 _BEGAN = 1_760_000_000.0
 _TEXT = (
     "the prices in this table are older than those in the report so I compare both files and "
@@ -99,16 +98,13 @@ def fill_session(
     store.save_session(info)
     made = 0
     maker = _Maker(agent_id, seed)
-    # `record` without its transaction for each event.
-    with store._writing(is_forced=False):
-        key = store._key(session_id)
-        while made < messages:
-            for event in maker.turn():
-                number = store._insert(key, event)
-                words = searchable(event)
-                if words:
-                    store._connection.execute(_INDEX, (number, words))
-                made += isinstance(event, MessageAdded)
+    while made < messages:
+        turns: list[AgentEvent] = []  # many at once: each call is a transaction
+        while made < messages and len(turns) < _AT_ONCE:
+            turn = list(maker.turn())
+            made += sum(isinstance(event, MessageAdded) for event in turn)
+            turns += turn
+        store.record(session_id, *turns)
     return session_id
 
 

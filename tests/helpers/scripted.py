@@ -80,12 +80,12 @@ class ScriptedModel:
     """Answers with the script's steps, one a request; a request too many fails the test."""
 
     def __init__(self, *script: Script) -> None:
-        self._script = list(script)
+        self.script = list(script)
         self.requests: list[ModelRequest] = []
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
         self.requests.append(request)
-        step = self._script.pop(0)
+        step = self.script.pop(0)
         if callable(step):
             step = step(request)
         if isinstance(step, Answer):

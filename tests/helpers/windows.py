@@ -42,6 +42,11 @@ def has_running_timer(owner: QObject) -> bool:
     return any(one.isActive() for one in found)
 
 
+def turn_spinners(theme: Any) -> None:
+    """Have everything that turns turn once, as its clock does."""
+    theme.pulse.findChild(QTimer).timeout.emit()
+
+
 class Painted(QObject):
     """Counts the paint events of a widget, and adds up where they were."""
 

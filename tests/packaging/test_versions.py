@@ -59,13 +59,13 @@ def state_of(path: Path) -> str:
 def test_sessions_of_every_older_version_are_opened_whole_and_kept_as_they_were(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scripts = schema._MIGRATIONS
+    scripts = schema.MIGRATIONS
     for version in range(1, schema.SCHEMA_VERSION):
         path = tmp_path / f"version-{version}" / SESSIONS_FILE
         path.parent.mkdir()
         with monkeypatch.context() as older:
             # What that version was: its scripts, and none of the later ones.
-            older.setattr(schema, "_MIGRATIONS", scripts[:version])
+            older.setattr(schema, "MIGRATIONS", scripts[:version])
             older.setattr(schema, "SCHEMA_VERSION", version)
             connection, _ = schema.open_database(path, check=False)
             connection.close()

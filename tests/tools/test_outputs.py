@@ -65,10 +65,8 @@ async def started(home: Path, *script: Any, **children: list[Any]) -> AsyncItera
     """Start the app, on the data of the time before; children go by the prompt they start with."""
     store = SqliteStore(home / "sessions.db")
     store.save_rules([Rule("shell", "", scope="everywhere")])
-    app = App(home, *script, store=store)
-    if children:
-        model = TreeModel(list(script), children)
-        app.engine._model = app.engine._steering._model = model
+    model = TreeModel(list(script), children) if children else None
+    app = App(home, *script, store=store, model=model)
     try:
         yield app
     finally:
@@ -152,7 +150,7 @@ async def test_a_session_that_is_deleted_while_a_command_prints_leaves_nothing(
 async def test_no_session_reads_what_another_printed(tmp_path: Path) -> None:
     async with started(tmp_path, COUNTS, says("done")) as app:
         await app.run("count")
-        app.model._script = [reads(app.named), says("done")]
+        app.model.script = [reads(app.named), says("done")]
         app.begin_another()
         await app.run("read it")
         assert "outside the workspace" in app.results[-1].text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -37,11 +36,10 @@ class SkillRig(Rig):
         children: dict[str, list[Answer]] | None = None,
         store: MemoryStore | None = None,
     ) -> None:
+        self.models = TreeModel(list(script), children or {})
         super().__init__(
-            shelf.root, *script, new_skills=shelf.make_skills, mode="free", store=store
+            shelf.root, new_skills=shelf.make_skills, mode="free", store=store, model=self.models
         )
-        self.tree = TreeModel(list(script), children or {})
-        self.engine._model = self.tree
 
     def _tools(self) -> list[Tool]:
         return list(builtin_tools())
@@ -49,7 +47,7 @@ class SkillRig(Rig):
     @property
     def requests(self) -> list[ModelRequest]:
         """The main agent's requests."""
-        return self.tree.main_requests
+        return self.models.main_requests
 
     def pick(self, text: str, *names: str) -> None:
         """Send a message with chips of skills."""
@@ -57,8 +55,7 @@ class SkillRig(Rig):
 
     async def skills_are(self, *names: str) -> None:
         """Wait until exactly these may be used."""
-        async with asyncio.timeout(HANG_S), self._seen:
-            await self._seen.wait_for(lambda: self._usable() == sorted(names))
+        await self.once(lambda: self._usable() == sorted(names))
 
     def _usable(self) -> list[str] | None:
         told = self.of(SkillsChanged)
@@ -140,10 +137,9 @@ async def test_what_comes_goes_and_changes_on_disk_is_in_the_next_request(shelf:
     await rig.skills_are("pdf")
     await rig.run("again")
     put_skill(shelf.mine, "pdf", head="name: pdf\ndescription: Now of another kind.")
-    async with asyncio.timeout(HANG_S), rig._seen:
-        await rig._seen.wait_for(
-            lambda: rig.of(SkillsChanged)[-1].skills[0].description == "Now of another kind."
-        )
+    await rig.once(
+        lambda: rig.of(SkillsChanged)[-1].skills[0].description == "Now of another kind."
+    )
     await rig.run("again")
     (folder / "SKILL.md").unlink()
     await rig.skills_are()
@@ -306,7 +302,7 @@ async def test_a_subagent_has_the_same_skills_and_may_not_write_them_either(shel
     rig = SkillRig(shelf, spawning(), says("1"), says("2"), children={"work": child})
     rig.send("go")
     await rig.until(AgentEnded)
-    requests = rig.tree.requests_of("work")
+    requests = rig.models.requests_of("work")
     assert "<name>pdf</name>" in requests[0].system
     assert has_tool(requests[0])
     loaded, read, written = (m.results[0].text for m in requests[-1].messages if m.results)
@@ -323,7 +319,7 @@ async def test_a_subagent_whose_role_lists_tools_without_skill_has_none(shelf: S
     rig = SkillRig(shelf, spawning("reader"), says("1"), says("2"), children={"work": child})
     rig.send("go")
     await rig.until(AgentEnded)
-    first, second = rig.tree.requests_of("work")
+    first, second = rig.models.requests_of("work")
     assert [tool.name for tool in first.tools] == ["read", "grep", "ask_parent"]
     assert "<available_skills>" not in first.system
     assert "outside the workspace" in second.messages[-1].results[0].text
@@ -346,7 +342,7 @@ async def test_a_role_from_a_file_is_offered_and_used(shelf: Shelf) -> None:
     rig.engine.decide(asked.id, AllowOnce())
     await rig.until(AgentEnded)
     assert "- scout: looks for things" in rig.requests[0].system
-    (request,) = rig.tree.requests_of("work")
+    (request,) = rig.models.requests_of("work")
     assert request.model == "x/y"
     assert "Look in every corner." in request.system
     assert [tool.name for tool in request.tools] == ["read", "ask_parent"]
@@ -375,7 +371,7 @@ async def test_a_role_of_a_folder_counts_only_when_it_is_trusted_and_never_widen
     rig.engine.trust_folder(shelf.place, "trust")
     rig.send("go")
     await rig.until(AgentEnded)
-    assert "Look in every corner." in rig.tree.requests_of("work")[0].system
+    assert "Look in every corner." in rig.models.requests_of("work")[0].system
     assert "explore" not in shelf.skills.catalog(shelf.place).roles
 
 

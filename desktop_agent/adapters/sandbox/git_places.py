@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path, PurePath
 
+from desktop_agent.adapters.sandbox.git_settings import named_in
 from desktop_agent.adapters.sandbox.mounts import Mounts
 
 # What makes git run a program, or read its settings from elsewhere.
@@ -18,13 +20,23 @@ _LARGEST_POINTER = 4096
 _POINTER = "gitdir:"
 
 
-def protect(mounts: Mounts, found: Iterable[str], *, is_writable: bool) -> tuple[str, ...]:
+@dataclass(frozen=True, slots=True)
+class Protected:
+    """The folders with git's own files, those of them that a command may write to, and what their
+    settings name in folders that it may change: hooks, more settings.
+    """
+
+    folders: tuple[str, ...]
+    opened: tuple[str, ...]
+    named: tuple[str, ...]
+
+
+def protect(mounts: Mounts, found: Iterable[str], *, is_writable: bool) -> Protected:
     """Make what belongs to git read-only, or with `is_writable` only what would run by itself.
 
-    `found` are `.git` entries and bare repositories, as real paths. Returns the folders with
-    git's own files that a command may write to.
+    `found` are `.git` entries and bare repositories, as real paths.
     """
-    opened: list[str] = []
+    folders: list[str] = []
     for place in found:
         if os.path.islink(place):  # noqa: PTH114 - one call, hundreds of places
             # A link may name any folder of the person's: it opens none, and shows none.
@@ -33,9 +45,18 @@ def protect(mounts: Mounts, found: Iterable[str], *, is_writable: bool) -> tuple
             continue
         if not os.path.isdir(place):  # noqa: PTH112
             mounts.show(place)
-        for folder in folders_of(place):
-            opened += _protect_folder(mounts, folder, is_writable=is_writable)
-    return tuple(dict.fromkeys(opened))
+        folders += folders_of(place)
+    unique = tuple(dict.fromkeys(folders))
+    # Before the folders themselves are mounts, and say nothing about what they lie in.
+    named = [path for folder in unique for path in named_in(folder) if mounts.is_writable(path)]
+    for folder in unique:
+        _protect_folder(mounts, folder, is_writable=is_writable)
+    for path in named:
+        real = os.path.realpath(path)
+        # Hooks that are said to be in the folder itself would make all of it read-only.
+        if os.path.exists(real) and mounts.is_writable(real) and not mounts.holds(real):  # noqa: PTH110
+            mounts.show(real)
+    return Protected(unique, unique if is_writable else (), tuple(dict.fromkeys(named)))
 
 
 def folders_of(place: str) -> tuple[str, ...]:
@@ -73,16 +94,15 @@ def enclosing(folder: str, homes: tuple[str, ...]) -> str:
     return ""
 
 
-def _protect_folder(mounts: Mounts, folder: str, *, is_writable: bool) -> list[str]:
+def _protect_folder(mounts: Mounts, folder: str, *, is_writable: bool) -> None:
     if not is_writable:
         mounts.show(folder)
-        return []
+        return
     # Mounted over itself: a folder that is a mount can't be moved away and replaced.
     mounts.open(folder)
     for name in _KEPT:
         if os.path.exists(f"{folder}/{name}"):  # noqa: PTH110 - one call, hundreds of places
             mounts.show(os.path.realpath(f"{folder}/{name}"))
-    return [folder]
 
 
 def _points_back(own: str, place: str) -> bool:

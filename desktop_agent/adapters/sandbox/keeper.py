@@ -34,14 +34,15 @@ class Keeper:
         finally:
             os.close(theirs)
         try:
-            with open(ours, "rb") as status:
+            with os.fdopen(ours, "rb") as status:
                 self._pid = int(json.loads(status.read(_LARGEST_STATUS))["child-pid"])
             _await_start(self._process)
             self._user = _identity(self._pid, "user")
             self._network = _identity(self._pid, "net")
         except (OSError, ValueError, KeyError):
+            words = self._told()
             self.close()
-            raise ToolError(f"the sandbox's network could not be made: {self._told()}.") from None
+            raise ToolError(f"the sandbox's network could not be made: {words}.") from None
         spaces = f"/proc/{self._pid}/ns"
         self.words = (
             nsenter,
@@ -64,9 +65,10 @@ class Keeper:
 
     def close(self) -> None:
         """End the keeper, and with it the network, once no command is in it any more."""
-        assert self._process.stdin is not None
-        with contextlib.suppress(OSError):
-            self._process.stdin.close()
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            assert pipe is not None
+            with contextlib.suppress(OSError):
+                pipe.close()
         try:
             self._process.wait(_EXIT_S)
         except subprocess.TimeoutExpired:
@@ -75,8 +77,8 @@ class Keeper:
 
     def _told(self) -> str:
         assert self._process.stderr is not None
-        with self._process.stderr as told:
-            words = told.read().decode(errors="replace").strip()
+        self._process.kill()
+        words = self._process.stderr.read().decode(errors="replace").strip()
         return words.removeprefix("bwrap: ") or "bubblewrap gave no reason"
 
 
@@ -101,9 +103,8 @@ def _await_start(process: subprocess.Popen[bytes]) -> None:
     assert process.stdout is not None
     process.stdin.write(b".")
     process.stdin.flush()
-    with process.stdout as answer:
-        if answer.read(1) != b".":
-            raise ChildProcessError("it ended")
+    if process.stdout.read(1) != b".":
+        raise ChildProcessError("it ended")
 
 
 def _identity(pid: int, kind: str) -> tuple[int, int]:

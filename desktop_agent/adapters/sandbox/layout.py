@@ -7,11 +7,12 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from glob import escape, glob
+from glob import escape
 from pathlib import Path, PurePath
 
 from desktop_agent.adapters.sandbox import git_places
 from desktop_agent.adapters.sandbox.folder_walk import FolderWalk, Found
+from desktop_agent.adapters.sandbox.git_places import Protected
 from desktop_agent.adapters.sandbox.made_files import MadeFiles
 from desktop_agent.adapters.sandbox.mounts import Mounts
 from desktop_agent.adapters.sandbox.set_aside import Before, remember, set_aside
@@ -75,10 +76,10 @@ class Layout:
         _hide_own(mounts, boundary)
         changing = boundary.write_roots if boundary.is_changing else ()
         before = {root: self.find(root) for root in changing}
-        opened = _protect(mounts, boundary, before)
+        git = _protect(mounts, boundary, before)
         hide_sockets(mounts)
         more["TMPDIR"] = "/tmp"
-        return Plan(mounts, directory, more, remember(before, opened))
+        return Plan(mounts, directory, more, remember(before, git))
 
     def set_aside(self, plan: Plan) -> tuple[str, ...]:
         """Put right what a command left that has ended; return a line for each thing."""
@@ -111,8 +112,9 @@ class Layout:
                 mounts.show(root)
 
 
-def _protect(mounts: Mounts, boundary: Boundary, found: dict[str, Found]) -> tuple[str, ...]:
-    git = [place for each in found.values() for place in each.git]
+def _protect(mounts: Mounts, boundary: Boundary, found: dict[str, Found]) -> Protected:
+    # What is hidden for another reason stays hidden.
+    git = [place for each in found.values() for place in each.git if not mounts.is_hidden(place)]
     protected = [place for each in found.values() for place in each.protected]
     if len(git) > _MOST_GIT:
         raise ToolError(
@@ -120,31 +122,27 @@ def _protect(mounts: Mounts, boundary: Boundary, found: dict[str, Found]) -> tup
             "protect one by one. Work in one of them."
         )
     for path in protected[:_MOST_PROTECTED]:
-        if not os.path.islink(path):  # noqa: PTH114
+        if mounts.is_writable(path) and not os.path.islink(path):  # noqa: PTH114
             mounts.show(path)
-    opened = git_places.protect(mounts, git, is_writable=boundary.is_git_writable)
+    result = git_places.protect(mounts, git, is_writable=boundary.is_git_writable)
     # What is only read still has to be found: the repository of a linked work tree, say.
     others = [f"{root}/.git" for root in boundary.read_roots if root not in found]
     others += [f"{root}/.git" for root in boundary.write_roots if root not in found]
     git_places.protect(mounts, filter(os.path.isfile, others), is_writable=False)
-    return opened
+    return result
 
 
 def _hide_own(mounts: Mounts, boundary: Boundary) -> None:
     """Hide the app's own places, where they are not hidden by what they lie in."""
     roots = (*boundary.write_roots, *boundary.read_roots)
     for path in boundary.own.kept:
-        if path not in roots and Path(path).is_dir() and not _is_hidden(mounts, path):
+        if path not in roots and Path(path).is_dir() and not mounts.is_hidden(path):
             mounts.hide(path)
     for beginning in boundary.own.private:
-        for path in glob(f"{escape(beginning)}*"):
-            if not _is_hidden(mounts, path):
+        begins = PurePath(beginning)
+        for path in map(str, Path(begins.parent).glob(f"{escape(begins.name)}*")):
+            if not mounts.is_hidden(path):
                 mounts.hide(os.path.realpath(path))
-
-
-def _is_hidden(mounts: Mounts, path: str) -> bool:
-    place = mounts.at(path)
-    return place is not None and (place.kind in ("empty", "none") or bool(place.source))
 
 
 def _require(boundary: Boundary, directory: str) -> None:

@@ -64,10 +64,20 @@ class Mounts:
                 return found
         return None
 
-    def is_writable(self, path: str) -> bool:
-        """Whether a command may write there."""
+    def holds(self, path: str) -> bool:
+        """Whether a writable place is at a path, or below it."""
+        inner = (place for place in self._places.values() if place.kind == "write")
+        return any(PurePath(place.target).is_relative_to(path) for place in inner)
+
+    def is_hidden(self, path: str) -> bool:
+        """Whether something else is seen there than what the person has."""
         place = self.at(path)
-        return place is not None and place.kind in ("write", "empty")
+        return place is not None and (place.kind in ("empty", "none") or bool(place.source))
+
+    def is_writable(self, path: str) -> bool:
+        """Whether a command may change what the person has there."""
+        place = self.at(path)
+        return place is not None and place.kind == "write" and not place.source
 
     def words(self) -> list[str]:
         """Return the arguments, parents before what is in them.

@@ -20,19 +20,17 @@ _MOST_MODULES = 400
 class Before:
     """How git's places were before a command: of each root all of them, by path.
 
-    `opened` are the folders with git's own files that the command may write to, `known` what
-    made git run programs in them already: the person's own.
+    `known` is what made git run programs already: the person's own.
     """
 
     found: dict[str, Found]
-    opened: tuple[str, ...]
+    git: git_places.Protected
     known: dict[str, tuple[int, int]]
 
 
-def remember(found: dict[str, Found], opened: tuple[str, ...]) -> Before:
+def remember(found: dict[str, Found], git: git_places.Protected) -> Before:
     """Return how it is now."""
-    known = {path: identity(path) for folder in opened for path in _in_opened(folder)}
-    return Before(found, opened, known)
+    return Before(found, git, {path: identity(path) for path in _in_known(git)})
 
 
 def set_aside(before: Before, after: dict[str, Found]) -> tuple[str, ...]:
@@ -51,23 +49,24 @@ def set_aside(before: Before, after: dict[str, Found]) -> tuple[str, ...]:
 
 
 def _new_hazards(before: Before, after: dict[str, Found]) -> Iterator[tuple[str, str]]:
-    for folder in before.opened:
-        for path in _in_opened(folder):
-            if before.known.get(path) != identity(path):
-                yield _root_of(path, before.found), path
+    for path in _in_known(before.git):
+        if before.known.get(path) != identity(path):
+            yield _root_of(path, before.found), path
     for root, found in after.items():
         was = before.found[root].git
-        known = {os.path.realpath(place) for place in (*was, *found.git)} | set(before.opened)
+        known = {os.path.realpath(place) for place in (*was, *found.git)} | set(before.git.folders)
         for place, now in found.git.items():
             if was.get(place) != now:
                 yield from ((root, path) for path in _in_new(place, known))
 
 
-def _in_opened(folder: str) -> Iterator[str]:
-    yield from git_settings.hazards(folder)
-    if os.path.lexists(f"{folder}/modules"):
-        yield f"{folder}/modules"
-    yield from (path for path in git_settings.named_in(folder) if os.path.lexists(path))
+def _in_known(git: git_places.Protected) -> Iterator[str]:
+    """Yield what makes git run programs in the repositories that were there before."""
+    for folder in git.opened:
+        yield from git_settings.hazards(folder)
+        if os.path.lexists(f"{folder}/modules"):
+            yield f"{folder}/modules"
+    yield from (path for path in git.named if os.path.lexists(path))
 
 
 def _in_new(place: str, known: set[str]) -> Iterator[str]:
@@ -80,19 +79,18 @@ def _in_new(place: str, known: set[str]) -> Iterator[str]:
             yield from git_settings.hazards(folder)
     else:
         folders = git_places.folders_of(place)
-        if not folders or (len(folders) > 1 and folders[0] not in known):
+        *shared, own = folders or ("",)
+        if not own or any(folder not in known for folder in shared):
             yield place
             return
-        links = {f"{folders[-1]}/gitdir", f"{folders[-1]}/commondir"} if folders[1:] else set[str]()
-        yield from (path for path in git_settings.hazards(folders[-1]) if path not in links)
+        links = {f"{own}/gitdir", f"{own}/commondir"} if shared else set[str]()
+        yield from (path for path in git_settings.hazards(own) if path not in links)
 
 
 def _modules(folder: str) -> Iterator[str]:
     """Yield the repositories of submodules, which may have slashes in their names."""
-    seen = 0
-    for path, names, files in os.walk(folder):
-        seen += 1
-        if "HEAD" in files or seen > _MOST_MODULES:
+    for number, (path, names, files) in enumerate(os.walk(folder)):
+        if "HEAD" in files or number > _MOST_MODULES:
             yield path
             names.clear()
 

@@ -18,9 +18,7 @@ _PATH_FIELD = 7
 def hide_sockets(mounts: Mounts) -> None:
     """Cover every socket that a command could see."""
     for path in _listed():
-        place = mounts.at(path)
-        # Below what is hidden or ours there is nothing of the system's.
-        if place is None or (place.kind in ("read", "write") and not place.source):
+        if not mounts.is_hidden(path):
             mounts.hide(path)
 
 

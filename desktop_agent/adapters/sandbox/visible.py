@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from glob import escape, glob
 from pathlib import Path, PurePath
 
 from desktop_agent.adapters.sandbox.made_files import MadeFiles
@@ -195,6 +194,5 @@ def _base_of(venv: Path) -> str:
         name, _, value = line.partition("=")
         if name.strip() == "home" and value.strip().startswith("/"):
             prefix = os.path.dirname(os.path.realpath(value.strip()))  # noqa: PTH120
-            is_python = glob(f"{escape(prefix)}/lib/python3.*/os.py")
-            return prefix if is_python else ""
+            return prefix if any(Path(prefix, "lib").glob("python3.*/os.py")) else ""
     return ""

@@ -60,8 +60,8 @@ _WORDS = "CREATE VIRTUAL TABLE words USING fts5(text, tokenize='unicode61 remove
 _WORDS_PLAIN = "CREATE TABLE words (rowid INTEGER PRIMARY KEY, text TEXT NOT NULL)"
 
 # The script at index n brings a database from version n to n + 1.
-_MIGRATIONS: tuple[str, ...] = (_TABLES, tasks.TABLES, _BY_AGENT, tasks.BY_ID)
-SCHEMA_VERSION = len(_MIGRATIONS)
+MIGRATIONS: tuple[str, ...] = (_TABLES, tasks.TABLES, _BY_AGENT, tasks.BY_ID)
+SCHEMA_VERSION = len(MIGRATIONS)
 # In pages of 4 kB.
 _WORTH_SHRINKING = 1000
 _BACKUPS_KEPT_S = 30 * 24 * 3600.0
@@ -188,7 +188,7 @@ def _apply(connection: sqlite3.Connection, number: int) -> None:
     # executescript would commit first, so the script is fed statement by statement.
     connection.execute("BEGIN IMMEDIATE")
     try:
-        for statement in _MIGRATIONS[number].split(";\n"):
+        for statement in MIGRATIONS[number].split(";\n"):
             if statement.strip():
                 connection.execute(statement)
         if number == 0:

@@ -28,7 +28,14 @@ from desktop_agent.core.messages import ToolCall, ToolResult
 from desktop_agent.core.parts.facts import Refused
 from desktop_agent.core.questions import Question
 from desktop_agent.core.settings import Settings
-from desktop_agent.core.tool import FileMemory, Preview, Tool, ToolContext, ToolError
+from desktop_agent.core.tool import (
+    Access,
+    FileMemory,
+    Preview,
+    Tool,
+    ToolContext,
+    ToolError,
+)
 from desktop_agent.core.tool import ToolOutput as Output
 from desktop_agent.core.workspace import OwnPlaces
 from desktop_agent.engine.agent.questions import Questions
@@ -36,6 +43,7 @@ from desktop_agent.engine.base.ports import StoreError
 from desktop_agent.engine.base.session import Session
 from desktop_agent.engine.permissions import policy
 from desktop_agent.engine.permissions.approvals import Approvals
+from desktop_agent.engine.permissions.checked_sandbox import Confinement
 from desktop_agent.engine.permissions.host_requests import HostRequests
 from desktop_agent.engine.permissions.scope import Scope, offered
 from desktop_agent.engine.skills.agent_skills import SkillUse
@@ -158,7 +166,7 @@ class Dispatch:
         outputs: OutputFiles,
         steering: object,
         own: OwnPlaces,
-        is_contained: bool = False,
+        confinement: Confinement,
     ) -> None:
         """`steering` is what the tools of delegation work with; `own` are the app's own files."""
         self._tools = tools
@@ -166,7 +174,8 @@ class Dispatch:
         self._questions = questions
         self._report_failure = report_failure
         self._outputs = outputs
-        self._is_contained = is_contained
+        self._sandbox = confinement.sandbox
+        self._is_machine_sandbox = confinement.is_machine
         self.hosts = HostRequests(approvals)
         self._steering = steering
         self._own = own
@@ -215,8 +224,7 @@ class Dispatch:
     async def _checked(self, call: ToolCall, caller: Caller) -> Output:
         prepared = await self._prepare(call, caller)
         prepared = await self._approved(prepared, caller)
-        judged = prepared.preview.paths
-        context = replace(self._context(call, caller), judged=judged)
+        context = replace(self._context(call, caller), judged=prepared.preview)
         doing = self.activity(prepared.call)
         caller.session.emit(ToolStarted(caller.id, prepared.call, doing, at=time.time()))
         with caller.busy("running", doing), self._as_command(prepared, caller):
@@ -250,6 +258,8 @@ class Dispatch:
     async def _preview(self, tool: Tool, arguments: Any, call: ToolCall, caller: Caller) -> Preview:
         if tool.preview is None:
             return Preview(title=f"Use {tool.name}?")
+        if tool.access is Access.EXECUTE and self._sandbox is not None:
+            await self._sandbox.ready()
         return await tool.preview(arguments, self._context(call, caller))
 
     async def _approved(self, prepared: _Prepared, caller: Caller) -> _Prepared:
@@ -272,7 +282,7 @@ class Dispatch:
             # A rule speaks of the session's folder, whatever part of it the caller has.
             workspace=caller.session.info.workspace,
             is_repeated=caller.is_repeated(prepared.call),
-            is_contained=self._is_contained,
+            is_machine_sandbox=self._is_machine_sandbox,
         )
 
     async def _ask(self, prepared: _Prepared, reason: str, caller: Caller) -> _Prepared:
@@ -371,6 +381,9 @@ class Dispatch:
             steering=self._steering,
             command_time_s=caller.settings().shell_timeout_s,
             own=self._own,
+            session_id=caller.session.info.id,
+            sandbox=self._sandbox,
+            waited_s=lambda: self.hosts.waited_s(caller.session.info.id, call.id),
         )
 
     def _defect(self, call: ToolCall, caller: Caller, error: Exception) -> ToolResult:

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 from weakref import WeakValueDictionary
@@ -70,12 +70,32 @@ class CommandOwner(Protocol):
 
 @dataclass(eq=False, slots=True)
 class _Command:
-    """A command that runs; `ended` is resolved at its end."""
+    """A command that runs; `ended` is resolved at its end.
+
+    `waits` counts its open requests, `since` is when the first of them began, `waited` the
+    seconds of those before.
+    """
 
     call_id: str
     words: str
     owner: CommandOwner
     ended: asyncio.Future[None]
+    waits: int = 0
+    since: float = 0.0
+    waited: float = 0.0
+
+    @contextmanager
+    def waiting(self, clock: Callable[[], float]) -> Generator[None]:
+        """Count the block as waiting for the user."""
+        if not self.waits:
+            self.since = clock()
+        self.waits += 1
+        try:
+            yield
+        finally:
+            self.waits -= 1
+            if not self.waits:
+                self.waited += clock() - self.since
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +106,13 @@ class _Asker:
     mode: Mode
     command: _Command | None = None
 
-    def busy(self, doing: str) -> AbstractContextManager[None]:
+    @contextmanager
+    def busy(self, doing: str, clock: Callable[[], float]) -> Generator[None]:
         if self.command is None:
-            return nullcontext()
-        return self.command.owner.busy("waiting_approval", doing)
+            yield
+            return
+        with self.command.owner.busy("waiting_approval", doing), self.command.waiting(clock):
+            yield
 
 
 class HostRequests:
@@ -119,6 +142,13 @@ class HostRequests:
             if not self._commands[session_id]:
                 del self._commands[session_id]
             ended.set_result(None)
+
+    def waited_s(self, session_id: SessionId, call_id: str) -> float:
+        """Return for how long a command that runs has waited for the user, so far."""
+        for command in self._commands.get(session_id, ()):
+            if command.call_id == call_id:
+                return command.waited + (self._clock() - command.since if command.waits else 0.0)
+        return 0.0
 
     async def ask(self, question: HostQuestion) -> HostVerdict:
         """Return whether the host may be reached; cancelling withdraws what the user was asked."""
@@ -184,7 +214,7 @@ class HostRequests:
             return Deny(by="rule") if rule.is_deny else AllowAlways(rule)
 
         request = _request(asker, question)
-        with asker.busy(f"asking whether {question.host} may be reached"):
+        with asker.busy(f"asking whether {question.host} may be reached", self._clock):
             self._waiting[session.info.id] += 1
             asking = asyncio.ensure_future(self._approvals.ask(request, session, settle))
             ending = [asker.command.ended] if asker.command is not None else []

@@ -55,7 +55,7 @@ def parse(text: str) -> FrontMatter:
     has_mark = text.startswith(_MARK)
     if problem:
         return FrontMatter(body=body, problem=problem, has_mark=has_mark)
-    fields = _plain_fields(head)
+    fields = plain_fields(head)
     if fields is not None:
         return FrontMatter(fields, body, has_mark=has_mark)
     # It takes 3 MB and 30 ms: only for a head that is more than plain lines.
@@ -79,7 +79,7 @@ def split(text: str) -> tuple[str, str, str]:
     return head, text[end + 1 :].partition("\n")[2].strip(), ""
 
 
-def _plain_fields(head: str) -> dict[str, object] | None:
+def plain_fields(head: str) -> dict[str, object] | None:
     """Read a head of plain lines as YAML would; None when it takes more than that."""
     fields: dict[str, object] = {}
     nested: dict[str, object] | None = None

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QWidget
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.ids import AgentId
 from desktop_agent.gui.kit.text import plain
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.tooltips import plain_tip
-from desktop_agent.gui.kit.widgets import GhostButton, TextLabel
-from desktop_agent.gui.state.agent_tree import path_of
+from desktop_agent.gui.kit.widgets import GhostButton, TextLabel, row
 
 _LONGEST = 28
 
@@ -29,22 +28,20 @@ class Breadcrumb(QFrame):
         self._path: tuple[tuple[AgentId, str], ...] = ()
         self.setObjectName("breadcrumb")
         self.setAccessibleName(self.tr("Path of subagents"))
-        self._line = QHBoxLayout(self)
-        self._line.setContentsMargins(theme.space("m"), 2, theme.space("m"), 2)
-        self._line.setSpacing(0)
-        self._line.addStretch(1)
+        edge = theme.space("m")
+        self._line = row(None, spacing=0, edges=(edge, 2, edge, 2))
+        self.setLayout(self._line)
         self.hide()
 
-    def show_agent(self, agents: Sequence[AgentInfo], agent_id: AgentId) -> None:
-        """Show the path to this agent."""
-        path = tuple((info.id, plain(info.name)) for info in path_of(agents, agent_id))
+    def show_path(self, agents: Sequence[AgentInfo]) -> None:
+        """Show these agents, from the main one down."""
+        path = tuple((info.id, plain(info.name)) for info in agents)
         if path != self._path:
             self._path = path
             self._fill()
         self.setVisible(len(path) > 1)
 
     def changeEvent(self, event: QEvent) -> None:
-        """Turn the marks with the window."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.LayoutDirectionChange:
             self._fill()

@@ -16,7 +16,6 @@ from desktop_agent.gui.kit.widgets import (
     row,
 )
 
-_FIELDS = ("cost", "tokens", "steps", "minutes")
 _WHOLE = frozenset({"tokens", "steps"})
 
 
@@ -38,19 +37,19 @@ class BudgetForm(Popover):
         self._fields: dict[str, QLineEdit] = {}
         form = QFormLayout()
         form.setSpacing(theme.space("s"))
-        words = {
+        titles = {
             "cost": self.tr("Cost in dollars"),
             "tokens": self.tr("Tokens"),
             "steps": self.tr("Steps"),
             "minutes": self.tr("Minutes"),
         }
-        for name in _FIELDS:
+        for name, title in titles.items():
             field = QLineEdit(self)
             field.setObjectName(f"budget-{name}")
-            field.setAccessibleName(words[name])
+            field.setAccessibleName(title)
             field.setPlaceholderText(self.tr("No limit"))
             field.returnPressed.connect(self._accept)
-            form.addRow(words[name], field)
+            form.addRow(title, field)
             self._fields[name] = field
         self._unpriced = TextLabel("", "warn", self)
         self._unpriced.setObjectName("budgetUnpriced")
@@ -84,18 +83,18 @@ class BudgetForm(Popover):
         """Say that a limit of money can't be measured: the price of `model` is not known."""
         if not model or agent_id != self._agent:
             return
-        words = self.tr(
+        text = self.tr(
             "The price of {model} isn’t known, so a limit in dollars can’t be measured. "
             "Limit tokens, steps or minutes instead."
         )
-        self._say(words.format(model=model))
+        self._say(text.format(model=model))
         self.adjustSize()
 
-    def _say(self, words: str) -> None:
-        self._unpriced.setText(words)
-        self._unpriced.setVisible(bool(words))
+    def _say(self, text: str) -> None:
+        self._unpriced.setText(text)
+        self._unpriced.setVisible(bool(text))
         # What a screen reader says with the field itself.
-        self._fields["cost"].setAccessibleDescription(words)
+        self._fields["cost"].setAccessibleDescription(text)
 
     def _accept(self) -> None:
         found: dict[str, float | None] = {}

@@ -3,27 +3,44 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QWidget
 
 from desktop_agent.gui.kit.fitted_area import FittedArea
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.tooltips import plain_tip
-from desktop_agent.gui.kit.widgets import IconButton, IconLabel, Spinner, TextButton, TextLabel, row
+from desktop_agent.gui.kit.widgets import (
+    IconButton,
+    IconLabel,
+    Spinner,
+    TextButton,
+    TextLabel,
+    column,
+    row,
+)
 
 _QUOTE_HIGH = 150
 _LONGEST = 34
 
 
+def option_button(theme: Theme, text: str, longest: int, parent: QWidget) -> TextButton:
+    """Return a button for a text of any length; what is cut off is in its name and tooltip."""
+    short = text if len(text) <= longest else f"{text[: longest - 1]}…"
+    button = TextButton(theme, short.replace("&", "&&"), parent=parent)
+    button.setAccessibleName(text)
+    button.setToolTip(plain_tip(text) if short != text else "")
+    return button
+
+
 class ChoiceBlock(QFrame):
-    """Words on amber ground and buttons below; `chosen` carries the number of the button."""
+    """Text on amber ground and buttons below; `chosen` carries the number of the button."""
 
     chosen = Signal(int)
 
     def __init__(self, theme: Theme, name: str, icon: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._shown: tuple[str, ...] = ()
+        self._shown: tuple[object, ...] = ()
         self._choices: list[TextButton] = []
         self.setObjectName(name)
         self.setProperty("frame", "warn")
@@ -35,24 +52,19 @@ class ChoiceBlock(QFrame):
         self._buttons = QWidget(self)
         self._flow = FlowLayout(self._buttons, theme.space("xs"))
         self._flow.setContentsMargins(0, 0, 0, 0)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(*(theme.space("s"),) * 4)
-        column.setSpacing(theme.space("s"))
-        column.addLayout(top)
-        column.addWidget(self._buttons)
+        gap = theme.space("s")
+        self.setLayout(column(top, self._buttons, spacing=gap, edges=(gap, gap, gap, gap)))
         self.hide()
 
-    def show_words(self, words: str, choices: tuple[tuple[str, str], ...]) -> None:
-        """Show a sentence and one button for each (object name, words)."""
-        shown = (words, *(text for _, text in choices))
+    def show_choices(self, text: str, *choices: tuple[str, str]) -> None:
+        """Show a sentence and one button for each (object name, text)."""
+        shown = (text, *choices)
         if shown != self._shown:
             self._shown = shown
-            self.words.setText(words)
+            self.words.setText(text)
             self._fill(choices)
-        self.show()
 
     def focus_first(self) -> None:
-        """Give the first button the focus."""
         if self._choices:
             self._choices[0].setFocus(Qt.FocusReason.OtherFocusReason)
 
@@ -63,10 +75,7 @@ class ChoiceBlock(QFrame):
             old.hide()
             old.deleteLater()
         for number, (name, text) in enumerate(choices):
-            short = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-            button = TextButton(self._theme, short.replace("&", "&&"), parent=self._buttons)
-            button.setAccessibleName(text)
-            button.setToolTip(plain_tip(text) if short != text else "")
+            button = option_button(self._theme, text, _LONGEST, self._buttons)
             button.setObjectName(name)
             button.clicked.connect(lambda _=False, n=number: self.chosen.emit(n))
             self._flow.addWidget(button)
@@ -87,10 +96,11 @@ class ProbeQuote(QFrame):
         self._spinner = Spinner(theme, 14, self)
         self._icon = IconLabel(theme, "radar", "accent", 14, self)
         self._head = TextLabel("", "caption", self)
+        self._head.setObjectName("probeHead")
         self._head.setWordWrap(True)
-        self._close = IconButton(theme, "x", self.tr("Close this answer"), self, size=12)
-        self._close.setObjectName("probeClose")
-        self._close.clicked.connect(self.closed)
+        close = IconButton(theme, "x", self.tr("Close this answer"), self, size=12)
+        close.setObjectName("probeClose")
+        close.clicked.connect(self.closed)
         self._text = TextLabel("", "", self)
         self._text.setObjectName("probeText")
         self._text.setWordWrap(True)
@@ -101,13 +111,8 @@ class ProbeQuote(QFrame):
         )
         self._area = FittedArea(self._text, _QUOTE_HIGH, self)
         self._area.setAccessibleName(self.tr("Answer to the probe"))
-        top = row(self._spinner, self._icon, self._head, self._close, spacing=6)
-        top.setStretch(2, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(10, 4, 4, 8)
-        column.setSpacing(2)
-        column.addLayout(top)
-        column.addWidget(self._area)
+        top = row(self._spinner, self._icon, self._head, close, spacing=6, stretch=2)
+        self.setLayout(column(top, self._area, spacing=2, edges=(10, 4, 4, 8)))
         self._theme = theme
         theme.changed.connect(self._set_font)
         self._set_font()

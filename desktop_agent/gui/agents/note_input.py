@@ -20,7 +20,7 @@ SteerMode = Literal["steer", "answer", "aside"]
 
 
 class SteerInput(QWidget):
-    """`sent` carries the mode and the words. What was typed for an agent is kept for it."""
+    """`sent` carries the mode and the text. What was typed for an agent is kept for it."""
 
     sent = Signal(str, str)
 
@@ -34,12 +34,11 @@ class SteerInput(QWidget):
         self._drafts: dict[tuple[str, SteerMode], str] = {}
         self._kept = TextCache(paths.data_dir() / "steer_drafts.json", self)
         self.setObjectName("steerInput")
-        self.field = _Field(self)
+        self.field = QLineEdit(self)
         self.field.setObjectName("steerField")
         self.field.returnPressed.connect(self._send)
         self.field.textChanged.connect(self._on_typed)
-        self.field.left.connect(lambda: self.set_mode("steer"))
-        # A note may be long; the field must not cut it without a word.
+        # A note may be long; the field must not cut it silently.
         self.field.setMaxLength(_LONGEST)
         self.quick = IconButton(theme, "zap", self.tr("Quick steer"), self, size=14)
         self.quick.setObjectName("steerQuick")
@@ -47,14 +46,7 @@ class SteerInput(QWidget):
         self.button = PrimaryButton(theme, self.tr("Send"), parent=self)
         self.button.setObjectName("steerSend")
         self.button.clicked.connect(self._send)
-        line = row(self.quick, self.field, self.button, spacing=6)
-        line.setStretch(1, 1)
-        self.setLayout(line)
-
-    @property
-    def mode(self) -> SteerMode:
-        """What sending does."""
-        return self._mode
+        self.setLayout(row(self.quick, self.field, self.button, spacing=6, stretch=1))
 
     def show_agent(self, agent_id: str, name: str, reason: str) -> None:
         """Be the field of this agent; `reason` tells why nothing can be sent, if so."""
@@ -75,10 +67,16 @@ class SteerInput(QWidget):
         self._refresh()
 
     def begin(self, mode: SteerMode, text: str = "") -> None:
-        """Let the person type in a mode."""
         self.set_mode(mode, text)
         self.field.setFocus(Qt.FocusReason.OtherFocusReason)
         self.field.end(False)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Esc, which the field leaves alone, first leaves another mode; then it is the window's."""
+        if event.key() == Qt.Key.Key_Escape and self._mode != "steer":
+            self.set_mode("steer")
+        else:
+            super().keyPressEvent(event)
 
     def _open_quick(self) -> None:
         menu = self._actions.make_quick_menu(self)
@@ -95,17 +93,16 @@ class SteerInput(QWidget):
         self.sent.emit(mode, text)
 
     def _draft(self, mode: SteerMode) -> str:
-        found = self._drafts.get((self._agent, mode), "")
-        # Only of a note it is sure that it still makes sense later.
-        return found or (self._kept.text(self._agent) if mode == "steer" else "")
+        # Only of a note it is sure that it still makes sense after a restart.
+        if mode == "steer":
+            return self._kept.text(self._agent)
+        return self._drafts.get((self._agent, mode), "")
 
     def _on_typed(self, text: str) -> None:
         if self._mode == "steer":
             self._kept.keep(self._agent, text)
-        if text:
-            self._drafts[self._agent, self._mode] = text
         else:
-            self._drafts.pop((self._agent, self._mode), None)
+            self._drafts[self._agent, self._mode] = text
         self._refresh()
 
     def _refresh(self) -> None:
@@ -135,19 +132,3 @@ class SteerInput(QWidget):
         self.button.set_text(button)
         self.button.setEnabled(not self._reason and bool(self.field.text().strip()))
         self.button.setToolTip(self._reason or tip)
-
-
-class _Field(QLineEdit):
-    """Esc leaves a special mode first; else it is the window's."""
-
-    left = Signal()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Tell of Esc while something stands in the field or another mode is on."""
-        owner = self.parent()
-        is_special = isinstance(owner, SteerInput) and owner.mode != "steer"
-        if event.key() == Qt.Key.Key_Escape and is_special:
-            self.left.emit()
-            event.accept()
-            return
-        super().keyPressEvent(event)

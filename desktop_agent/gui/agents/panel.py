@@ -1,24 +1,31 @@
-"""Subagents in one place: what waits for the person, the tree, and the selected one's card."""
+"""Subagents in one place: what waits for the user, the tree, and the selected one's card."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from functools import partial
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtWidgets import QWidget
 
-from desktop_agent.core.ids import AgentId, NoteId, new_note_id
+from desktop_agent.core.ids import AgentId, new_note_id
 from desktop_agent.core.notes import Note
-from desktop_agent.gui.agents.budget_form import BudgetForm
 from desktop_agent.gui.agents.card import AgentCard
 from desktop_agent.gui.agents.requests_panel import RequestsPanel
+from desktop_agent.gui.agents.rows import AgentRow
 from desktop_agent.gui.agents.tree import AgentTree
+from desktop_agent.gui.kit.fitted_area import plain_area
 from desktop_agent.gui.kit.lists.columns import CardPlace, ScrolledColumn
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.state.agent_notes import AgentNotes
+from desktop_agent.gui.kit.widgets import column
+from desktop_agent.gui.state.agent_notes import NoteRow
 from desktop_agent.gui.state.session_state import Facet, SessionState
 
+_PALETTE_COMMANDS = ("open", "steer", "pause", "step", "stop")
+# More agents than these would bury the other commands; the tree has a filter for them.
+_MOST_IN_PALETTE = 6
 _TOP = 10
 _ASKS_SHARE = 0.4
 
@@ -27,58 +34,48 @@ class AgentPanel(QWidget):
     """Signals carry the agent's id first.
 
     Signals:
-        opened: show its transcript. `ask_chosen` also names the card to go to.
+        opened: show its transcript.
         steered: with a Note to send to it.
-        decided, answered: with the id of the request or the question first.
+        answered: with the id of the question first.
         result_requested: its whole result is to be copied.
-        filled: whether there is anything to show. asks_changed: how many things wait.
         notes_forgotten: what came back was sent elsewhere or discarded (without an id).
     """
 
     opened = Signal(str)
-    ask_chosen = Signal(str, str)
     steered = Signal(str, object)
     note_edited = Signal(str, str, str)
     note_withdrawn = Signal(str, str)
     answered = Signal(str, str)
-    decided = Signal(str, object)
     paused = Signal(str)
     resumed = Signal(str)
     stepped = Signal(str)
     stopped = Signal(str)
     finish_requested = Signal(str)
     budget_extended = Signal(str)
-    budget_set = Signal(str, object)
-    price_wanted = Signal(str)
+    budget_requested = Signal(str)
     probe_requested = Signal(str)
     aside_requested = Signal(str, str)
     result_requested = Signal(str)
-    filled = Signal(bool)
-    asks_changed = Signal(int)
     notes_forgotten = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self._state = SessionState()
-        # What was asked aside, and what a probe said: (question, answer).
+        # What was asked without interrupting, and what a probe said: (question, answer).
         self._probes: dict[str, tuple[str, str]] = {}
-        self._budget: BudgetForm | None = None
-        self._is_filled = False
         self.setObjectName("agentPanel")
         self.setAccessibleName(self.tr("Subagents"))
-        self._area = QScrollArea(self)
         self.asks = RequestsPanel(theme, self)
         self.tree = AgentTree(theme, self)
         self.strip = AgentCard(theme, self.tree.view.actions_of_row, self)
         self._lay_out()
         self._connect()
-        self._fill()
+        self.tree.hide()
 
     # -- what comes down -------------------------------------------------------------------
 
     def show_state(self, state: SessionState, changed: Facet) -> None:
-        """Show the agents of the session that is shown, and the selected one's card."""
         self._state = state
         if changed & (Facet.SESSION | Facet.AGENTS | Facet.REQUESTS):
             self.asks.show_state(state)
@@ -89,17 +86,13 @@ class AgentPanel(QWidget):
         if changed & Facet.SESSION:
             self.tree.flush()
         if changed & (Facet.AGENTS | Facet.BUDGETS | Facet.REQUESTS | Facet.NOTES):
-            self._show_strip()
-
-    def show_notes(self) -> None:
-        """Show the notes to the selected agent as they stand."""
-        self.strip.refresh_notes()
+            self.show_card()
 
     def set_probe_result(self, agent_id: str, text: str) -> None:
-        """Show what a probe or a question aside brought, or why it brought nothing."""
+        """Show the answer to a probe or to a question beside the work, or why there is none."""
         question, _ = self._probes.get(agent_id, ("", ""))
         self._probes[agent_id] = (question, text.strip() or self.tr("It gave no answer."))
-        self._show_strip()
+        self.show_card()
 
     def select(self, agent_id: str) -> None:
         """Mark an agent, as when its transcript is shown."""
@@ -130,191 +123,163 @@ class AgentPanel(QWidget):
         super().resizeEvent(event)
         self.asks.set_room(round(self.height() * _ASKS_SHARE))
 
-    # -- showing ---------------------------------------------------------------------------
-
-    def _show_strip(self) -> None:
+    def show_card(self) -> None:
+        """Show the selected agent and the notes to it as they stand."""
         one = self.tree.current
-        if one is None:
-            self.strip.show_agent(None, AgentNotes(AgentId("")), None)
-            return
-        question = self._state.question_of(one.key)
-        self.strip.show_agent(one, self._state.notes(one.key), question)
-        self.strip.show_probe(*self._probes.get(one.key, ("", "")))
-
-    def _fill(self) -> None:
-        has_tree = bool(self.tree.rows)
-        self.tree.setVisible(has_tree)
-        is_filled = has_tree or self.asks.count > 0
-        if is_filled != self._is_filled:
-            self._is_filled = is_filled
-            self.filled.emit(is_filled)
+        key = one.key if one is not None else AgentId("")
+        self.strip.show_agent(one, self._state.notes(key or None), self._state.question_of(key))
+        self.strip.show_probe(*self._probes.get(key, ("", "")))
 
     # -- what goes up ----------------------------------------------------------------------
 
-    def _on_command(self, agent_id: str, wish: str) -> None:
+    def palette_actions(self, parent: QObject, reveal: Callable[[], None]) -> list[QAction]:
+        """Return commands for the selected subagent, and for those that work.
+
+        `reveal` shows the panel: some go on in it.
+        """
+        current, offered = self.tree.current, self.tree.view.actions_of_row
+        alive = [one for one in self.tree.rows if not one.info.is_ended and one is not current]
+        found: list[QAction] = []
+        for one in ([current, *alive] if current is not None else alive)[:_MOST_IN_PALETTE]:
+            for command in filter(partial(offered.can_do, one), _PALETTE_COMMANDS):
+                title = f"{offered.title(one, command).rstrip('…')}: {one.name}"
+                action = QAction(title.replace("&", "&&"), parent)
+                if command in ("steer", "stop"):
+                    action.triggered.connect(reveal)
+                action.triggered.connect(partial(self._on_command, one.key, command))
+                found.append(action)
+        return found
+
+    def _on_command(self, agent_id: str, command: str) -> None:
         one = self.tree.row(agent_id)
         if one is None:
             return
-        match wish:
-            case "open":
-                self.opened.emit(agent_id)
-            case "copy":
-                self.result_requested.emit(agent_id)
-            case "pause":
-                (self.resumed if one.is_holding else self.paused).emit(agent_id)
-            case "step":
-                self.stepped.emit(agent_id)
-            case "finish":
-                self.finish_requested.emit(agent_id)
-            case "more":
-                self.budget_extended.emit(agent_id)
-            case "stop_all":
-                self.stopped.emit(agent_id)
-            case _:
-                self._on_card_command(agent_id, wish)
+        if command == "pause":
+            command = "resume" if one.is_holding else "pause"
+        at_once = self._at_once.get(command)
+        if at_once is not None:
+            at_once.emit(agent_id)
+        else:
+            self._on_command_in_card(one, command)
 
-    def _on_card_command(self, agent_id: str, wish: str) -> None:
-        """Wishes that need the card: words are typed there, doubts are cleared, answers shown."""
-        self.tree.select(agent_id)
-        self._show_strip()
-        match wish:
-            case "steer":
-                self.strip.begin("steer")
-            case "aside":
-                self.strip.begin("aside")
+    def _on_command_in_card(self, one: AgentRow, command: str) -> None:
+        """What needs the card: text is typed there, a stop confirmed, an answer shown."""
+        self._select(one.key)
+        match command:
+            case "steer" | "aside":
+                self.strip.input.begin(command)
+            case "answer" if self._state.question_of(one.key) is not None:
+                self.strip.input.begin("answer")
             case "answer":
-                self._begin_answer(agent_id)
+                self.opened.emit(one.key)  # its card is in the transcript
             case "probe":
-                self._probes[agent_id] = ("", "")
-                self.probe_requested.emit(agent_id)
-            case "stop":
-                if not self.strip.ask_stop():
-                    self.stopped.emit(agent_id)
+                self._probes[one.key] = ("", "")
+                self.probe_requested.emit(one.key)
+            case "stop" if not self.strip.ask_stop():
+                self.stopped.emit(one.key)
             case "budget":
-                self._edit_budget(agent_id)
+                self.budget_requested.emit(one.key)
             case _:
                 pass
         self._area.ensureWidgetVisible(self.strip, 0, 0)
 
-    def _begin_answer(self, agent_id: str) -> None:
-        if self._state.question_of(agent_id) is not None:
-            self.strip.begin("answer")
-        else:
-            self.opened.emit(agent_id)  # its card is in the transcript
+    def _select(self, agent_id: str) -> None:
+        self.tree.select(agent_id)
+        self.show_card()
 
     def _on_sent(self, agent_id: str, mode: str, text: str) -> None:
-        match mode:
-            case "steer":
-                self._steer(agent_id, text)
-            case "aside":
-                self._probes[agent_id] = (text, "")
-                self.aside_requested.emit(agent_id, text)
-                self._show_strip()
-            case _:
-                question = self._state.question_of(agent_id)
-                if question is not None:
-                    self.answered.emit(question.id, text)
+        question = self._state.question_of(agent_id)
+        if mode == "steer":
+            self._steer(agent_id, text)
+        elif mode == "aside":
+            self._probes[agent_id] = (text, "")
+            self.aside_requested.emit(agent_id, text)
+            self.show_card()
+        elif question is not None:
+            self.answered.emit(question.id, text)
 
     def _steer(self, agent_id: str, text: str) -> None:
         note = Note(new_note_id(), text, kind="steer", delivery="step", created_at=time.time())
         self.steered.emit(agent_id, note)
 
-    def _on_quick(self, agent_id: str, words: str) -> None:
-        if words.endswith("…"):
-            self.tree.select(agent_id)
-            self._show_strip()
-            self.strip.begin("steer", words.removesuffix("…") + ": ")
+    def _on_quick(self, agent_id: str, text: str) -> None:
+        self._select(agent_id)
+        if text.endswith("…"):
+            self.strip.input.begin("steer", text.removesuffix("…") + ": ")
         else:
-            self.tree.select(agent_id)
-            self._steer(agent_id, words)
+            self._steer(agent_id, text)
 
-    def _on_resent(self, agent_id: str, note_id: str) -> None:
+    def _on_note_edited(self, row: NoteRow, text: str) -> None:
+        self.note_edited.emit(self.strip.agent_id, row.note.id, text)
+
+    def _on_note_withdrawn(self, row: NoteRow) -> None:
+        self.note_withdrawn.emit(self.strip.agent_id, row.note.id)
+
+    def _on_resent(self, row: NoteRow) -> None:
         """What an agent can't read any more goes to Main, as a task of its own."""
-        kept = self._state.notes(AgentId(agent_id)).row(NoteId(note_id))
-        main = self._state.main_agent
-        if kept is None or main is None:
+        main, kept = self._state.main_agent, row.note
+        if main is None:
             return
-        now = time.time()
         note = Note(
             new_note_id(),
-            kept.note.text,
+            kept.text,
             delivery="turn",
-            attachments=kept.note.attachments,
-            created_at=now,
+            attachments=kept.attachments,
+            created_at=time.time(),
         )
-        self._forget_note(agent_id, note_id)
+        self._forget_note(row)
         self.steered.emit(main, note)
 
-    def _forget_note(self, agent_id: str, note_id: str) -> None:
-        self._state.forget_note(AgentId(agent_id), NoteId(note_id))
-        self._show_strip()
+    def _forget_note(self, row: NoteRow) -> None:
+        self._state.forget_note(AgentId(self.strip.agent_id), row.note.id)
+        self.show_card()
         self.notes_forgotten.emit()
 
     def _close_probe(self, agent_id: str) -> None:
         self._probes.pop(agent_id, None)
-        self._show_strip()
-
-    def set_unpriced(self, agent_id: str, model: str) -> None:
-        """Take in the answer to `price_wanted`: a model without a known price, if there is one."""
-        if self._budget is not None:
-            self._budget.set_unpriced(agent_id, model)
-
-    def _edit_budget(self, agent_id: str) -> None:
-        one = self.tree.row(agent_id)
-        if one is None:
-            return
-        if self._budget is None:
-            self._budget = BudgetForm(self._theme, self)
-            self._budget.budget_chosen.connect(self.budget_set)
-            self._budget.price_wanted.connect(self.price_wanted)
-        self._budget.open_for(agent_id, one.name, one.info.budget, self.strip)
+        self.show_card()
 
     # -- building --------------------------------------------------------------------------
 
     def _connect(self) -> None:
-        self.asks.decided.connect(self.decided)
         self.asks.answered.connect(self.answered)
-        self.asks.ask_chosen.connect(self.ask_chosen)
-        self.asks.count_changed.connect(self.asks_changed)
-        self.asks.count_changed.connect(self._fill)
-        self.tree.opened.connect(self.opened)
-        self.tree.command_requested.connect(self._on_command)
-        self.tree.quick_chosen.connect(self._on_quick)
-        self.tree.selected.connect(self._show_strip)
-        self.tree.shown.connect(self._show_strip)
-        self.tree.filled.connect(self._fill)
+        actions, notes = self.tree.view.actions_of_row, self.strip.notes
+        self.tree.view.opened.connect(self.opened)
+        self.tree.selected.connect(self.show_card)
+        self.tree.shown.connect(self.show_card)
+        self.tree.filled.connect(self.tree.setVisible)
+        actions.command_requested.connect(self._on_command)
+        actions.quick_chosen.connect(self._on_quick)
         self.strip.command_requested.connect(self._on_command)
         self.strip.sent.connect(self._on_sent)
-        self.strip.note_edited.connect(self.note_edited)
-        self.strip.note_withdrawn.connect(self.note_withdrawn)
-        self.strip.note_resent.connect(self._on_resent)
-        self.strip.note_discarded.connect(self._forget_note)
         self.strip.probe_closed.connect(self._close_probe)
+        notes.edited.connect(self._on_note_edited)
+        notes.withdrawn.connect(self._on_note_withdrawn)
+        notes.resent.connect(self._on_resent)
+        notes.discarded.connect(self._forget_note)
+        # What needs neither text nor the card.
+        self._at_once = {
+            "open": self.opened,
+            "copy": self.result_requested,
+            "pause": self.paused,
+            "resume": self.resumed,
+            "step": self.stepped,
+            "finish": self.finish_requested,
+            "more": self.budget_extended,
+            "stop_all": self.stopped,
+        }
 
     def _lay_out(self) -> None:
         theme = self._theme
         holder = CardPlace(self.tree, self)
-        inner = QVBoxLayout(holder)
-        inner.setContentsMargins(theme.space("m"), 0, theme.space("m"), theme.space("s"))
-        inner.addWidget(self.strip)
+        edge, gap = theme.space("m"), theme.space("s")
+        holder.setLayout(column(self.strip, edges=(edge, 0, edge, gap)))
         self._content = content = ScrolledColumn()
-        column = QVBoxLayout(content)
-        self._column = column
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(theme.space("s"))
-        column.addWidget(self.tree, 1)
-        column.addWidget(holder)
-        column.addStretch(0)
+        self._column = column(self.tree, holder, spacing=gap, stretch=0)
+        self._column.addStretch(0)
+        content.setLayout(self._column)
         # In a low window the whole panel scrolls; nothing in it is squeezed.
-        self._area.setWidgetResizable(True)
-        self._area.setWidget(content)
-        self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._area = plain_area(content)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._area.viewport().setAutoFillBackground(False)
-        content.setAutoFillBackground(False)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.setSpacing(0)
-        outer.addWidget(self._area, 1)
-        # Below all: what comes and goes by itself pushes nothing from under the mouse.
-        outer.addWidget(self.asks)
+        # Requests below all: what comes and goes by itself pushes nothing from under the mouse.
+        self.setLayout(column(self._area, self.asks, stretch=0))

@@ -1,16 +1,18 @@
-"""One thing that waits for the person: who asks, what, and the answer."""
+"""One thing that waits for the user: who asks, what, and the answer."""
 
 from __future__ import annotations
 
 import time
+from functools import partial
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QCheckBox, QFrame, QLineEdit, QVBoxLayout, QWidget
 
-from desktop_agent.core.approvals import ApprovalRequest
+from desktop_agent.core.approvals import AllowOnce, ApprovalRequest, Deny
 from desktop_agent.core.messages import CommandDisplay, DiffDisplay
 from desktop_agent.core.questions import Question
+from desktop_agent.gui.agents.card_blocks import option_button
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.text import plain_words
@@ -23,9 +25,10 @@ from desktop_agent.gui.kit.widgets import (
     PrimaryButton,
     TextButton,
     TextLabel,
+    column,
     row,
 )
-from desktop_agent.gui.state.pending_requests import PendingRequest
+from desktop_agent.gui.state.session_state import PendingRequest
 from desktop_agent.gui.transcript.cards.approval_text import request_words
 
 # The card in the transcript shows all of it.
@@ -34,13 +37,14 @@ _OPTIONS, _OPTION = 4, 30
 
 
 class RequestRow(QFrame):
-    """Signals: `chosen` (click or Enter), `allowed`, `refused`, `answered(str)`,
-    `marked(bool)`, and `walked(int)` for the arrow keys.
+    """Signals:
+    chosen: by a click or Enter, to go to its card.
+    decided: AllowOnce or Deny. answered: the text.
+    marked: whether it is selected. walked: how far by the arrow keys.
     """
 
     chosen = Signal()
-    allowed = Signal()
-    refused = Signal()
+    decided = Signal(object)
     answered = Signal(str)
     marked = Signal(bool)
     walked = Signal(int)
@@ -62,36 +66,39 @@ class RequestRow(QFrame):
         icon = "shield-alert" if ask.is_approval else "message-circle-question-mark"
         self._icon = IconLabel(theme, icon, "warn", 14, self)
         self._who = ElidedLabel("", Qt.TextElideMode.ElideLeft, "caption", self)
+        self._who.setObjectName("askWho")
         self._age = TextLabel("", "caption", self)
-        self._what = TextLabel("", "strong", self)
+        what = ask.asked.title if isinstance(ask.asked, ApprovalRequest) else ask.asked.text
+        self._what = TextLabel(plain_words(what), "strong", self)
         self._what.setWordWrap(True)
         self._effect = TextLabel("", "mono", self)
         self._effect.setObjectName("askEffect")
         self._effect.setWordWrap(True)
+        effect = self._effect_text()
+        self._effect.setText(effect)
+        self._effect.setVisible(bool(effect))
+        self.setAccessibleDescription(effect)
         self._build()
 
     def show_ask(self, who: str) -> None:
-        """Show who asks, and for how long."""
         asked = self.ask.asked
-        waited = self._waited(time.time() - asked.created_at)
+        seconds = max(0, int(time.time() - asked.created_at))
+        waited = f"{seconds // 60}:{seconds % 60:02d}"
         self._who.set_text(who)
         self._age.setText(f"\u2068{waited}\u2069")
-        what = asked.title if isinstance(asked, ApprovalRequest) else asked.text
-        self._what.setText(plain_words(what))
-        effect = self._effect_words()
-        self._effect.setText(effect)
-        self._effect.setVisible(bool(effect))
         said = self.tr("{who} asks: {what}, waiting {time}")
         self.setAccessibleName(said.format(who=who, what=self._what.text(), time=waited))
-        self.setAccessibleDescription(effect)
 
-    def _effect_words(self) -> str:
+    def _effect_text(self) -> str:
         asked = self.ask.asked
         if not isinstance(asked, ApprovalRequest):
             return ""
         lines = request_words(asked).splitlines()
         if isinstance(asked.display, DiffDisplay):
-            lines = self._change_words(asked.display, lines)
+            # The file and the size of the change, then the lines that change.
+            change = asked.display
+            head = f"{with_marks(change.path)}  +{change.added} −{change.removed}"
+            lines = [head, *filter(_is_change, lines)]
         if isinstance(asked.display, CommandDisplay) and asked.display.directory:
             lines.append(self.tr("in {folder}").format(folder=asked.display.directory))
         self._effect.setToolTip(plain_tip("\n".join(lines[:40])))
@@ -100,69 +107,53 @@ class RequestRow(QFrame):
             return "\n".join([*lines[:_EFFECT_LINES], self.tr("… and %n more", "", rest)])
         return "\n".join(lines)
 
-    def _change_words(self, change: DiffDisplay, lines: list[str]) -> list[str]:
-        """Name the file and the size of the change, then show the lines that change."""
-        head = f"{with_marks(change.path)}  +{change.added} −{change.removed}"
-        return [head, *(line for line in lines if _is_change(line))]
-
-    def _waited(self, seconds: float) -> str:
-        whole = max(0, int(seconds))
-        return f"{whole // 60}:{whole % 60:02d}"
-
     def _build(self) -> None:
         theme = self._theme
-        head = row(self.mark, self._icon, self._who, self._age, spacing=6)
-        head.setStretch(2, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(10, theme.space("s"), 10, theme.space("s"))
-        column.setSpacing(theme.space("xs"))
-        column.addLayout(head)
-        column.addWidget(self._what)
-        column.addWidget(self._effect)
-        if self.ask.is_approval:
-            allow = PrimaryButton(theme, self.tr("Allow once"), parent=self)
-            allow.setObjectName("askAllow")
-            allow.clicked.connect(self.allowed)
-            refuse = TextButton(theme, self.tr("Refuse"), parent=self)
-            refuse.setObjectName("askRefuse")
-            refuse.clicked.connect(self.refused)
-            show = GhostButton(theme, self.tr("Show"), parent=self)
-            show.setObjectName("askShow")
-            show.setToolTip(self.tr("Goes to the card in the transcript (Enter)"))
-            show.clicked.connect(self.chosen)
-            column.addLayout(row(allow, refuse, None, show, spacing=6))
-        else:
-            self._field = QLineEdit(self)
-            self._field.setObjectName("askField")
-            self._field.setAccessibleName(self.tr("Answer"))
-            self._field.setPlaceholderText(self.tr("Answer…"))
-            self._field.returnPressed.connect(self._answer)
-            answer = PrimaryButton(theme, self.tr("Answer"), parent=self)
-            answer.setObjectName("askAnswer")
-            answer.clicked.connect(self._answer)
-            line = row(self._field, answer, spacing=6)
-            line.setStretch(0, 1)
-            self._add_options(column)
-            column.addLayout(line)
+        head = row(self.mark, self._icon, self._who, self._age, spacing=6, stretch=2)
+        parts = (head, self._what, self._effect)
+        edges = (10, theme.space("s"), 10, theme.space("s"))
+        lines = column(*parts, spacing=theme.space("xs"), edges=edges)
+        self.setLayout(lines)
+        if isinstance(self.ask.asked, Question):
+            self._add_options(lines, self.ask.asked)
+            self._add_field(lines)
+            return
+        allow = PrimaryButton(theme, self.tr("Allow once"), parent=self)
+        refuse = TextButton(theme, self.tr("Refuse"), parent=self)
+        show = GhostButton(theme, self.tr("Show"), parent=self)
+        show.setToolTip(self.tr("Goes to the card in the transcript (Enter)"))
+        for button, name, act in (
+            (allow, "askAllow", partial(self.decided.emit, AllowOnce())),
+            (refuse, "askRefuse", partial(self.decided.emit, Deny())),
+            (show, "askShow", self.chosen.emit),
+        ):
+            button.setObjectName(name)
+            button.clicked.connect(lambda _=False, act=act: act())
+        lines.addLayout(row(allow, refuse, None, show, spacing=6))
 
-    def _add_options(self, column: QVBoxLayout) -> None:
+    def _add_field(self, lines: QVBoxLayout) -> None:
+        self._field = QLineEdit(self)
+        self._field.setObjectName("askField")
+        self._field.setAccessibleName(self.tr("Answer"))
+        self._field.setPlaceholderText(self.tr("Answer…"))
+        self._field.returnPressed.connect(self._answer)
+        answer = PrimaryButton(self._theme, self.tr("Answer"), parent=self)
+        answer.setObjectName("askAnswer")
+        answer.clicked.connect(self._answer)
+        lines.addLayout(row(self._field, answer, spacing=6, stretch=0))
+
+    def _add_options(self, lines: QVBoxLayout, question: Question) -> None:
         """Offer the first few answers as buttons; the card in the transcript has all."""
-        asked = self.ask.asked
-        options = asked.options[:_OPTIONS] if isinstance(asked, Question) else ()
-        if not options:
+        if not question.options:
             return
         holder = QWidget(self)
         flow = FlowLayout(holder, self._theme.space("xs"))
-        for option in options:
-            words = plain_words(option)
-            short = words if len(words) <= _OPTION else f"{words[: _OPTION - 1]}…"
-            button = TextButton(self._theme, short.replace("&", "&&"), parent=holder)
+        for option in question.options[:_OPTIONS]:
+            button = option_button(self._theme, plain_words(option), _OPTION, holder)
             button.setObjectName("askOption")
-            button.setAccessibleName(words)
-            button.setToolTip(plain_tip(words) if short != words else "")
             button.clicked.connect(lambda _=False, text=option: self.answered.emit(text))
             flow.addWidget(button)
-        column.addWidget(holder)
+        lines.addWidget(holder)
 
     def _answer(self) -> None:
         text = self._field.text().strip()
@@ -203,15 +194,10 @@ class RequestRow(QFrame):
         else:
             self.chosen.emit()
 
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        """Show the focus."""
-        super().focusInEvent(event)
-        self.update()
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Show that it left."""
-        super().focusOutEvent(event)
-        self.update()
+    def event(self, event: QEvent) -> bool:
+        if event.type() in (QEvent.Type.FocusIn, QEvent.Type.FocusOut):
+            self.update()
+        return super().event(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the card, and an edge while it has the focus."""

@@ -1,13 +1,14 @@
-"""One list of all that waits for the person in the whole tree of agents, oldest first."""
+"""One list of all that waits for the user in the whole tree of agents, oldest first."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QHideEvent, QShowEvent
-from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from desktop_agent.core.approvals import AllowOnce, Deny
 from desktop_agent.core.ids import AgentId
@@ -21,12 +22,11 @@ from desktop_agent.gui.kit.widgets import (
     Separator,
     TextButton,
     TextLabel,
+    column,
     has_focus_in,
     row,
 )
-from desktop_agent.gui.state.agent_tree import path_of
-from desktop_agent.gui.state.pending_requests import PendingRequest
-from desktop_agent.gui.state.session_state import SessionState
+from desktop_agent.gui.state.session_state import PendingRequest, SessionState
 
 # After the list has moved, a click may have been meant for another row.
 ARM_S = 0.4
@@ -38,10 +38,10 @@ _LEAST_HEIGHT = 150
 class RequestsPanel(QWidget):
     """Signals:
     decided: a request's id and a Decision.
-    answered: a question's id and the words.
+    answered: a question's id and the text.
     ask_chosen: an agent's id and the id of what it asks, to go to its card.
     count_changed: how many wait.
-    left: what had the focus is settled, and nothing else waits.
+    left: what had the focus is answered, and nothing else waits.
     """
 
     decided = Signal(str, object)
@@ -57,20 +57,28 @@ class RequestsPanel(QWidget):
         self._shown: tuple[PendingRequest, ...] = ()
         self._views: dict[str, RequestRow] = {}
         self._moved_at = 0.0
-        self._now = time.monotonic
+        self.clock: Callable[[], float] = time.monotonic
         self.setObjectName("asksPanel")
         self.setAccessibleName(self.tr("Waiting for you"))
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self._build()
-        self._ages = QTimer(self)
-        self._ages.setInterval(1_000)
+        self._ages = QTimer(self, interval=1_000)
         self._ages.timeout.connect(self._show_ages)
         self.hide()
 
     def show_state(self, state: SessionState) -> None:
-        """Show what waits in the session that is shown."""
         self._state = state
-        self._refresh()
+        waiting = state.waiting()
+        if [ask.key for ask in waiting] != [ask.key for ask in self._shown]:
+            before = len(self._shown)
+            self._announce(waiting)
+            self._shown = waiting
+            self._moved_at = self.clock()
+            self._show_rows()
+            if before != len(waiting):
+                self.count_changed.emit(len(waiting))
+        self._show_ages()
+        self.setVisible(bool(waiting))
 
     @property
     def count(self) -> int:
@@ -78,7 +86,6 @@ class RequestsPanel(QWidget):
         return len(self._shown)
 
     def set_room(self, high: int) -> None:
-        """Scroll what is higher than this."""
         self._area.set_highest(max(_LEAST_HEIGHT, min(high, _MAX_HEIGHT)))
 
     def focus_oldest(self) -> bool:
@@ -90,24 +97,11 @@ class RequestsPanel(QWidget):
         return first is not None
 
     @property
-    def is_armed(self) -> bool:
+    def _is_armed(self) -> bool:
         """Whether a click counts: the rows stand still for long enough."""
-        return self._now() - self._moved_at >= ARM_S
+        return self.clock() - self._moved_at >= ARM_S
 
     # -- showing ---------------------------------------------------------------------------
-
-    def _refresh(self) -> None:
-        waiting = self._state.waiting()
-        if [ask.key for ask in waiting] != [ask.key for ask in self._shown]:
-            before = len(self._shown)
-            self._announce(waiting)
-            self._shown = waiting
-            self._moved_at = self._now()
-            self._show_rows()
-            if before != len(waiting):
-                self.count_changed.emit(len(waiting))
-        self._show_ages()
-        self.setVisible(bool(waiting))
 
     def _show_rows(self) -> None:
         shown = self._shown[:_MAX_ROWS]
@@ -152,10 +146,10 @@ class RequestsPanel(QWidget):
         if not QAccessible.isActive():
             return
         for ask in waiting:
-            path = path_of(self._state.agents, ask.agent_id)
-            if ask.key not in self._views and len(path) > 1:
-                words = self.tr("{who} is waiting for you").format(who=self._who(ask.agent_id))
-                event = QAccessibleAnnouncementEvent(self, words)
+            is_new = ask.key not in self._views
+            if is_new and len(self._state.path_of(ask.agent_id)) > 1:
+                text = self.tr("{who} is waiting for you").format(who=self._who(ask.agent_id))
+                event = QAccessibleAnnouncementEvent(self, text)
                 event.setPoliteness(QAccessible.AnnouncementPoliteness.Assertive)
                 QAccessible.updateAccessibility(event)
 
@@ -164,13 +158,12 @@ class RequestsPanel(QWidget):
             view.show_ask(self._who(view.ask.agent_id))
 
     def _who(self, agent_id: AgentId) -> str:
-        return " ▸ ".join(plain(info.name) for info in path_of(self._state.agents, agent_id))
+        return " ▸ ".join(plain(info.name) for info in self._state.path_of(agent_id))
 
     def _make(self, ask: PendingRequest) -> RequestRow:
         view = RequestRow(self._theme, ask, self._content)
-        view.chosen.connect(partial(self._choose, ask))
-        view.allowed.connect(partial(self._decide, ask, AllowOnce()))
-        view.refused.connect(partial(self._decide, ask, Deny()))
+        view.chosen.connect(partial(self.ask_chosen.emit, ask.agent_id, ask.key))
+        view.decided.connect(partial(self._decide, (ask,)))
         view.answered.connect(partial(self._answer, ask))
         view.marked.connect(self._show_bar)
         view.walked.connect(partial(self._walk, ask.key))
@@ -194,21 +187,14 @@ class RequestsPanel(QWidget):
 
     # -- acting ----------------------------------------------------------------------------
 
-    def _choose(self, ask: PendingRequest) -> None:
-        self.ask_chosen.emit(ask.agent_id, ask.key)
-
-    def _decide(self, ask: PendingRequest, decision: AllowOnce | Deny) -> None:
-        if self.is_armed:
-            self.decided.emit(ask.key, decision)
+    def _decide(self, asks: Sequence[PendingRequest], decision: AllowOnce | Deny) -> None:
+        if self._is_armed:
+            for ask in asks:
+                self.decided.emit(ask.key, decision)
 
     def _answer(self, ask: PendingRequest, text: str) -> None:
-        if self.is_armed:
+        if self._is_armed:
             self.answered.emit(ask.key, text)
-
-    def _decide_marked(self, decision: AllowOnce | Deny) -> None:
-        if self.is_armed:
-            for ask in self._marked():
-                self.decided.emit(ask.key, decision)
 
     def _walk(self, key: str, step: int) -> None:
         keys = list(self._views)
@@ -224,45 +210,35 @@ class RequestsPanel(QWidget):
         theme = self._theme
         self._count = Chip("", "warn", self)
         self._content = QWidget()
-        self._rows = QVBoxLayout(self._content)
-        self._rows.setContentsMargins(0, 0, 0, 0)
-        self._rows.setSpacing(theme.space("xs"))
+        self._rows = column(spacing=theme.space("xs"))
+        self._content.setLayout(self._rows)
         self._area = FittedArea(self._content, _MAX_HEIGHT, self)
         self._area.setAccessibleName(self.tr("Waiting for you"))
         self._rest = TextLabel("", "caption", self)
+        self._rest.setObjectName("asksRest")
         self._rest.hide()
         self._bar = QWidget(self)
         self._allow = PrimaryButton(theme, "", parent=self._bar)
         self._allow.setObjectName("asksAllow")
-        self._allow.clicked.connect(lambda: self._decide_marked(AllowOnce()))
+        self._allow.clicked.connect(lambda: self._decide(self._marked(), AllowOnce()))
         self._refuse = TextButton(theme, "", parent=self._bar)
         self._refuse.setObjectName("asksRefuse")
-        self._refuse.clicked.connect(lambda: self._decide_marked(Deny()))
+        self._refuse.clicked.connect(lambda: self._decide(self._marked(), Deny()))
         self._bar.setLayout(row(self._allow, self._refuse, None))
         # In a low window the rest is scrolled; these are not squeezed.
         self._bar.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self._bar.hide()
         title = TextLabel(self.tr("Waiting for you"), "title", self)
-        edge = theme.space("m")
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.setSpacing(0)
-        outer.addWidget(Separator(self))
-        column = QVBoxLayout()
-        outer.addLayout(column)
-        column.setContentsMargins(edge, theme.space("s"), edge, theme.space("s"))
-        column.setSpacing(theme.space("s"))
-        column.addLayout(row(theme.space("xs"), title, self._count, None))
-        column.addWidget(self._area)
-        column.addWidget(self._rest)
-        column.addWidget(self._bar)
+        head = row(theme.space("xs"), title, self._count, None)
+        edge, gap = theme.space("m"), theme.space("s")
+        parts = (head, self._area, self._rest, self._bar)
+        inner = column(*parts, spacing=gap, edges=(edge, gap, edge, gap))
+        self.setLayout(column(Separator(self), inner))
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Count the time of waiting."""
         super().showEvent(event)
         self._ages.start()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Rest while hidden."""
         super().hideEvent(event)
         self._ages.stop()

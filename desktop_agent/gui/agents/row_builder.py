@@ -1,4 +1,4 @@
-"""Makes the rows of the tree of subagents from a snapshot, as few of them anew as can be. No Qt."""
+"""Makes the rows of the tree of subagents from a snapshot, as few of them anew as can be."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from desktop_agent.core.agents import AgentInfo, AgentStatus
 from desktop_agent.core.ids import AgentId
-from desktop_agent.gui.agents.rows import AgentRow, AgentWords, RowState, tokens_of
+from desktop_agent.gui.agents.rows import AgentRow, RowState
 
 SILENT_S = 30.0
 _STATES: dict[AgentStatus, RowState] = {
@@ -37,8 +37,7 @@ class _Made:
 class AgentRowBuilder:
     """Makes rows, keeping the very row of an agent for which nothing changed: views compare."""
 
-    def __init__(self, words: AgentWords) -> None:
-        self._words = words
+    def __init__(self) -> None:
         self._made: dict[AgentId, _Made] = {}
         # The agents that were put in order last, and where each then stood.
         self._ordered: Sequence[AgentInfo] = ()
@@ -58,8 +57,7 @@ class AgentRowBuilder:
         made: dict[AgentId, _Made] = {}
         for place in self._places:
             info = agents[place]
-            waits = info.status == "paused" and is_held(info, held)
-            made[info.id] = self._make(info, waits, children.get(info.id, 0), now)
+            made[info.id] = self._make(info, is_held(info, held), children.get(info.id, 0), now)
         self._made = made
         return tuple([one.row for one in made.values()])
 
@@ -93,38 +91,13 @@ class AgentRowBuilder:
             silence = 0
         seconds = _seconds(info, now)
         stopper = self._name_of(info.stopped_by) if info.stopped_by else ""
-        row = AgentRow(info, state, self._words, seconds, silence, children, stopper)
+        row = AgentRow(info, state, seconds, silence, children, stopper)
         if known is not None and known.row == row:
             row = known.row
         # Elapsed seconds are whole: the row stands until the next one.
         is_ended = info.is_ended
         stale_at = float("inf") if is_ended else now + 1.0 - ((now - info.started_at) % 1.0)
         return _Made(is_held, row, stale_at)
-
-
-@dataclass(frozen=True, slots=True)
-class Outline:
-    """The rows in sum: how many work, what all of them used, and who started last."""
-
-    active: int = 0
-    tokens: int = 0
-    is_turning: bool = False
-    newest: AgentRow | None = None
-
-
-def outline(rows: Sequence[AgentRow]) -> Outline:
-    """Return the sum of the rows, in one pass."""
-    active = tokens = 0
-    is_turning = False
-    newest, started_at = None, float("-inf")
-    for row in rows:
-        info = row.info
-        active += not info.is_ended
-        tokens += tokens_of(info)
-        is_turning = is_turning or row.state == "running"
-        if info.started_at > started_at:
-            newest, started_at = row, info.started_at
-    return Outline(active, tokens, is_turning, newest)
 
 
 def same_states(before: Sequence[AgentInfo], after: Sequence[AgentInfo]) -> bool:

@@ -7,22 +7,22 @@ from collections.abc import Collection, Sequence
 
 from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.ids import AgentId
-from desktop_agent.gui.agents.row_builder import AgentRowBuilder, Outline, outline, same_states
-from desktop_agent.gui.agents.rows import AgentRow, matching
-from desktop_agent.gui.agents.text import agent_words
+from desktop_agent.gui.agents.row_builder import AgentRowBuilder, same_states
+from desktop_agent.gui.agents.rows import AgentRow, matching, tokens_of
 from desktop_agent.gui.agents.tree_view import AgentTreeView, changed_roles
+from desktop_agent.gui.kit.lists.list_model import text_roles
 from desktop_agent.gui.kit.lists.tree_model import SnapshotTreeModel
 from desktop_agent.gui.kit.search_field import SearchField
 from desktop_agent.gui.kit.text import short_count
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.tooltips import plain_tip
-from desktop_agent.gui.kit.widgets import ElidedLabel, TextLabel, row
+from desktop_agent.gui.kit.widgets import ElidedLabel, TextLabel, column, row
 
-# Ten looks a second are enough to follow anything.
+# Ten updates a second are enough to follow anything.
 _COALESCE_MS = 100
 _SECOND_MS = 1_000
 FILTER_ABOVE = 50
@@ -31,20 +31,14 @@ _LEAST_ROWS = 2
 
 
 class AgentTree(QWidget):
-    """Signals carry an agent's id.
+    """What is done with a row are signals of the `view` and of its `actions_of_row`.
 
     Signals:
-        opened: a row was clicked.
-        command_requested: one of `AGENT_COMMANDS` was asked for, by key, menu or button.
-        quick_chosen: a quick steer, with its words.
-        selected: another row is the current one; empty when there is none.
+        selected: another row is the current one: an agent's id, or nothing.
         filled: whether there is any subagent.
         shown: the rows were brought up to date.
     """
 
-    opened = Signal(str)
-    command_requested = Signal(str, str)
-    quick_chosen = Signal(str, str)
     selected = Signal(str)
     filled = Signal(bool)
     shown = Signal()
@@ -61,22 +55,18 @@ class AgentTree(QWidget):
         self._is_showing = False
         self._marked = AgentId("")
         self._newest = AgentId("")
-        self._maker = AgentRowBuilder(agent_words())
+        self._maker = AgentRowBuilder()
         self.setObjectName("agentSection")
         self.setAccessibleName(self.tr("Subagents"))
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self._build()
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
-        self._soon.setInterval(_COALESCE_MS)
-        self._soon.timeout.connect(self._on_soon)
-        self._reveal = QTimer(self)
-        self._reveal.setSingleShot(True)
-        self._reveal.timeout.connect(self._show_newest_now)
         self._is_stale = False
         self._turns = False
-        self._clock = QTimer(self)
-        self._clock.setInterval(_SECOND_MS)
+        self._soon = QTimer(self, singleShot=True, interval=_COALESCE_MS)
+        self._soon.setObjectName("agentUpdates")
+        self._soon.timeout.connect(self._on_soon)
+        self._clock = QTimer(self, interval=_SECOND_MS)
+        self._clock.setObjectName("agentClock")
         self._clock.timeout.connect(self.flush)
         theme.pulse.ticked.connect(self._on_pulse)
         theme.changed.connect(self._fit)
@@ -85,7 +75,7 @@ class AgentTree(QWidget):
     def set_agents(self, agents: Sequence[AgentInfo], held: Collection[AgentId]) -> None:
         """Show these agents; many calls in a row are shown ten times a second.
 
-        While spinners turn, words that change come with their next turn: both are one paint.
+        While spinners turn, text that changes comes with their next turn: both are one paint.
         """
         kept = frozenset(held)
         is_news = kept != self._held or not same_states(self._agents, agents)
@@ -100,12 +90,14 @@ class AgentTree(QWidget):
         """Show now what came last."""
         self._is_stale = False
         self._rows = self._maker.rows(self._agents, self._held, time.time())
-        whole = outline(self._rows)
-        self._show_filter()
+        self.filter.setVisible(len(self._rows) > FILTER_ABOVE or bool(self.filter.text()))
         self._show_rows()
-        self._show_newest(whole.newest)
-        self._show_summary(whole)
-        self._keep_time(whole)
+        self._show_newest()
+        active = sum(not one.info.is_ended for one in self._rows)
+        tokens = short_count(sum(tokens_of(one.info) for one in self._rows))
+        text = self.tr("{active} active · {tokens} tokens")
+        self.summary.set_text(text.format(active=active, tokens=tokens))
+        self._keep_time(is_active=active > 0)
         if self._is_filled != bool(self._rows):
             self._is_filled = bool(self._rows)
             self.filled.emit(self._is_filled)
@@ -118,11 +110,9 @@ class AgentTree(QWidget):
 
     @property
     def current(self) -> AgentRow | None:
-        """The row that is marked."""
         return self.view.row_at(self.view.currentIndex())
 
     def row(self, agent_id: str) -> AgentRow | None:
-        """Return an agent's row."""
         return next((one for one in self._rows if one.key == agent_id), None)
 
     def select(self, agent_id: str) -> None:
@@ -151,13 +141,14 @@ class AgentTree(QWidget):
         if self._is_reshaped:
             self._fit()
 
-    def _show_newest(self, newest: AgentRow | None) -> None:
+    def _show_newest(self) -> None:
         """Bring who started last into view once it has its place, unless the mouse is there."""
+        newest = max(self._rows, key=lambda one: one.info.started_at, default=None)
         if newest is None or newest.key == self._newest:
             return
         was_known, self._newest = bool(self._newest), newest.key
         if was_known and not newest.info.is_ended:
-            self._reveal.start()
+            QTimer.singleShot(0, self, self._show_newest_now)
 
     def _show_newest_now(self) -> None:
         index = self.model.index_of(self._newest)
@@ -171,14 +162,6 @@ class AgentTree(QWidget):
             self.view.setCurrentIndex(index)
         if not index.isValid() and self.view.selectionModel().hasSelection():
             self.view.clearSelection()
-
-    def _show_filter(self) -> None:
-        self.filter.setVisible(len(self._rows) > FILTER_ABOVE or bool(self.filter.text()))
-
-    def _show_summary(self, whole: Outline) -> None:
-        words = self.tr("{active} active · {tokens} tokens")
-        tokens = short_count(whole.tokens)
-        self.summary.set_text(words.format(active=whole.active, tokens=tokens))
 
     @property
     def _is_turning(self) -> bool:
@@ -219,7 +202,7 @@ class AgentTree(QWidget):
         theme = self._theme
         title = TextLabel(self.tr("Subagents"), "title", self)
         self.summary = ElidedLabel("", role="muted", parent=self)
-        # It shrinks when the words are large, and else stands at the far edge.
+        # It shrinks when the text is large, and else stands at the trailing edge.
         self.summary.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
         self.summary.setMinimumWidth(1)
         self.summary.setObjectName("agentSummary")
@@ -227,25 +210,20 @@ class AgentTree(QWidget):
         self.filter.setObjectName("findAgent")
         self.filter.hide()
         self._none = TextLabel("", "muted", self)
+        self._none.setObjectName("noAgentFound")
         self._none.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self._none.setWordWrap(True)
         self._none.hide()
-        role = Qt.ItemDataRole
         self.model: SnapshotTreeModel[AgentRow] = SnapshotTreeModel(
             lambda one: one.key,
             lambda one: one.parent_key,
-            {
-                int(role.DisplayRole): lambda one: one.name,
-                int(role.AccessibleTextRole): lambda one: one.spoken,
-                int(role.ToolTipRole): lambda one: plain_tip(one.tip),
-            },
+            text_roles(
+                lambda one: one.name, lambda one: one.spoken, lambda one: plain_tip(one.tip)
+            ),
             self,
             changed_roles,
         )
         self.view = AgentTreeView(theme, self.model, self)
-        self.view.opened.connect(self.opened)
-        self.view.actions_of_row.command_requested.connect(self.command_requested)
-        self.view.actions_of_row.quick_chosen.connect(self.quick_chosen)
         self.view.selectionModel().currentChanged.connect(self._on_current)
         model, view = self.model, self.view
         for signal in (model.rowsInserted, model.rowsRemoved, model.rowsMoved):
@@ -259,37 +237,30 @@ class AgentTree(QWidget):
     def _lay_out(self, title: TextLabel) -> None:
         theme = self._theme
         edge = theme.space("l")
-        header = row(edge, title, theme.space("s"), None, self.summary, edge, spacing=0)
-        header.setContentsMargins(0, theme.space("xs"), 0, theme.space("xs"))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(theme.space("xs"))
-        column.addLayout(header)
-        column.addLayout(row(theme.space("m"), self.filter, theme.space("m"), spacing=0))
-        column.addWidget(self._none)
-        column.addWidget(self.view, 1)
+        header = row(title, theme.space("s"), None, self.summary, spacing=0)
+        header.setContentsMargins(edge, theme.space("xs"), edge, theme.space("xs"))
+        found = row(theme.space("m"), self.filter, theme.space("m"), spacing=0)
+        parts = (header, found, self._none, self.view)
+        self.setLayout(column(*parts, spacing=theme.space("xs"), stretch=3))
 
     # -- life ------------------------------------------------------------------------------
 
-    def _keep_time(self, whole: Outline) -> None:
+    def _keep_time(self, *, is_active: bool) -> None:
         """Count seconds while somebody lives, turn spinners while somebody runs."""
         is_seen = self.isVisible()
-        if whole.active and is_seen:
-            if not self._clock.isActive():
-                self._clock.start()
-        else:
+        if not is_active or not is_seen:
             self._clock.stop()
-        self._turns = whole.is_turning and is_seen
+        elif not self._clock.isActive():
+            self._clock.start()
+        self._turns = is_seen and any(one.state == "running" for one in self._rows)
         pulse = self._theme.pulse
         (pulse.hold if self._turns else pulse.release)(self)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Go on."""
         super().showEvent(event)
         self.flush()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Rest while hidden."""
         super().hideEvent(event)
         self._clock.stop()
         self._turns = False

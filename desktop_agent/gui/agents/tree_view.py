@@ -65,7 +65,7 @@ class AgentTreeView(QTreeView):
         super().__init__(parent)
         self._theme = theme
         self._tree = model
-        # What was pressed, and where: the row, the wish of its button, the place.
+        # What was pressed, and where: the row, the command of its button, the place.
         self._pressed: tuple[QPersistentModelIndex, str, QPoint] | None = None
         self._pointer: QPoint | None = None
         self._dirty = QRegion()
@@ -89,7 +89,6 @@ class AgentTreeView(QTreeView):
         theme.changed.connect(self._fit)
 
     def row_at(self, index: _Index) -> AgentRow | None:
-        """Return the row of an index."""
         return self._tree.row_of(index)
 
     def _fit(self) -> None:
@@ -121,26 +120,19 @@ class AgentTreeView(QTreeView):
             self.viewport().update()
             return
         is_whole = not roles or _NAME in roles or _STATE in roles
-        parent = topLeft.parent()
-        news, whole = QRegion(), QRect()
+        parent, changed = topLeft.parent(), QRegion()
         for place in range(first, last + 1):
             index = self._tree.index(place, 0, parent)
-            if whole.isEmpty():
-                whole = self._across(self.visualRect(index))
-            if whole.isEmpty():  # below one that is closed
+            row, whole = self._tree.row_of(index), self._across(self.visualRect(index))
+            if row is None or whole.isEmpty():  # below one that is closed
                 continue
-            row = None if is_whole else self._tree.row_of(index)
-            look = None if row is None else self._plain_look(row, whole, index)
-            news += whole if look is None else self.rows.detail_box(look)
-            # The next one stands right below, unless others stand below this one.
-            has_more = self._tree.hasChildren(index)
-            whole = QRect() if has_more else whole.translated(0, whole.height())
-        self.viewport().update(news)
+            look = self._plain_look(row, whole, index)
+            changed += whole if is_whole else self.rows.detail_box(look)
+        self.viewport().update(changed)
 
-    def wish_box(self, index: QModelIndex, wish: str) -> QRect:
-        """Return where a row's button is, for pointing at it."""
+    def button_box(self, index: QModelIndex, command: str) -> QRect:
         look = self._look(index, self._across(self.visualRect(index)))
-        return QRect() if look is None else self.rows.button_box(look, wish)
+        return QRect() if look is None else self.rows.button_box(look, command)
 
     def sizeHint(self) -> QSize:
         """Ask for the room of the rows that are open, up to a limit."""
@@ -150,7 +142,6 @@ class AgentTreeView(QTreeView):
     # -- drawing ---------------------------------------------------------------------------
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Remember what is to be painted: often it is spinners only."""
         self._dirty = event.region()
         super().paintEvent(event)
 
@@ -172,7 +163,6 @@ class AgentTreeView(QTreeView):
         self.rows.draw(painter, look, self._dirty)
 
     def _plain_look(self, row: AgentRow, whole: QRect, index: _Index) -> RowLook:
-        """Return a row as far in as it stands in the width of the view."""
         inset = (self._tree.level_of(index) + 1) * self.indentation()
         is_mirrored = self.isRightToLeft()
         left, right = (0, -inset) if is_mirrored else (inset, 0)
@@ -191,7 +181,6 @@ class AgentTreeView(QTreeView):
         return look
 
     def _across(self, rect: QRect) -> QRect:
-        """Return the whole width of a row."""
         return QRect(0, rect.top(), self.viewport().width(), rect.height())
 
     def _paint_chevron(self, painter: QPainter, look: RowLook, index: _Index) -> None:
@@ -207,12 +196,10 @@ class AgentTreeView(QTreeView):
     # -- mouse -----------------------------------------------------------------------------
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Follow the button under the mouse."""
         super().mouseMoveEvent(event)
         self._point(event.position().toPoint())
 
     def leaveEvent(self, event: QEvent) -> None:
-        """No button is pointed at any more."""
         super().leaveEvent(event)
         self._pointer = None
         self.rows.pointed = ""
@@ -233,10 +220,11 @@ class AgentTreeView(QTreeView):
         """Remember what is pressed; tell whether it is a button."""
         where = event.position().toPoint()
         index = self.indexAt(where)
-        wish = self._wish_at(index, where) if event.button() == Qt.MouseButton.LeftButton else ""
+        is_left = event.button() == Qt.MouseButton.LeftButton
+        command = self._command_at(index, where) if is_left else ""
         is_row = index.isValid() and self.visualRect(index).contains(where)
-        self._pressed = (QPersistentModelIndex(index), wish, where) if is_row else None
-        return bool(wish)
+        self._pressed = (QPersistentModelIndex(index), command, where) if is_row else None
+        return bool(command)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """A button acts, the rest of the row opens the transcript.
@@ -252,18 +240,17 @@ class AgentTreeView(QTreeView):
         pressed, self._pressed = self._pressed, None
         if event.button() != Qt.MouseButton.LeftButton or pressed is None:
             return
-        index, wish, where = pressed
+        index, command, where = pressed
         moved = event.position().toPoint() - where
         row = self.row_at(index)
         if row is None or moved.manhattanLength() >= QApplication.startDragDistance():
             return
-        if not wish:
+        if not command:
             self.opened.emit(row.key)
-        elif self.actions_of_row.can_do(row, wish):
-            self.actions_of_row.command_requested.emit(row.key, wish)
+        elif self.actions_of_row.can_do(row, command):
+            self.actions_of_row.command_requested.emit(row.key, command)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Show the menu of the row, by mouse or by key."""
         where = event.pos()
         index = self.indexAt(where)
         if event.reason() == QContextMenuEvent.Reason.Keyboard:
@@ -279,29 +266,28 @@ class AgentTreeView(QTreeView):
         """Name the button under the mouse, or say why it can't be pressed."""
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
             index = self.indexAt(event.pos())
-            row = self.row_at(index)
-            wish = self._wish_at(index, event.pos())
-            if row is not None and wish:
-                QToolTip.showText(event.globalPos(), self.actions_of_row.tip(row, wish), self)
+            row, command = self.row_at(index), self._command_at(index, event.pos())
+            if row is not None and command:
+                QToolTip.showText(event.globalPos(), self.actions_of_row.tip(row, command), self)
                 return True
         return super().viewportEvent(event)
 
     def _point(self, where: QPoint) -> None:
         index = self.indexAt(where)
-        pointed = self._wish_at(index, where)
+        pointed = self._command_at(index, where)
         before = self.indexAt(self._pointer) if self._pointer is not None else QModelIndex()
         self._pointer = where
         if pointed != self.rows.pointed or index != before:
             self.rows.pointed = pointed
             self.viewport().update()
 
-    def _wish_at(self, index: QModelIndex, where: QPoint) -> str:
+    def _command_at(self, index: QModelIndex, where: QPoint) -> str:
         look = self._look(index, self._across(self.visualRect(index)))
         if look is None or look.row.info.is_ended:  # which shows how it ended in their place
             return ""
-        return self.rows.wish_at(look, where)
+        return self.rows.command_at(look, where)
 
     def _open_new(self, parent: QModelIndex, first: int, last: int) -> None:
-        """Show the first subagents below a row; what the person has closed stays closed."""
+        """Show the first subagents below a row; what the user has closed stays closed."""
         if parent.isValid() and self.model().rowCount(parent) == last - first + 1:
             self.expand(parent)

@@ -208,7 +208,7 @@ class Composer(QWidget):
         outer.addSpacing(self._theme.size("scrollbar"))
 
     def _connect(self) -> None:
-        box, bar, strip = self._input, self._bar, self._strip
+        box, bar, strip = self._input, self._bar, self._strip.notes
         box.sent.connect(self._send)
         box.changed.connect(self._on_input_changed)
         box.focus_changed.connect(self._frame.set_focused)

@@ -82,10 +82,10 @@ class PopupController(QObject):
 
             self._picker = WorkspacePicker(self._theme, self._window)
             self._picker.folder_chosen.connect(self.folder_chosen)
-            self._picker.workspace_changed.connect(self.workspace_changed)
+            self._picker.extra.workspace_changed.connect(self.workspace_changed)
             self._picker.recent_removed.connect(self.recent_removed)
             self._picker.browse_requested.connect(self.browse)
-            self._picker.add_folder_requested.connect(self._browse_extra)
+            self._picker.extra.add_requested.connect(self._browse_extra)
             self.picker_made.emit(self._picker)
         return self._picker
 

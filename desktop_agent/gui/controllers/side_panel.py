@@ -7,10 +7,10 @@ from typing import Any
 
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.ids import AgentId
-from desktop_agent.gui.agents.palette_actions import agent_commands
 from desktop_agent.gui.bridge.bridge import Bridge
 from desktop_agent.gui.bridge.requests import Queries
 from desktop_agent.gui.controllers.preload import Preload
@@ -91,7 +91,7 @@ class SidePanelController(QObject):
         if self._breadcrumb is None:
             self._make_breadcrumb()
         bar: Any = self._breadcrumb
-        bar.show_agent(self._known.agents, agent_id)
+        bar.show_path(self._known.path_of(agent_id))
 
     def toggle(self) -> None:
         """Show or hide the panel; an empty one comes with its field for a first task."""
@@ -115,7 +115,7 @@ class SidePanelController(QObject):
             action.deleteLater()
         self._commands = []
         if self._panel is not None:
-            self._commands = agent_commands(self._panel.agents, self, self._reveal)
+            self._commands = self._panel.agents.palette_actions(self, self._reveal)
         agents = self._known.agents_of(self._flow.current)
         if agents and agents[0].is_in_turn and agents[0].status != "stopping":
             self._commands.append(self._pause_command(agents[0]))
@@ -159,7 +159,7 @@ class SidePanelController(QObject):
         panel.tasks.edited.connect(
             lambda edit: self._flow.tell(self._bridge.engine.edit_tasks, edit)
         )
-        panel.tasks.jump_requested.connect(self._jump)
+        panel.tasks.tasks.jump_requested.connect(self._jump)
         panel.tasks.owner_chosen.connect(self._show_owner)
         self._connect_agents(panel.agents)
         panel.show_state(self._known, EVERYTHING)
@@ -187,7 +187,7 @@ class SidePanelController(QObject):
             case _:
                 raise ValueError(f"no card offers {wish!r}")
 
-    def edit_budget(self, agent_id: str = "") -> None:
+    def edit_budget(self, agent_id: str = "", anchor: QWidget | None = None) -> None:
         """Let the person set what an agent may use up; the session's main one without a name."""
         agents = self._known.agents_of(self._flow.current)
         wanted = agent_id or (agents[0].id if agents else "")
@@ -199,32 +199,31 @@ class SidePanelController(QObject):
 
             self._budget = BudgetForm(self._theme, self._frame)
             self._budget.budget_chosen.connect(self._bridge.engine.set_budget)
-            self._budget.price_wanted.connect(lambda who: self._look_up_price(self._budget, who))
+            self._budget.price_wanted.connect(self._look_up_price)
         is_main = info.parent_id is None
         name = self.tr("this session") if is_main else plain(info.name)
-        self._budget.open_for(info.id, name, info.budget, self._frame.composer)
+        self._budget.open_for(info.id, name, info.budget, anchor or self._frame.composer)
 
     def _connect_agents(self, agents: Any) -> None:
         engine = self._bridge.engine
         agents.opened.connect(self._flow.show_agent)
-        agents.ask_chosen.connect(self._go_to_ask)
-        agents.asks_changed.connect(self._count_asks)
+        agents.asks.ask_chosen.connect(self._go_to_ask)
+        agents.asks.count_changed.connect(self._count_asks)
         agents.steered.connect(engine.send)
         agents.note_edited.connect(engine.edit_note)
         agents.note_withdrawn.connect(engine.withdraw_note)
         # A note that came back stands on the card and over the message box.
         agents.notes_forgotten.connect(lambda: self._frame.composer.show_state(self._known))
-        self._frame.composer.note_withdrawn.connect(agents.show_notes)
+        self._frame.composer.note_withdrawn.connect(agents.show_card)
         agents.answered.connect(engine.answer)
-        agents.decided.connect(engine.decide)
+        agents.asks.decided.connect(engine.decide)
         agents.paused.connect(engine.pause)
         agents.resumed.connect(engine.resume)
         agents.stepped.connect(engine.step)
         agents.stopped.connect(engine.stop)
         agents.finish_requested.connect(engine.finish)
         agents.budget_extended.connect(engine.extend_budget)
-        agents.budget_set.connect(engine.set_budget)
-        agents.price_wanted.connect(lambda agent_id: self._look_up_price(agents, agent_id))
+        agents.budget_requested.connect(lambda a: self.edit_budget(a, agents.strip))
         queries, asked = self._queries, self._queries.engine
         agents.probe_requested.connect(lambda a: self._show_probe(a, asked.probe(a)))
         agents.aside_requested.connect(lambda a, q: self._show_probe(a, asked.ask_aside(a, q)))
@@ -267,9 +266,9 @@ class SidePanelController(QObject):
         show = self._panel.agents.set_probe_result
         self._queries.ask(lambda text: show(agent_id, text), answer)
 
-    def _look_up_price(self, form: Any, agent_id: str) -> None:
+    def _look_up_price(self, agent_id: str) -> None:
         unpriced = self._queries.engine.unpriced_model(AgentId(agent_id))
-        self._queries.ask(lambda model: form.set_unpriced(agent_id, model), unpriced)
+        self._queries.ask(lambda model: self._budget.set_unpriced(agent_id, model), unpriced)
 
     def _copy(self, text: str) -> None:
         QGuiApplication.clipboard().setText(text)

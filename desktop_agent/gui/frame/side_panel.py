@@ -53,11 +53,11 @@ class RightPanel(QFrame):
         column.addWidget(self.agents, 1)
         for part in (self.tasks, self.agents):
             part.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
-        self.tasks.filled.connect(lambda _: self._show_parts())
+        self.tasks.tasks.filled.connect(lambda _: self._show_parts())
         self.tasks.turned.connect(self._share)
         self.agents.tree.filled.connect(lambda _: self._show_parts())
         self.agents.asks.left.connect(self.left)
-        self.agents.asks_changed.connect(lambda _: self._soon.start())
+        self.agents.asks.count_changed.connect(lambda _: self._soon.start())
         self.agents.tree.shown.connect(self._on_rows)
         self.agents.tree.selected.connect(lambda _: self._soon.start())
         self.tasks.tasks.list.verticalScrollBar().rangeChanged.connect(lambda *_: self._follow())

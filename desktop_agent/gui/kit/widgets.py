@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
+from typing import TypeVar
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt
 from PySide6.QtGui import (
     QFontMetrics,
     QHideEvent,
-    QKeySequence,
     QPainter,
     QPaintEvent,
     QResizeEvent,
-    QShortcut,
     QShowEvent,
 )
 from PySide6.QtWidgets import (
     QAbstractButton,
     QApplication,
+    QBoxLayout,
     QFrame,
     QHBoxLayout,
     QLabel,
+    QLayout,
     QPushButton,
     QSizePolicy,
     QToolButton,
+    QVBoxLayout,
     QWidget,
 )
 
@@ -35,6 +37,7 @@ from desktop_agent.gui.kit.tooltips import plain_tip
 
 # Keeps a button's text off its icon; the style sheet has no property for that.
 _GAP = "\u2009"
+_Box = TypeVar("_Box", bound=QBoxLayout)
 
 
 class _Pictured:
@@ -293,26 +296,45 @@ def _draw_icon(button: QAbstractButton, theme: Theme, icon: str, token: str, siz
     return is_drawn
 
 
-def row(*widgets: QWidget | int | None, spacing: int = 8) -> QHBoxLayout:
-    """Return a horizontal layout: a number is a gap, None a stretch."""
-    layout = QHBoxLayout()
-    layout.setContentsMargins(0, 0, 0, 0)
+_Part = QWidget | QLayout | int | None
+_Edges = tuple[int, int, int, int]
+
+
+def row(
+    *parts: _Part, spacing: int = 8, stretch: int = -1, edges: _Edges = (0, 0, 0, 0)
+) -> QHBoxLayout:
+    """Return a horizontal layout: a number is a gap, None a stretch.
+
+    The part at the place `stretch` takes the room that is left; `edges` are left, top, right and
+    bottom; a spacing of -1 is the style's own.
+    """
+    return _filled(QHBoxLayout(), parts, spacing, stretch, edges)
+
+
+def column(
+    *parts: _Part, spacing: int = 0, stretch: int = -1, edges: _Edges = (0, 0, 0, 0)
+) -> QVBoxLayout:
+    """Return a vertical layout, as `row` does a horizontal one."""
+    return _filled(QVBoxLayout(), parts, spacing, stretch, edges)
+
+
+def _filled(
+    layout: _Box, parts: Iterable[_Part], spacing: int, stretch: int, edges: _Edges
+) -> _Box:
+    layout.setContentsMargins(*edges)
     layout.setSpacing(spacing)
-    for widget in widgets:
-        if widget is None:
+    for part in parts:
+        if part is None:
             layout.addStretch(1)
-        elif isinstance(widget, int):
-            layout.addSpacing(widget)
+        elif isinstance(part, int):
+            layout.addSpacing(part)
+        elif isinstance(part, QLayout):
+            layout.addLayout(part)
         else:
-            layout.addWidget(widget)
+            layout.addWidget(part)
+    if stretch >= 0:
+        layout.setStretch(stretch, 1)
     return layout
-
-
-def undo_by_key(area: QWidget, undo: Callable[[], None]) -> None:
-    """Let the usual key undo, wherever the focus is in the area; in a field it is the field's."""
-    keys = QShortcut(QKeySequence(QKeySequence.StandardKey.Undo), area)
-    keys.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-    keys.activated.connect(undo)
 
 
 def has_focus_in(widget: QWidget) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import (
     QCoreApplication,
@@ -13,7 +13,6 @@ from PySide6.QtCore import (
     QRectF,
     QSize,
     Qt,
-    Signal,
 )
 from PySide6.QtGui import QFontMetrics, QPainter
 from PySide6.QtWidgets import QStyleOptionViewItem, QWidget
@@ -23,6 +22,9 @@ from desktop_agent.gui.kit.lists.rename_delegate import RenamingDelegate
 from desktop_agent.gui.kit.spinner import paint_spinner
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.sessions.rows import SessionRow
+
+if TYPE_CHECKING:
+    from desktop_agent.gui.kit.lists.row_painter import RowPainter
 
 _Index = QModelIndex | QPersistentModelIndex
 _ICONS = {
@@ -36,29 +38,22 @@ _ICON_PX = 14
 
 
 class SessionDelegate(RenamingDelegate):
-    """Never writes into the model.
+    """Draws sessions, and the headings of their groups."""
 
-    Signals:
-        renamed(session_id, title): a new title was entered
-    """
-
-    renamed = Signal(str, str)
     field_name = "renameSession"
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
-        said_name = QCoreApplication.translate("SessionDelegate", "Session name")
-        super().__init__(said_name, _title_of, parent)
+        name = QCoreApplication.translate("SessionDelegate", "Session name")
+        super().__init__(name, _title_of, parent)
         self._theme = theme
-        self.titled.connect(self._tell)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
         row: SessionRow = index.data(ROW_ROLE)
         return QSize(80, self._theme.size("section_row" if row.is_heading else "session_row"))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        from desktop_agent.gui.kit.lists.row_painter import (
-            RowPainter,  # brings QStyle: not before there is a row
-        )
+        # It brings QStyle: not before there is a row.
+        from desktop_agent.gui.kit.lists.row_painter import RowPainter
 
         row: SessionRow = index.data(ROW_ROLE)
         with RowPainter(self._theme, painter, option) as pen:
@@ -71,7 +66,7 @@ class SessionDelegate(RenamingDelegate):
                 pen.cursor()
                 self._paint_session(pen, inner, row)
 
-    def _paint_session(self, pen: Any, inner: QRect, row: SessionRow) -> None:
+    def _paint_session(self, pen: RowPainter, inner: QRect, row: SessionRow) -> None:
         theme, size = self._theme, self._theme.icon_px(_ICON_PX)
         icon = QRect(inner.left(), inner.center().y() - size // 2 + 1, size, size)
         self._paint_state(pen, icon, row)
@@ -86,7 +81,7 @@ class SessionDelegate(RenamingDelegate):
         age = QRect(inner.right() - age_width, inner.top(), age_width + 1, inner.height())
         pen.text(age, row.age, pen.faint, small, side=Qt.AlignmentFlag.AlignRight)
 
-    def _paint_folder(self, pen: Any, room: QRect, folder: str) -> QRect:
+    def _paint_folder(self, pen: RowPainter, room: QRect, folder: str) -> QRect:
         """Draw the folder at the trailing end; return what is left for the title."""
         small = self._theme.font("caption")
         wide = min(QFontMetrics(small).horizontalAdvance(folder) + 2, room.width() // 2)
@@ -94,7 +89,7 @@ class SessionDelegate(RenamingDelegate):
         pen.text(trailing, folder, pen.faint, small, side=Qt.AlignmentFlag.AlignRight)
         return room.adjusted(0, 0, -wide - 8, 0)
 
-    def _paint_state(self, pen: Any, icon: QRect, row: SessionRow) -> None:
+    def _paint_state(self, pen: RowPainter, icon: QRect, row: SessionRow) -> None:
         theme = self._theme
         box = QRectF(pen.mirrored(icon))
         if row.state == "running":
@@ -108,9 +103,6 @@ class SessionDelegate(RenamingDelegate):
             pen.painter.drawEllipse(box.center(), radius, radius)
         else:
             pen.icon(icon, *_ICONS[row.state])
-
-    def _tell(self, row: SessionRow, title: str) -> None:
-        self.renamed.emit(row.session_id, title)
 
     def displayText(self, value: object, locale: QLocale | QLocale.Language) -> str:
         return str(value)

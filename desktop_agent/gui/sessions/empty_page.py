@@ -6,12 +6,12 @@ import threading
 from pathlib import PurePath
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QSizePolicy, QWidget
 
 from desktop_agent.core.models import DEMO_MODEL
 from desktop_agent.gui.kit.example_prompts import demo_prompts, example_prompts, folder_names
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import IconLabel, TextLabel
+from desktop_agent.gui.kit.widgets import IconLabel, TextLabel, column, row
 
 _COLUMN = 520
 
@@ -31,11 +31,8 @@ class PromptButton(QPushButton):
         self.words.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         icon = IconLabel(theme, "arrow-right", "subtle", 14)
         icon.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self._inner = layout = QHBoxLayout(self)
-        layout.setContentsMargins(14, 11, 12, 11)
-        layout.setSpacing(12)
-        layout.addWidget(self.words, 1)
-        layout.addWidget(icon)
+        self._inner = row(self.words, icon, spacing=12, stretch=0, edges=(14, 11, 12, 11))
+        self.setLayout(self._inner)
 
     def sizeHint(self) -> QSize:
         """Take the room of the words, not of a button's text."""
@@ -48,7 +45,6 @@ class PromptButton(QPushButton):
         return self._inner.heightForWidth(width)
 
     def set_prompt(self, prompt: str) -> None:
-        """Show this prompt."""
         self.words.setText(prompt)
         self.setAccessibleName(prompt)
 
@@ -68,37 +64,27 @@ class EmptySession(QWidget):
         self._folder, self._model = "", model
         self._names: tuple[str, ...] = ()
         self.setObjectName("emptySession")
-        self._title = TextLabel("", "h1")
-        self._title.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._title.setWordWrap(True)
-        self._about = about = TextLabel("", "muted")
-        about.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        about.setWordWrap(True)
+        self._title, self._about = TextLabel("", "h1"), TextLabel("", "muted")
+        for label in (self._title, self._about):
+            label.setAlignment(Qt.AlignmentFlag.AlignCenter)
+            label.setWordWrap(True)
         self._buttons = tuple(PromptButton(theme, self) for _ in range(3))
-        column = QWidget()
-        column.setMaximumWidth(_COLUMN)
-        stack = QVBoxLayout(column)
-        stack.setContentsMargins(0, 0, 0, 0)
-        stack.setSpacing(8)
-        stack.addWidget(self._title)
-        stack.addWidget(about)
-        stack.addSpacing(12)
         for button in self._buttons:
             button.clicked.connect(
                 lambda _=False, one=button: self.prompt_chosen.emit(one.words.text())
             )
-            stack.addWidget(button)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(24, 24, 24, 24)
-        layout.addStretch(1)
-        layout.addWidget(column, 1000, Qt.AlignmentFlag.AlignVCenter)
-        layout.addStretch(1)
-        # In line with the message box, which leaves room for the transcript's scroll bar.
-        layout.addSpacing(theme.size("scrollbar"))
-        self._listed.connect(self._on_listed, Qt.ConnectionType.QueuedConnection)
         # Nothing is offered before the folder and its files are known.
-        self._column = column
-        column.hide()
+        self._column = QWidget()
+        self._column.setMaximumWidth(_COLUMN)
+        self._column.setLayout(column(self._title, self._about, 12, *self._buttons, spacing=8))
+        self._column.hide()
+        # In line with the message box, which leaves room for the transcript's scroll bar.
+        bar = theme.size("scrollbar")
+        layout = row(None, self._column, None, bar, spacing=-1, edges=(24, 24, 24, 24))
+        layout.setStretch(1, 1000)
+        layout.setAlignment(self._column, Qt.AlignmentFlag.AlignVCenter)
+        self.setLayout(layout)
+        self._listed.connect(self._on_listed, Qt.ConnectionType.QueuedConnection)
 
     def set_model(self, model: str) -> None:
         """Offer the demo model, which is a script, only what it understands."""
@@ -110,8 +96,8 @@ class EmptySession(QWidget):
     def set_folder(self, folder: str) -> None:
         """Offer prompts for this folder's files; the folder is listed beside the window."""
         self._folder = folder
-        words = self.tr("What should be done in {folder}?")
-        self._title.setText(words.format(folder=PurePath(folder).name or folder))
+        text = self.tr("What should be done in {folder}?")
+        self._title.setText(text.format(folder=PurePath(folder).name or folder))
         # A daemon: a network disk that hangs must not keep the app from ending.
         threading.Thread(target=self._list, args=(folder,), daemon=True).start()
 

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QListView, QMenu, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QListView, QMenu, QStackedWidget, QWidget
 
 from desktop_agent.core.events import Event, SessionsChanged
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.gui.kit.lists.choice_list import ChoiceList
-from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel
+from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel, text_roles
 from desktop_agent.gui.kit.search_field import SearchField
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.tooltips import plain_tip
-from desktop_agent.gui.kit.widgets import (
-    ElidedLabel,
-    GhostButton,
-    TextLabel,
-    has_focus_in,
-    row,
-    undo_by_key,
-)
+from desktop_agent.gui.kit.undo_bar import UndoBar
+from desktop_agent.gui.kit.widgets import GhostButton, TextLabel, column, row
 from desktop_agent.gui.sessions.delegate import SessionDelegate
 from desktop_agent.gui.sessions.rows import SessionRow, in_shown_order, make_rows, spoken
 
@@ -54,19 +47,19 @@ class SessionPanel(QWidget):
         self._matches: frozenset[SessionId] = frozenset()
         self.setObjectName("sessionPanel")
         self._build()
-        self._ages = self._timer(_AGE_MS, self._show_rows)
-        self._search_delay = self._timer(_SEARCH_MS, self._ask_search, is_single=True)
+        self._ages = QTimer(self, interval=_AGE_MS)
+        self._ages.timeout.connect(self._show_rows)
+        self._search_delay = QTimer(self, singleShot=True, interval=_SEARCH_MS)
+        self._search_delay.timeout.connect(self._ask_search)
         theme.pulse.ticked.connect(self._turn_spinners)
         theme.changed.connect(self.list.doItemsLayout)
 
     def apply(self, event: Event) -> None:
-        """Follow the list of sessions."""
         if isinstance(event, SessionsChanged):
             self._sessions = event.sessions
             self._show_rows()
 
     def set_current(self, session_id: str | None) -> None:
-        """Mark the session that is shown."""
         self._current = SessionId(session_id) if session_id else None
         self._select_current()
 
@@ -87,7 +80,8 @@ class SessionPanel(QWidget):
         known = SessionId(session_id or "")
         if known in self._leaving or all(info.id != known for info in self._sessions):
             return
-        timer = self._timer(UNDO_MS, lambda: self._finish(known), is_single=True)
+        timer = QTimer(self, singleShot=True, interval=UNDO_MS)
+        timer.timeout.connect(lambda: self._finish(known))
         timer.start()
         self._leaving[known] = timer
         self._show_rows()
@@ -95,12 +89,9 @@ class SessionPanel(QWidget):
         self.leaving.emit(known)
 
     def undo_delete(self) -> None:
-        """Bring the session deleted last back."""
         if self._leaving:
             session_id, timer = self._leaving.popitem()
             timer.deleteLater()
-            if has_focus_in(self._undo):
-                self.list.setFocus(Qt.FocusReason.OtherFocusReason)
             self._show_rows()
             self._show_undo()
             self.returned.emit(session_id)
@@ -115,14 +106,10 @@ class SessionPanel(QWidget):
         self.search = SearchField(theme, self.tr("Search sessions"), self)
         self.search.setObjectName("searchSessions")
         self.search.textChanged.connect(self._on_search_changed)
-        self.search.left.connect(self._focus_list)
+        self.search.left.connect(lambda: self.list.setFocus())
         self._model: SnapshotListModel[SessionRow] = SnapshotListModel(
             lambda one: one.key,
-            {
-                int(Qt.ItemDataRole.DisplayRole): lambda one: one.title,
-                int(Qt.ItemDataRole.AccessibleTextRole): spoken,
-                int(Qt.ItemDataRole.ToolTipRole): _tip,
-            },
+            text_roles(lambda one: one.title, spoken, _tip),
             self,
             _flags,
         )
@@ -132,7 +119,7 @@ class SessionPanel(QWidget):
         self.list.setSelectionMode(QListView.SelectionMode.NoSelection)
         self.list.setModel(self._model)
         delegate = SessionDelegate(theme, self.list)
-        delegate.renamed.connect(self.renamed)
+        delegate.titled.connect(self._on_titled)
         # What came in while a name was typed is shown after it.
         delegate.closeEditor.connect(self._show_rows, Qt.ConnectionType.QueuedConnection)
         self.list.setItemDelegate(delegate)
@@ -144,12 +131,11 @@ class SessionPanel(QWidget):
         self._pages = QStackedWidget(self)
         self._pages.addWidget(self.list)
         self._pages.addWidget(self._empty_page())
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(theme.space("xs"))
-        layout.addLayout(row(theme.space("m"), self.search, theme.space("m"), spacing=0))
-        layout.addWidget(self._pages, 1)
-        layout.addWidget(self._undo_bar())
+        search = row(theme.space("m"), self.search, theme.space("m"), spacing=0)
+        self._undo = UndoBar(theme, "undoDelete", self, self.list, self.undo_delete)
+        edge = theme.space("s")
+        undo = row(edge, self._undo, edge, spacing=0)
+        self.setLayout(column(search, self._pages, undo, spacing=theme.space("xs"), stretch=1))
 
     def _empty_page(self) -> QWidget:
         page = QWidget(self)
@@ -159,40 +145,9 @@ class SessionPanel(QWidget):
         self._clear = GhostButton(self._theme, self.tr("Clear search"), "", page)
         self._clear.setObjectName("clearSearch")
         self._clear.clicked.connect(self.search.clear)
-        layout = QVBoxLayout(page)
-        layout.setContentsMargins(*(self._theme.space("l"),) * 4)
-        layout.addWidget(self._empty)
-        layout.addLayout(row(None, self._clear, None))
-        layout.addStretch(1)
+        edge, clear = self._theme.space("l"), row(None, self._clear, None)
+        page.setLayout(column(self._empty, clear, None, spacing=-1, edges=(edge, edge, edge, edge)))
         return page
-
-    def _undo_bar(self) -> QWidget:
-        self._undo = QFrame(self)
-        self._undo.setProperty("frame", "card")
-        self._undo.setObjectName("undoDelete")
-        self._undo_text = ElidedLabel("", role="muted", parent=self._undo)
-        button = GhostButton(self._theme, self.tr("Undo"), "undo-2", self._undo)
-        button.setObjectName("undoDeleteButton")
-        button.clicked.connect(self.undo_delete)
-        undo_by_key(self, self.undo_delete)
-        layout = QVBoxLayout(self._undo)
-        layout.setContentsMargins(10, 2, 2, 2)
-        line = row(self._undo_text, button)
-        line.setStretch(0, 1)
-        layout.addLayout(line)
-        self._undo.hide()
-        holder = QWidget(self)
-        outer = QVBoxLayout(holder)
-        outer.setContentsMargins(self._theme.space("s"), 0, self._theme.space("s"), 0)
-        outer.addWidget(self._undo)
-        return holder
-
-    def _timer(self, interval: int, slot: Callable[[], None], *, is_single: bool = False) -> QTimer:
-        timer = QTimer(self)
-        timer.setInterval(interval)
-        timer.setSingleShot(is_single)
-        timer.timeout.connect(slot)
-        return timer
 
     def _show_rows(self) -> None:
         wanted = self.search.text().strip().casefold()
@@ -209,16 +164,12 @@ class SessionPanel(QWidget):
             shown.sort(key=lambda info: info.status != "needs_you")
         if self.list.state() != QListView.State.EditingState:
             self._model.set_rows(make_rows(shown, time.time()))
-        self._show_page(wanted)
-        self._select_current()
-        self._hold_pulse()
-
-    def _show_page(self, wanted: str) -> None:
-        has_rows = self._model.rowCount() > 0
-        self._pages.setCurrentIndex(0 if has_rows else 1)
+        self._pages.setCurrentIndex(0 if self._model.rowCount() else 1)
         self._clear.setVisible(bool(wanted))
         text = self.tr("No session matches “{text}”") if wanted else self.tr("No sessions yet")
         self._empty.setText(text.format(text=self.search.text().strip()))
+        self._select_current()
+        self._hold_pulse()
 
     def _select_current(self) -> None:
         index = self._model.index_of(self._current) if self._current else QModelIndex()
@@ -238,8 +189,8 @@ class SessionPanel(QWidget):
         if len(text) >= 2:
             self.searched.emit(text)
 
-    def _focus_list(self) -> None:
-        self.list.setFocus()
+    def _on_titled(self, one: SessionRow, title: str) -> None:
+        self.renamed.emit(one.session_id, title)
 
     def _choose(self, index: QModelIndex) -> None:
         one = index.data(ROW_ROLE)
@@ -248,8 +199,7 @@ class SessionPanel(QWidget):
 
     def _delete_index(self, index: QModelIndex) -> None:
         one = index.data(ROW_ROLE)
-        if one is not None and one.session_id:
-            self.delete(one.session_id)
+        self.delete(one.session_id if one is not None else None)
 
     def _finish(self, session_id: SessionId) -> None:
         timer = self._leaving.pop(session_id, None)
@@ -261,11 +211,12 @@ class SessionPanel(QWidget):
             self._show_undo()
 
     def _show_undo(self) -> None:
-        self._undo.setVisible(bool(self._leaving))
-        if self._leaving:
-            last = list(self._leaving)[-1]
-            title = next((one.title for one in self._sessions if one.id == last), "")
-            self._undo_text.set_text(self.tr("Deleted “{title}”").format(title=title))
+        last = next(reversed(self._leaving), None)
+        title = next((one.title for one in self._sessions if one.id == last), "")
+        if last is None:
+            self._undo.hide()
+        else:
+            self._undo.offer(self.tr("Deleted “{title}”").format(title=title))
 
     def _show_menu(self, where: QPoint) -> None:
         index = self.list.indexAt(where)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 from PySide6.QtCore import QCoreApplication
@@ -37,12 +38,10 @@ class SessionRow:
 
     @property
     def is_heading(self) -> bool:
-        """Whether the row only names a group."""
         return self.session_id is None
 
     @property
     def is_bold(self) -> bool:
-        """Whether the row calls for attention."""
         return self.state in ("needs_you", "unread")
 
 
@@ -51,22 +50,13 @@ def make_rows(sessions: Sequence[SessionInfo], now: float) -> tuple[SessionRow, 
     folders: dict[str, set[str]] = {}
     for info in sessions:
         folders.setdefault(info.title, set()).add(info.workspace.root)
-    groups: dict[str, list[SessionRow]] = {
-        _tr("Today"): [],
-        _tr("Yesterday"): [],
-        _tr("Earlier"): [],
-    }
-    names = tuple(groups)
+    names = (_tr("Today"), _tr("Yesterday"), _tr("Earlier"))
+    groups: tuple[list[SessionRow], ...] = ([], [], [])
     for info in sessions:
-        groups[names[_group(info.updated_at, now)]].append(
-            _row(info, now, is_ambiguous=len(folders[info.title]) > 1)
-        )
-    rows: list[SessionRow] = []
-    for name, members in groups.items():
-        if members:
-            rows.append(SessionRow(name))
-            rows.extend(members)
-    return tuple(rows)
+        row = _row(info, now, is_ambiguous=len(folders[info.title]) > 1)
+        groups[_group(info.updated_at, now)].append(row)
+    shown = ((SessionRow(name), *rows) for name, rows in zip(names, groups, strict=True) if rows)
+    return tuple(chain.from_iterable(shown))
 
 
 def in_shown_order(
@@ -82,13 +72,7 @@ def spoken(row: SessionRow) -> str:
     if row.is_heading:
         return row.title
     folder = row.folder if row.is_ambiguous else ""
-    said = (row.title, folder, state_title(row.state), row.spoken_age)
-    return clean(", ".join(part for part in said if part))
-
-
-def state_title(state: State) -> str:
-    """Return the state in words."""
-    return {
+    state = {
         "running": _tr("running"),
         "needs_you": _tr("needs you"),
         "paused": _tr("paused"),
@@ -96,26 +80,16 @@ def state_title(state: State) -> str:
         "failed": _tr("failed"),
         "interrupted": _tr("interrupted"),
         "idle": "",
-    }[state]
+    }[row.state]
+    said = (row.title, folder, state, row.spoken_age)
+    return clean(", ".join(part for part in said if part))
 
 
 def _row(info: SessionInfo, now: float, *, is_ambiguous: bool) -> SessionRow:
+    title, folder = info.title or _tr("New session"), info.workspace.name
+    state = "unread" if info.status == "idle" and info.is_unread else info.status
     age, spoken_age = _age(max(0.0, now - info.updated_at))
-    return SessionRow(
-        info.title or _tr("New session"),
-        info.id,
-        _state(info),
-        age,
-        spoken_age,
-        info.workspace.name,
-        is_ambiguous,
-    )
-
-
-def _state(info: SessionInfo) -> State:
-    if info.status != "idle":
-        return info.status
-    return "unread" if info.is_unread else "idle"
+    return SessionRow(title, info.id, state, age, spoken_age, folder, is_ambiguous)
 
 
 def _group(updated_at: float, now: float) -> int:

@@ -26,8 +26,8 @@ NoteState = Literal["queued", "taken", "delivered", "finished", "stopped", "fail
 NoteEvent = NoteQueued | NoteTaken | NoteDelivered | NoteReturned
 TurnEvent = TurnStarted | TurnEnded | StepStarted | ToolStarted | ToolEnded
 
-# So many settled notes are kept; older ones stand in the transcript.
-SETTLED_KEPT = 3
+# So many notes that wait no more are kept; older ones stand in the transcript.
+DONE_KEPT = 3
 _WAITING = ("queued", "taken")
 
 
@@ -58,15 +58,14 @@ class NoteRow:
 
     @property
     def is_written(self) -> bool:
-        """Whether the person typed it; the app itself tells of edits of the task list."""
+        """Whether the user typed it; the app itself tells of edits of the task list."""
         return self.note.kind in ("message", "steer")
 
 
 @dataclass(frozen=True, slots=True)
 class RunningTool:
-    """A tool call that is running, as the person knows it."""
+    """A tool call that is running, as the user knows it."""
 
-    call_id: str
     doing: str
     at: float
 
@@ -74,8 +73,8 @@ class RunningTool:
 class AgentNotes:
     """The notes to one agent, its turn and its tools. `turn` differs from turn to turn."""
 
-    def __init__(self, agent_id: AgentId) -> None:
-        self.agent_id = agent_id
+    def __init__(self, agent_id: AgentId | None = None) -> None:
+        self.agent_id = agent_id or AgentId("")
         self.turn: int = 0
         self._clear()
 
@@ -86,7 +85,7 @@ class AgentNotes:
         self.is_running: bool = False
         self._rows: dict[NoteId, NoteRow] = {}
         self._tools: dict[str, RunningTool] = {}
-        self._fault_words: str = ""
+        self._fault_text: str = ""
         self._edit: NoteId | None = None
 
     @property
@@ -96,10 +95,10 @@ class AgentNotes:
 
     @property
     def recent(self) -> tuple[NoteRow, ...]:
-        """What the person wrote that waits, and the newest of what is settled, as sent."""
+        """What the user wrote that waits, and the newest of what waits no more, as sent."""
         written = [row for row in self._rows.values() if row.is_written]
-        settled = [row for row in written if row.state not in _WAITING]
-        old = {row.note.id for row in settled[:-SETTLED_KEPT]}
+        done = [row for row in written if row.state not in _WAITING]
+        old = {row.note.id for row in done[:-DONE_KEPT]}
         return tuple(row for row in written if row.note.id not in old)
 
     @property
@@ -120,7 +119,7 @@ class AgentNotes:
         return self._rows.get(note_id)
 
     def forget(self, note_id: NoteId) -> None:
-        """Drop a note that the person is done with."""
+        """Drop a note that the user is done with."""
         self._rows.pop(note_id, None)
 
     def fold(self, note_id: NoteId) -> None:
@@ -179,18 +178,17 @@ class AgentNotes:
             self._return(row, event, names)
 
     def apply_turn(self, event: TurnEvent) -> None:
-        """Take in what the agent does."""
         match event:
             case TurnStarted():
                 self.turn += 1
                 self.is_running = True
                 self.status = "running"
-                self._fault_words = ""
+                self._fault_text = ""
             case StepStarted():
                 self.step = event.step
             case ToolStarted():
                 doing = event.doing or event.call.name
-                self._tools[event.call.id] = RunningTool(event.call.id, doing, event.at)
+                self._tools[event.call.id] = RunningTool(doing, event.at)
             case ToolEnded():
                 self._tools.pop(event.result.call_id, None)
             case TurnEnded():
@@ -211,8 +209,8 @@ class AgentNotes:
         if event.why == "withdrawn":
             self.forget(event.note_id)
             return
-        words = self._fault_words if event.why == "failed" else ""
-        changed = replace(row, state=event.why, words=words, is_quiet=False, is_folded=False)
+        text = self._fault_text if event.why == "failed" else ""
+        changed = replace(row, state=event.why, words=text, is_quiet=False, is_folded=False)
         stopper = names[AgentId(event.by)].name if event.by in names else ""
         self._rows[event.note_id] = replace(changed, by=event.by, stopper=stopper)
 
@@ -221,21 +219,21 @@ class AgentNotes:
         self.is_running = False
         self.status = "idle"
         self._tools.clear()
-        self._fault_words = event.fault.message if event.fault else ""
-        for note_id, row in tuple(self._rows.items()):
+        self._fault_text = event.fault.message if event.fault else ""
+        for note_id, row in self._rows.items():
             is_lost = row.state == "taken" and not row.is_quiet and event.fault is not None
             if is_lost or (row.state == "failed" and not row.words):
-                self._rows[note_id] = replace(row, state="failed", words=self._fault_words)
+                self._rows[note_id] = replace(row, state="failed", words=self._fault_text)
         self._wake_quiet()
 
     def _wake_quiet(self) -> None:
-        for note_id, row in tuple(self._rows.items()):
+        for note_id, row in self._rows.items():
             if row.is_quiet and row.state == "queued":
                 self._rows[note_id] = replace(row, is_quiet=False)
 
     def _fold_returned(self) -> None:
-        # The person went on after these came back: they saw them then.
-        for note_id, row in tuple(self._rows.items()):
+        # The user went on after these came back: they saw them then.
+        for note_id, row in self._rows.items():
             if row.state in ("finished", "stopped", "failed"):
                 self._rows[note_id] = replace(row, is_folded=True)
 

@@ -12,6 +12,7 @@ from enum import Flag, auto
 from typing import Any
 
 from desktop_agent.core.agents import AgentInfo
+from desktop_agent.core.approvals import ApprovalRequest
 from desktop_agent.core.events import (
     AgentEvent,
     AgentOpened,
@@ -41,8 +42,8 @@ from desktop_agent.core.questions import Question
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.tasks import Task
 from desktop_agent.gui.state.agent_notes import AgentNotes, NoteEvent, TurnEvent
-from desktop_agent.gui.state.agent_tree import live_below
-from desktop_agent.gui.state.pending_requests import PendingRequest, PendingRequests
+
+RequestEvent = ApprovalRequested | ApprovalResolved | QuestionAsked | QuestionAnswered | TurnEnded
 
 
 class Facet(Flag):
@@ -78,11 +79,33 @@ class AgentPage:
 
     @classmethod
     def of_main(cls, opened: SessionOpened) -> AgentPage:
-        """Return the page of the main agent of a session."""
         info = opened.info
         return cls(
             info, info.main_agent, info.model, opened.agents, opened.events, opened.first_seq
         )
+
+
+@dataclass(frozen=True, slots=True)
+class PendingRequest:
+    """A request or a question that waits for the user; `asked` is the thing itself."""
+
+    agent_id: AgentId
+    asked: ApprovalRequest | Question
+
+    @property
+    def key(self) -> str:
+        """The id to answer with."""
+        return self.asked.id
+
+    @property
+    def is_approval(self) -> bool:
+        """Whether it is answered by a decision, not by text."""
+        return isinstance(self.asked, ApprovalRequest)
+
+    @property
+    def tool(self) -> str:
+        """What is to be approved; empty for a question."""
+        return self.asked.call.name if isinstance(self.asked, ApprovalRequest) else ""
 
 
 class SessionState:
@@ -97,7 +120,9 @@ class SessionState:
         self._owners: dict[AgentId, SessionId] = {}
         self._lists: dict[AgentId, tuple[Task, ...]] = {}
         self._notes: dict[AgentId, AgentNotes] = {}
-        self._requests = PendingRequests()
+        # Those of every session: one that is opened brings the events of its main agent alone, so
+        # what its subagents asked while another was shown is known from having listened.
+        self._requests: dict[str, PendingRequest] = {}
         # Who holds, in the order it began, and whose budget it is.
         self._held: dict[AgentId, AgentId] = {}
         self._below: tuple[tuple[AgentInfo, ...], AgentId | None, int] = ((), None, 0)
@@ -131,7 +156,7 @@ class SessionState:
         return EVERYTHING if is_main else EVERYTHING & ~Facet.SESSION
 
     def forget_note(self, agent_id: AgentId, note_id: NoteId) -> Facet:
-        """Drop a note that came back and that the person sent elsewhere or discarded."""
+        """Drop a note that came back and that the user sent elsewhere or discarded."""
         self.notes(agent_id).forget(note_id)
         return Facet.NOTES
 
@@ -149,7 +174,6 @@ class SessionState:
         return self.session_of(agent_id) if agent_id else None
 
     def session_of(self, agent_id: AgentId) -> SessionId | None:
-        """Return the session an agent belongs to."""
         return self._owners.get(agent_id)
 
     @property
@@ -159,7 +183,6 @@ class SessionState:
 
     @property
     def main_agent(self) -> AgentId | None:
-        """The main agent of the session that is shown."""
         info = self.sessions.get(self.session_id) if self.session_id is not None else None
         return info.main_agent if info is not None else None
 
@@ -168,7 +191,6 @@ class SessionState:
         return self._agents.get(session_id, ()) if session_id is not None else ()
 
     def agent(self, agent_id: AgentId | None) -> AgentInfo | None:
-        """Return how an agent stands."""
         return self._infos.get(agent_id) if agent_id is not None else None
 
     def page(self, opened: AgentOpened) -> AgentPage | None:
@@ -181,12 +203,11 @@ class SessionState:
         return AgentPage(info, agent.id, model, agents, opened.events, opened.first_seq)
 
     def running(self) -> tuple[SessionInfo, ...]:
-        """Return the sessions at work, also those that wait for the person."""
+        """Return the sessions at work, also those that wait for the user."""
         under_way = ("running", "needs_you", "paused")
         return tuple(info for info in self.sessions.values() if info.status in under_way)
 
     def tasks(self, agent_id: AgentId | None) -> tuple[Task, ...]:
-        """Return an agent's task list."""
         return self._lists.get(agent_id, ()) if agent_id is not None else ()
 
     @property
@@ -198,7 +219,7 @@ class SessionState:
         """Return the notes to an agent; empty ones for nobody."""
         known = self._notes.get(agent_id) if agent_id is not None else None
         if known is None:
-            known = AgentNotes(agent_id or AgentId(""))
+            known = AgentNotes(agent_id)
             if agent_id is not None:
                 self._notes[agent_id] = known
                 if agent_id in self._infos:
@@ -209,17 +230,37 @@ class SessionState:
         """Return how many live agents there are below this one."""
         agents = self.agents
         if self._below[0] is not agents or self._below[1] != agent_id:
-            self._below = (agents, agent_id, live_below(agents, agent_id))
+            children: dict[AgentId | None, list[AgentInfo]] = {}
+            for info in agents:
+                children.setdefault(info.parent_id, []).append(info)
+            count, above = 0, [agent_id]
+            while above:
+                for info in children.pop(above.pop(), ()):
+                    above.append(info.id)
+                    count += not info.is_ended
+            self._below = (agents, agent_id, count)
         return self._below[2]
+
+    def path_of(self, agent_id: AgentId | None) -> tuple[AgentInfo, ...]:
+        """Return the agents of the session that is shown from the main one down to this one."""
+        by_id = {info.id: info for info in self.agents}
+        path: list[AgentInfo] = []
+        info = by_id.get(agent_id) if agent_id is not None else None
+        while info is not None and info not in path:
+            path.append(info)
+            info = by_id.get(info.parent_id) if info.parent_id is not None else None
+        return tuple(reversed(path))
 
     def waiting(self) -> tuple[PendingRequest, ...]:
         """Return what waits in the session that is shown, oldest first."""
-        asks = [ask for ask in self._requests.all() if self._is_of_shown(ask.agent_id)]
+        asks = [ask for ask in self._requests.values() if self._is_of_shown(ask.agent_id)]
         return tuple(sorted(asks, key=lambda ask: ask.asked.created_at))
 
     def question_of(self, agent_id: str) -> Question | None:
-        """Return what an agent asks."""
-        return self._requests.question_of(agent_id)
+        for ask in self._requests.values():
+            if ask.agent_id == agent_id and isinstance(ask.asked, Question):
+                return ask.asked
+        return None
 
     @property
     def held(self) -> tuple[AgentId, ...]:
@@ -244,7 +285,7 @@ class SessionState:
         for kept in (self._infos, self._owners, self._lists, self._notes, self._held):
             for agent_id in gone:
                 kept.pop(agent_id, None)
-        self._requests.drop(gone)
+        self._drop_requests(gone)
 
     def _on_session_opened(self, event: SessionOpened) -> Facet:
         info = event.info
@@ -257,7 +298,7 @@ class SessionState:
         self._replay(info.main_agent, event.events)
         for queued in event.notes:
             self.notes(queued.agent_id).apply_note(queued, self._infos)
-        self._requests.drop_resting(event.agents)
+        self._drop_resting(event.agents)
         return _OF_SESSION if info.id == self.session_id else NOTHING
 
     def _on_agent_opened(self, event: AgentOpened) -> Facet:
@@ -265,7 +306,7 @@ class SessionState:
         self._owners[info.id] = info.session_id
         self._infos[info.id] = info
         self._replay(info.id, event.events)
-        self._requests.drop_resting((info,))
+        self._drop_resting((info,))
         return Facet.NOTES | Facet.REQUESTS if self._is_of_shown(info.id) else NOTHING
 
     def _replay(self, agent_id: AgentId, events: tuple[AgentEvent, ...]) -> None:
@@ -274,11 +315,12 @@ class SessionState:
         if agent_id in self._infos:
             notes.follow(self._infos[agent_id])
         for event in events:
-            self._requests.apply(event)
+            if isinstance(event, RequestEvent):
+                self._on_request(event)
 
     def _on_agents(self, event: AgentsChanged) -> Facet:
         self._follow(event.session_id, event.agents)
-        self._requests.drop_resting(event.agents)
+        self._drop_resting(event.agents)
         return _OF_SESSION & ~Facet.TASKS if event.session_id == self.session_id else NOTHING
 
     def _follow(self, session_id: SessionId, agents: tuple[AgentInfo, ...]) -> None:
@@ -292,7 +334,17 @@ class SessionState:
             if agent.status != "paused" and self._held:
                 self._held.pop(agent.id, None)
 
-    # -- events ------------------------------------------------------------------------
+    def _drop_resting(self, agents: tuple[AgentInfo, ...]) -> None:
+        """Nobody waits for an answer where nothing runs, as after a crash."""
+        self._drop_requests({agent.id for agent in agents if not agent.is_working})
+
+    def _drop_requests(self, agents: set[AgentId]) -> bool:
+        gone = [key for key, ask in self._requests.items() if ask.agent_id in agents]
+        for key in gone:
+            del self._requests[key]
+        return bool(gone)
+
+    # -- events of one agent ---------------------------------------------------------------
 
     def _of_agent(self, agent_id: AgentId, facet: Facet) -> Facet:
         return facet if self._is_of_shown(agent_id) else NOTHING
@@ -312,11 +364,19 @@ class SessionState:
     def _on_turn_ended(self, event: TurnEnded) -> Facet:
         return self._on_turn(event) | self._on_request(event)
 
-    def _on_request(
-        self,
-        event: ApprovalRequested | ApprovalResolved | QuestionAsked | QuestionAnswered | TurnEnded,
-    ) -> Facet:
-        has_changed = self._requests.apply(event)
+    def _on_request(self, event: RequestEvent) -> Facet:
+        has_changed = True
+        match event:
+            case ApprovalRequested():
+                self._requests[event.request.id] = PendingRequest(event.agent_id, event.request)
+            case QuestionAsked():
+                self._requests[event.question.id] = PendingRequest(event.agent_id, event.question)
+            case ApprovalResolved():
+                has_changed = self._requests.pop(event.request_id, None) is not None
+            case QuestionAnswered():
+                has_changed = self._requests.pop(event.question_id, None) is not None
+            case TurnEnded():
+                has_changed = self._drop_requests({event.agent_id})
         return self._of_agent(event.agent_id, Facet.REQUESTS) if has_changed else NOTHING
 
     def _on_budget_reached(self, event: BudgetReached) -> Facet:

@@ -10,17 +10,18 @@ from PySide6.QtCore import (
     QRectF,
     QSize,
     Qt,
-    Signal,
 )
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QStyleOptionViewItem, QWidget
 
+from desktop_agent.core.tasks import Task
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE
 from desktop_agent.gui.kit.lists.rename_delegate import RenamingDelegate
 from desktop_agent.gui.kit.lists.row_painter import RowPainter
 from desktop_agent.gui.kit.rtl import placed
 from desktop_agent.gui.kit.spinner import paint_spinner
 from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.tooltips import plain_tip
 from desktop_agent.gui.tasks.rows import TaskRow
 
 _Index = QModelIndex | QPersistentModelIndex
@@ -44,17 +45,20 @@ def owner_name(owner: str) -> str:
     return QCoreApplication.translate("Tasks", "Main") if owner == "main" else owner
 
 
-class TaskDelegate(RenamingDelegate):
-    """Tells of a new subject by `renamed`; it never writes into the model."""
+def task_tip(task: Task) -> str:
+    """Return a task's subject and description as a tooltip."""
+    return plain_tip("\n".join(text for text in (task.subject, task.description) if text))
 
-    renamed = Signal(int, str)
+
+class TaskDelegate(RenamingDelegate):
+    """Draws tasks and the line that folds the completed ones."""
+
     field_name = "renameTask"
     longest = 500
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(QCoreApplication.translate("TaskDelegate", "Task"), _title_of, parent)
         self._theme = theme
-        self.titled.connect(self._tell)
         self.editor: QWidget | None = None
 
     @property
@@ -73,7 +77,6 @@ class TaskDelegate(RenamingDelegate):
         return placed(direction, rect, box)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Draw the row, mirrored where the window is."""
         row: TaskRow = index.data(ROW_ROLE)
         with RowPainter(self._theme, painter, option) as pen:
             pen.ground(4)
@@ -86,14 +89,14 @@ class TaskDelegate(RenamingDelegate):
         icon = "chevron-down" if row.is_open else "chevron-right"
         pen.icon(self._square(pen, pen.rect.center().y()), icon, "muted")
         text = self.tr("%n completed", "", row.folded)
-        pen.text(self._words(pen), text, "muted", self._theme.font("ui"))
+        pen.text(self._text_box(pen), text, "muted", self._theme.font("ui"))
 
     def _paint_task(self, pen: RowPainter, row: TaskRow, subject: str, owner: str) -> None:
         theme = self._theme
         is_done = row.state in {"done", "skipped"}
         font = theme.font("ui", "medium" if row.state in {"running", "stalled"} else "regular")
         font.setStrikeOut(is_done)
-        upper, lower = self._lines(self._words(pen), has_detail=bool(row.detail))
+        upper, lower = self._lines(self._text_box(pen), has_detail=bool(row.detail))
         self._paint_state(pen, self._square(pen, upper.center().y() + 1), row)
         if owner and not is_done:
             upper.setRight(upper.right() - pen.chip(upper, owner, upper.width() // 3) - 8)
@@ -103,16 +106,15 @@ class TaskDelegate(RenamingDelegate):
             token = _DETAIL_TOKENS.get(row.state, pen.faint)
             pen.text(lower, " ".join(row.detail.split()), token, theme.font("small"))
 
-    def _words(self, pen: RowPainter) -> QRect:
+    def _text_box(self, pen: RowPainter) -> QRect:
         return pen.rect.adjusted(_EDGE + self._icon + 10, 0, -_EDGE, 0)
 
-    def _lines(self, words: QRect, *, has_detail: bool) -> tuple[QRect, QRect]:
+    def _lines(self, box: QRect, *, has_detail: bool) -> tuple[QRect, QRect]:
         if not has_detail:
-            return words, QRect()
-        height = words.height() // 2
-        upper = QRect(words.left(), words.top() + 5, words.width(), height - 5)
-        lower = QRect(words.left(), words.top() + height - 1, words.width(), height - 5)
-        return upper, lower
+            return box, QRect()
+        half = box.height() // 2
+        upper = QRect(box.left(), box.top() + 5, box.width(), half - 5)
+        return upper, upper.translated(0, half - 6)
 
     def _square(self, pen: RowPainter, middle: int) -> QRect:
         size = self._icon
@@ -127,16 +129,10 @@ class TaskDelegate(RenamingDelegate):
         else:
             pen.icon(box, *STATE_ICONS[row.state])
 
-    # -- renaming --------------------------------------------------------------------------
-
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: _Index) -> QWidget:
-        """Return a field over the row, beside its icon."""
         self.room = (_EDGE + self._icon + 2, 6)
         self.editor = super().createEditor(parent, option, index)
         return self.editor
-
-    def _tell(self, row: TaskRow, title: str) -> None:
-        self.renamed.emit(row.key, title)
 
 
 def _title_of(row: TaskRow) -> str:

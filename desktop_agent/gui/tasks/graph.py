@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from PySide6.QtCore import QPoint, QRect, QRectF, QSizeF, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QResizeEvent, QWheelEvent
@@ -49,13 +49,11 @@ class TaskGraph(QGraphicsView):
         self._nodes: dict[int, NodeItem] = {}
         self._arrows: dict[Edge, ArrowItem] = {}
         self._current = 0
-        # What is shown: a readable part, all of it, or what the person went to.
+        # What is shown: a readable part, all of it, or what the user went to.
         self._shown: Literal["part", "all", "own"] = "part"
         self._pressed_at = QPoint()
         # Laying out a large graph takes a while: many changes in a row are laid out once.
-        self._later = QTimer(self)
-        self._later.setSingleShot(True)
-        self._later.setInterval(_WAIT_MS)
+        self._later = QTimer(self, singleShot=True, interval=_WAIT_MS)
         self._later.timeout.connect(self._rebuild)
         self.setObjectName("taskGraph")
         self.setAccessibleName(self.tr("Dependencies of the tasks"))
@@ -90,7 +88,6 @@ class TaskGraph(QGraphicsView):
         self.setAccessibleDescription(self._described())
 
     def select(self, task_id: int) -> None:
-        """Mark a task and bring it into view."""
         if task_id in self._nodes and task_id != self._current:
             self._mark(task_id)
 
@@ -107,9 +104,11 @@ class TaskGraph(QGraphicsView):
         layout, card = lay_out(self._tasks), node_size(self._theme)
         for number in self._nodes.keys() - layout.places.keys():
             self.scene().removeItem(self._nodes.pop(number))
-        for number in layout.places.keys() - self._nodes.keys():
-            node = self._nodes[number] = NodeItem(self._theme, card)
-            self.scene().addItem(node)
+        for task in self._tasks:
+            if task.id not in self._nodes:
+                state = state_of(task, is_live=self._is_live)
+                node = self._nodes[task.id] = NodeItem(self._theme, card, task, state)
+                self.scene().addItem(node)
         for edge in self._arrows.keys() - self._edges:
             self.scene().removeItem(self._arrows.pop(edge))
         for edge in self._edges - self._arrows.keys():
@@ -123,11 +122,10 @@ class TaskGraph(QGraphicsView):
 
     def _place(self, layout: Layout) -> None:
         self._plan = plan = best_plan(layout, node_size(self._theme), self._room())
-        way = plan.way
         for number, node in self._nodes.items():
             node.setPos(plan.corner(number))
         for edge, arrow in self._arrows.items():
-            arrow.run(plan.path(edge), way)
+            arrow.run(plan.path(edge), plan.way)
         self.scene().setSceneRect(plan.box)
 
     def _room(self) -> QSizeF:
@@ -152,8 +150,8 @@ class TaskGraph(QGraphicsView):
         around = (-_ROUND, -_ROUND, _ROUND, _ROUND)
         number = self._middle()
         part = self._nodes[number].sceneBoundingRect().adjusted(*around)
-        near = {a if b == number else b for a, b in self._edges if number in (a, b)}
-        for other in sorted(near & self._nodes.keys()):
+        neighbours = {a if b == number else b for a, b in self._edges if number in (a, b)}
+        for other in sorted(neighbours & self._nodes.keys()):
             wider = part.united(self._nodes[other].sceneBoundingRect().adjusted(*around))
             if scale_for(wider, self._room()) >= _READABLE:
                 part = wider
@@ -166,10 +164,9 @@ class TaskGraph(QGraphicsView):
         order = {"in_progress": 0, "pending": 1, "completed": 2}
         return min(self._tasks, key=lambda one: (order[one.status], bool(one.open_blockers))).id
 
-    # -- the person ------------------------------------------------------------------------
+    # -- the user --------------------------------------------------------------------------
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Begin to pan, or to click."""
         self._pressed_at = event.position().toPoint()
         super().mousePressEvent(event)
 
@@ -181,11 +178,10 @@ class TaskGraph(QGraphicsView):
             self._shown = "own"
             return
         node = self._node_at(where)
-        if event.button() != Qt.MouseButton.LeftButton or node is None or node.task is None:
-            return
-        self._choose(node.task.id)
-        if node.is_owner_at(self.mapToScene(where)):
-            self.owner_chosen.emit(node.task.owner)
+        if event.button() == Qt.MouseButton.LeftButton and node is not None:
+            self._choose(node.task.id)
+            if node.is_owner_at(self.mapToScene(where)):
+                self.owner_chosen.emit(node.task.owner)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Zoom with Ctrl; scroll without."""
@@ -211,7 +207,7 @@ class TaskGraph(QGraphicsView):
             super().keyPressEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep in view what is shown until the person goes elsewhere."""
+        """Keep in view what is shown until the user goes elsewhere."""
         super().resizeEvent(event)
         if self._shown != "own":
             self._place(self._plan.layout)
@@ -243,13 +239,13 @@ class TaskGraph(QGraphicsView):
         for one, node in self._nodes.items():
             node.set_current(one == number)
         for edge, arrow in self._arrows.items():
-            arrow.set_near(number in edge)
+            arrow.set_strong(number in edge)
         self.ensureVisible(self._nodes[number], 32, 32)
         self.setAccessibleDescription(self._described())
 
     def _show_menu(self, where: QPoint) -> None:
         node = self._node_at(where)
-        if node is None or node.task is None:
+        if node is None:
             return
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -261,7 +257,7 @@ class TaskGraph(QGraphicsView):
             menu.addAction(self._theme.icon("bot"), shown, lambda: self.owner_chosen.emit(owner))
         menu.popup(self.viewport().mapToGlobal(where))
 
-    def inputMethodQuery(self, query: Qt.InputMethodQuery) -> Any:
+    def inputMethodQuery(self, query: Qt.InputMethodQuery) -> object:
         """Tell where the selected task is: a menu by key opens there."""
         node = self._nodes.get(self._current)
         if query != Qt.InputMethodQuery.ImCursorRectangle or node is None:

@@ -16,20 +16,19 @@ from desktop_agent.core.tasks import Task
 from desktop_agent.gui.kit.safe_text import clean
 from desktop_agent.gui.kit.spinner import paint_spinner
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.tooltips import plain_tip
-from desktop_agent.gui.tasks.delegate import STATE_ICONS, owner_name
+from desktop_agent.gui.tasks.delegate import STATE_ICONS, owner_name, task_tip
 from desktop_agent.gui.tasks.rows import RowState
 
 _WIDTH, _HEIGHT = 208, 54
 _ICON = 16
 _EDGE = 12
 _TIP = 6.0
-# Below this size words are dust: the state's colour is all that is drawn.
+# Below this scale no text can be read: the state's colour is all that is drawn.
 _READABLE = 0.35
 
 
 def node_size(theme: Theme) -> QSizeF:
-    """Return the size of a task's card: two lines of the person's text size fit in."""
+    """Return the size of a task's card: two lines of the user's text size fit in."""
     lines = 2 * QFontMetrics(theme.font("small")).height()
     height = max(_HEIGHT, lines + _EDGE)
     return QSizeF(round(_WIDTH * min(1.5, height / _HEIGHT)), height)
@@ -41,30 +40,30 @@ class NodeItem(QGraphicsRectItem):
     It is painted once and then kept as a picture until it changes: panning paints none anew.
     """
 
-    def __init__(self, theme: Theme, size: QSizeF) -> None:
+    def __init__(self, theme: Theme, size: QSizeF, task: Task, state: RowState) -> None:
         super().__init__()
         self.setPen(QPen(Qt.PenStyle.NoPen))
         self.setCacheMode(QGraphicsItem.CacheMode.DeviceCoordinateCache)
         self._theme = theme
         self._size = size
-        self.task: Task | None = None
-        self.state: RowState = "pending"
+        self.task: Task = task
+        self.state: RowState = state
+        self.setToolTip(task_tip(task))
         self._is_current = False
         self.setZValue(1)
         self.restyle(size)
 
     def is_owner_at(self, where: QPointF) -> bool:
         """Whether the name of the working agent stands at a point of the scene."""
-        box = self._words()
+        box = self._text_box()
         box.setTop(box.center().y())
         return bool(self._owner) and box.contains(self.mapFromScene(where).toPoint())
 
     @property
     def _owner(self) -> str:
-        is_worked_on = self.task is not None and self.state in {"running", "stalled"}
-        return owner_name(self.task.owner) if is_worked_on and self.task is not None else ""
+        return owner_name(self.task.owner) if self.state in {"running", "stalled"} else ""
 
-    def _words(self) -> QRect:
+    def _text_box(self) -> QRect:
         left = 2 * _EDGE + self._theme.icon_px(_ICON) - 2
         width, height = round(self._size.width()), round(self._size.height())
         return QRect(left, 5, width - left - _EDGE + 2, height - 10)
@@ -73,8 +72,7 @@ class NodeItem(QGraphicsRectItem):
         """Show this task in this state."""
         if task is not self.task or state != self.state:
             self.task, self.state = task, state
-            words = "\n".join(t for t in (task.subject, task.description) if t)
-            self.setToolTip(plain_tip(words))
+            self.setToolTip(task_tip(task))
             self.update()
 
     def set_current(self, is_current: bool) -> None:
@@ -92,9 +90,6 @@ class NodeItem(QGraphicsRectItem):
     def paint(
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
     ) -> None:
-        """Draw the card."""
-        if self.task is None:
-            return
         theme = self._theme
         box = QRectF(QPointF(0, 0), self._size)
         is_done = self.state in {"done", "skipped"}
@@ -110,7 +105,7 @@ class NodeItem(QGraphicsRectItem):
             self._paint_dot(painter, box)
             return
         self._paint_icon(painter)
-        self._paint_words(painter, self.task, is_done=is_done)
+        self._paint_text(painter, is_done=is_done)
 
     def _paint_dot(self, painter: QPainter, box: QRectF) -> None:
         token = "accent" if self.state == "running" else STATE_ICONS[self.state][1]
@@ -130,20 +125,19 @@ class NodeItem(QGraphicsRectItem):
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
         painter.drawPixmap(box.topLeft(), theme.pixmap(icon, token, size, ratio))
 
-    def _paint_words(self, painter: QPainter, task: Task, *, is_done: bool) -> None:
+    def _paint_text(self, painter: QPainter, *, is_done: bool) -> None:
         theme = self._theme
         font = theme.font("small", "medium" if self.state == "running" else "regular")
         font.setStrikeOut(is_done)
         painter.setFont(font)
         painter.setPen(theme.color("subtle" if is_done else "fg"))
-        words, owner = self._words(), self._owner
+        box, owner = self._text_box(), self._owner
         if owner:
-            words.setBottom(words.top() + words.height() // 2)
+            box.setBottom(box.top() + box.height() // 2)
         flags = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextWordWrap
-        text = _fitting(painter, clean(task.subject), words)
-        painter.drawText(words, int(flags), text)
+        painter.drawText(box, int(flags), _fitting(painter, clean(self.task.subject), box))
         if owner:
-            below = QRect(words.left(), words.bottom(), words.width(), words.height())
+            below = QRect(box.left(), box.bottom(), box.width(), box.height())
             painter.setFont(theme.font("caption", "medium"))
             painter.setPen(theme.color("accent"))
             shown = painter.fontMetrics().elidedText(
@@ -158,7 +152,7 @@ class ArrowItem(QGraphicsPathItem):
     def __init__(self, theme: Theme, blocker: int, blocked: int) -> None:
         super().__init__()
         self._theme = theme
-        self._is_near = False
+        self._is_strong = False
         self.blocker = blocker
         self.blocked = blocked
         self.restyle()
@@ -172,17 +166,17 @@ class ArrowItem(QGraphicsPathItem):
         path.lineTo(back - aside)
         self.setPath(path)
 
-    def set_near(self, is_near: bool) -> None:
+    def set_strong(self, is_strong: bool) -> None:
         """Draw it strongly: it belongs to the selected task."""
-        if is_near != self._is_near:
-            self._is_near = is_near
-            self.setZValue(0.5 if is_near else 0)
+        if is_strong != self._is_strong:
+            self._is_strong = is_strong
+            self.setZValue(0.5 if is_strong else 0)
             self.restyle()
 
     def restyle(self) -> None:
         """Take the theme's present colours."""
-        pen = QPen(self._theme.color("accent" if self._is_near else "line3"))
-        pen.setWidthF(2 if self._is_near else 1.2)
+        pen = QPen(self._theme.color("accent" if self._is_strong else "line3"))
+        pen.setWidthF(2 if self._is_strong else 1.2)
         self.setPen(pen)
 
 

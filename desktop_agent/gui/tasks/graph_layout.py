@@ -2,7 +2,7 @@
 
 The method of Sugiyama, Tagawa and Toda (1981): layers by longest path; an arrow over several
 layers gets a lane of its own through each, so that it runs behind no task; sweeps that sort
-each layer by the mean place of its neighbours; then places as near to those as order allows.
+each layer by the mean place of its neighbours; then places as close to those as order allows.
 """
 
 from __future__ import annotations
@@ -128,15 +128,15 @@ class _Graph:
         """Sort each layer by the mean place of its neighbours, down and up in turn."""
         for sweep in range(_FEWER_SWEEPS if self._is_large else _SWEEPS):
             is_down = sweep % 2 == 0
-            near = self._before if is_down else self._after
+            neighbours = self._before if is_down else self._after
             place = {v: n - len(layer) / 2 for layer in self.layers for n, v in enumerate(layer)}
             for layer in self.layers if is_down else reversed(self.layers):
-                means = {v: _mean([place[one] for one in near[v]], place[v]) for v in layer}
+                means = {v: _mean([place[one] for one in neighbours[v]], place[v]) for v in layer}
                 layer.sort(key=means.__getitem__)
                 place.update((v, n - len(layer) / 2) for n, v in enumerate(layer))
 
     def places(self) -> dict[_Vertex, float]:
-        """Return a place across for each: near its neighbours, in order, none over another."""
+        """Return a place across for each: close to its neighbours, in order, none over another."""
         place: dict[_Vertex, float] = {}
         for layer in self.layers:
             room = _rooms(layer)

@@ -1,4 +1,4 @@
-"""The list view of tasks: keys and drags become wishes; nothing is moved by the view itself."""
+"""The list view of tasks: keys and drags become signals; nothing is moved by the view itself."""
 
 from __future__ import annotations
 
@@ -17,27 +17,26 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 
+from desktop_agent.core.tasks import TaskEdit
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.tasks.delegate import TaskDelegate
 from desktop_agent.gui.tasks.rows import TaskRow
 
+_Index = QModelIndex | QPersistentModelIndex
+
 
 class TaskListView(QListView):
-    """Signals carry task ids.
-
-    Signals:
-        opened: the row was clicked or Enter was pressed.
-        ticked: its icon was clicked or Space was pressed.
-        deleted: Del was pressed.
-        moved: to before another task; 0 is the end.
-        fold_toggled: the line of completed tasks was clicked.
+    """Signals:
+    opened: a task's id: the row was clicked or Enter was pressed.
+    ticked: a task's id: its icon was clicked or Space was pressed.
+    edited: a TaskEdit that deletes or moves a task.
+    fold_toggled: the line of completed tasks was clicked.
     """
 
     opened = Signal(int)
     ticked = Signal(int)
-    deleted = Signal(int)
-    moved = Signal(int, int)
+    edited = Signal(object)
     fold_toggled = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
@@ -59,14 +58,13 @@ class TaskListView(QListView):
         self._active = -1
         # Before which row the dragged one would be dropped.
         self._target = -1
-        # The person went elsewhere, and is not fetched back.
+        # The user scrolled elsewhere, and is not taken back.
         self._is_away = False
         # Rows are laid out, and room is given, a little after they came.
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
+        self._soon = QTimer(self, singleShot=True, interval=0)
         self._soon.timeout.connect(self._reveal)
         bar = self.verticalScrollBar()
-        bar.rangeChanged.connect(lambda *_: self._soon.start(0))
+        bar.rangeChanged.connect(lambda: self._soon.start())
         bar.actionTriggered.connect(self._on_scrolled)
 
     def follow(self, number: int, *, is_new: bool = False) -> None:
@@ -74,7 +72,7 @@ class TaskListView(QListView):
         self._is_away = self._is_away and not is_new
         if is_new or number != self._active:
             self._active = number
-            self._soon.start(0)
+            self._soon.start()
 
     def _on_scrolled(self) -> None:
         self._is_away = True
@@ -96,12 +94,7 @@ class TaskListView(QListView):
         if grid != self.gridSize():
             self.setGridSize(grid)
 
-    def dataChanged(
-        self,
-        first: QModelIndex | QPersistentModelIndex,
-        last: QModelIndex | QPersistentModelIndex,
-        roles: Sequence[int] = (),
-    ) -> None:
+    def dataChanged(self, first: _Index, last: _Index, roles: Sequence[int] = ()) -> None:
         """Repaint what changed and can be seen; no row of a uniform list moves because of it."""
         if not self.gridSize().isValid():
             super().dataChanged(first, last, roles)
@@ -150,12 +143,10 @@ class TaskListView(QListView):
             self.viewport().update()
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
-        """Follow the mouse."""
         super().dragMoveEvent(event)
         self._aim(self._drop_row(event.position().toPoint()) if event.isAccepted() else -1)
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
-        """It would go nowhere from there."""
         super().dragLeaveEvent(event)
         self._aim(-1)
 
@@ -165,7 +156,6 @@ class TaskListView(QListView):
         return row.key if row is not None else 0
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Turn keys into wishes: Enter, Space, Del, Alt+Up, Alt+Down."""
         index = self.currentIndex()
         key = Qt.Key(event.key())
         if not index.isValid():
@@ -179,7 +169,7 @@ class TaskListView(QListView):
         elif key == Qt.Key.Key_Space:
             self.ticked.emit(self.task_id(index))
         elif key == Qt.Key.Key_Delete:
-            self.deleted.emit(self.task_id(index))
+            self.edited.emit(TaskEdit("delete", self.task_id(index)))
         else:
             super().keyPressEvent(event)
 
@@ -212,7 +202,7 @@ class TaskListView(QListView):
             super().commitData(editor)
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Wish for the move; the list comes back in the new order from the engine."""
+        """Ask for the move; the list comes back in the new order from the engine."""
         self._aim(-1)
         source = self.currentIndex()
         if event.source() is not self or not self.task_id(source):
@@ -226,7 +216,7 @@ class TaskListView(QListView):
         self.setState(QAbstractItemView.State.NoState)
         self.viewport().update()
         if before not in (source.row(), source.row() + 1):
-            self.moved.emit(self.task_id(source), self._id_at(before))
+            self._move(source, before)
 
     def _drop_row(self, where: QPoint) -> int:
         index = self.indexAt(where)
@@ -238,10 +228,11 @@ class TaskListView(QListView):
     def _move_by(self, index: QModelIndex, step: int) -> None:
         target = index.row() + (step if step < 0 else step + 1)
         if 0 <= target <= self.model().rowCount() and self.task_id(index):
-            self.moved.emit(self.task_id(index), self._id_at(target))
+            self._move(index, target)
 
-    def _id_at(self, number: int) -> int:
-        return self.task_id(self.model().index(number, 0))
+    def _move(self, index: QModelIndex, target: int) -> None:
+        before = self.task_id(self.model().index(target, 0))  # 0 is the end
+        self.edited.emit(TaskEdit("move", self.task_id(index), before=before))
 
     def _is_on_icon(self, index: QModelIndex, where: QPoint) -> bool:
         box = self.tasks.icon_box(self.visualRect(index), self.layoutDirection())

@@ -21,13 +21,21 @@ def fill_task_menu(
     menu: QMenu, theme: Theme, task: Task, tasks: Sequence[Task], edit: Edit
 ) -> None:
     """Add the edits that make sense for this task."""
+
+    def add(
+        icon: str, text: str, change: TaskEdit, keys: str = "", token: str = "muted"
+    ) -> QAction:
+        action = menu.addAction(theme.icon(icon, token), text, lambda: edit(change))
+        action.setShortcut(keys)
+        return action
+
     if task.status == "completed":
-        _add(menu, theme, "circle", _tr("Reopen"), lambda: edit(_status(task, "pending")), "Space")
+        add("circle", _tr("Reopen"), TaskEdit("status", task.id, status="pending"), "Space")
     else:
-        done = _status(task, "completed")
-        _add(menu, theme, "circle-check", _tr("Mark as done"), lambda: edit(done), "Space")
-        _add(menu, theme, "zap", _tr("Do this next"), lambda: edit(TaskEdit("next", task.id)))
-        _add(menu, theme, "circle-slash", _tr("Skip"), lambda: edit(TaskEdit("skip", task.id)))
+        done = TaskEdit("status", task.id, status="completed")
+        add("circle-check", _tr("Mark as done"), done, "Space")
+        add("zap", _tr("Do this next"), TaskEdit("next", task.id))
+        add("circle-slash", _tr("Skip"), TaskEdit("skip", task.id))
         _add_blockers(menu, theme, task, tasks, edit)
     menu.addSeparator()
     numbers = [one.id for one in tasks]
@@ -35,13 +43,10 @@ def fill_task_menu(
     up = TaskEdit("move", task.id, before=numbers[place - 1] if place else task.id)
     after = numbers[place + 2] if place + 2 < len(numbers) else 0
     down = TaskEdit("move", task.id, before=after)
-    one_up = _add(menu, theme, "arrow-up", _tr("Move up"), lambda: edit(up), "Alt+Up")
-    one_up.setEnabled(place > 0)
-    one_down = _add(menu, theme, "arrow-down", _tr("Move down"), lambda: edit(down), "Alt+Down")
-    one_down.setEnabled(place + 1 < len(numbers))
+    add("arrow-up", _tr("Move up"), up, "Alt+Up").setEnabled(place > 0)
+    add("arrow-down", _tr("Move down"), down, "Alt+Down").setEnabled(place + 1 < len(numbers))
     menu.addSeparator()
-    delete = TaskEdit("delete", task.id)
-    _add(menu, theme, "trash-2", _tr("Delete"), lambda: edit(delete), "Del", token="err")
+    add("trash-2", _tr("Delete"), TaskEdit("delete", task.id), "Del", token="err")
 
 
 def _add_blockers(menu: QMenu, theme: Theme, task: Task, tasks: Sequence[Task], edit: Edit) -> None:
@@ -50,12 +55,12 @@ def _add_blockers(menu: QMenu, theme: Theme, task: Task, tasks: Sequence[Task], 
         return
     submenu = menu.addMenu(theme.icon("lock"), _tr("Waits for"))
     for other in _nearest(task, tasks):
-        action = submenu.addAction(_short(other.subject))
+        is_on = other.id in task.blocked_by
+        action = submenu.addAction(_flat(other.subject).replace("&", "&&"))
         action.setCheckable(True)
-        action.setChecked(other.id in task.blocked_by)
-        action.toggled.connect(
-            lambda is_on, number=other.id: edit(_with_blocker(task, number, is_on=is_on))
-        )
+        action.setChecked(is_on)
+        change = _with_blocker(task, other.id, is_on=not is_on)
+        action.toggled.connect(lambda _=False, change=change: edit(change))
     if len(others) > _MAX_BLOCKERS:
         submenu.addSeparator()
         parent = menu.parentWidget()
@@ -66,8 +71,8 @@ def _nearest(task: Task, tasks: Sequence[Task]) -> list[Task]:
     """Return what it waits for already, and the tasks that stand around it."""
     place = next(n for n, one in enumerate(tasks) if one.id == task.id)
     first = max(0, min(place - _MAX_BLOCKERS // 2, len(tasks) - _MAX_BLOCKERS - 1))
-    near = {one.id for one in tasks[first : first + _MAX_BLOCKERS + 1]} | {*task.blocked_by}
-    return [one for one in tasks if one.id in near and one.id != task.id]
+    around = {one.id for one in tasks[first : first + _MAX_BLOCKERS + 1]} | {*task.blocked_by}
+    return [one for one in tasks if one.id in around and one.id != task.id]
 
 
 def _ask_blocker(parent: QWidget | None, task: Task, others: Sequence[Task], edit: Edit) -> None:
@@ -79,39 +84,17 @@ def _ask_blocker(parent: QWidget | None, task: Task, others: Sequence[Task], edi
     dialog.setWindowTitle(_tr("Waits for"))
     dialog.setLabelText(_tr("“{subject}” waits for:").format(subject=_flat(task.subject)))
     dialog.setComboBoxItems(list(numbers))
-    dialog.textValueSelected.connect(
-        lambda text: edit(_with_blocker(task, numbers[text], is_on=True))
-    )
+
+    def choose(text: str) -> None:
+        edit(_with_blocker(task, numbers[text], is_on=True))
+
+    dialog.textValueSelected.connect(choose)
     dialog.open()
 
 
 def _with_blocker(task: Task, number: int, *, is_on: bool) -> TaskEdit:
     others = tuple(blocker for blocker in task.blocked_by if blocker != number)
     return TaskEdit("blockers", task.id, blocked_by=(*others, number) if is_on else others)
-
-
-def _status(task: Task, status: str) -> TaskEdit:
-    return TaskEdit("status", task.id, status="completed" if status == "completed" else "pending")
-
-
-def _add(
-    menu: QMenu,
-    theme: Theme,
-    icon: str,
-    text: str,
-    act: Callable[[], None],
-    shortcut: str = "",
-    token: str = "muted",
-) -> QAction:
-    action = menu.addAction(theme.icon(icon, token), text)
-    action.triggered.connect(act)
-    if shortcut:
-        action.setShortcut(shortcut)
-    return action
-
-
-def _short(text: str) -> str:
-    return _flat(text).replace("&", "&&")
 
 
 def _flat(text: str) -> str:

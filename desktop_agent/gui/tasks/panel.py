@@ -2,41 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from operator import attrgetter
 
 from PySide6.QtCore import QLocale, QModelIndex, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QHideEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QLineEdit, QMenu, QProgressBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QMenu, QProgressBar, QWidget
 
-from desktop_agent.core.ids import AgentId
 from desktop_agent.core.tasks import Task, TaskEdit
-from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel
+from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel, text_roles
 from desktop_agent.gui.kit.safe_text import clean
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.tooltips import plain_tip
-from desktop_agent.gui.kit.widgets import (
-    ElidedLabel,
-    GhostButton,
-    IconLabel,
-    TextLabel,
-    has_focus_in,
-    row,
-    undo_by_key,
-)
+from desktop_agent.gui.kit.undo_bar import UndoBar
+from desktop_agent.gui.kit.widgets import ElidedLabel, IconLabel, TextLabel, column, row
 from desktop_agent.gui.state.agent_notes import AgentNotes, NoteRow
 from desktop_agent.gui.state.session_state import Facet, SessionState
-from desktop_agent.gui.tasks.delegate import UNIFORM_ABOVE, owner_name
+from desktop_agent.gui.tasks.delegate import UNIFORM_ABOVE, owner_name, task_tip
 from desktop_agent.gui.tasks.list_view import TaskListView, row_flags
 from desktop_agent.gui.tasks.menu import fill_task_menu
-from desktop_agent.gui.tasks.rows import RowBuilder, RowWords, TaskRow
+from desktop_agent.gui.tasks.rows import RowBuilder, TaskRow
 
 UNDO_MS = 8000
 
 
 class TaskPanel(QWidget):
     """Signals:
-    edited: a TaskEdit the person made.
+    edited: a TaskEdit the user made.
     jump_requested: the id of the tool call that changed a task last, or an empty text.
     filled: whether there is anything to show.
     selected: a task's id, for the graph.
@@ -53,19 +43,11 @@ class TaskPanel(QWidget):
         self._tasks: tuple[Task, ...] = ()
         self._is_live = False
         self._is_unfolded = False
-        self._notes = AgentNotes(AgentId(""))
+        self._notes = AgentNotes()
         self._deleted: tuple[Task, int] | None = None
-        self._undo_timer = QTimer(self)
-        self._undo_timer.setSingleShot(True)
-        self._undo_timer.setInterval(UNDO_MS)
+        self._undo_timer = QTimer(self, singleShot=True, interval=UNDO_MS)
         self._undo_timer.timeout.connect(self._forget_deleted)
-        self._maker = RowBuilder(
-            RowWords(
-                blocked_by=self.tr("Blocked by {name}"),
-                stalled=self.tr("Stalled: the agent is not running"),
-                skipped=self.tr("Skipped by you"),
-            )
-        )
+        self._builder = RowBuilder()
         self.setObjectName("taskPanel")
         self.setAccessibleName(self.tr("Tasks"))
         self._build()
@@ -75,7 +57,6 @@ class TaskPanel(QWidget):
     # -- what comes down -------------------------------------------------------------------
 
     def show_state(self, state: SessionState, changed: Facet) -> None:
-        """Show the list of the agent that is shown, whether it works, its notes of edits."""
         info, tasks = state.agent(state.shown), state.tasks(state.shown)
         is_live = info is not None and info.is_working
         self._notes = state.notes(state.shown)
@@ -89,23 +70,19 @@ class TaskPanel(QWidget):
 
     @property
     def tasks(self) -> tuple[Task, ...]:
-        """The list as it is shown."""
         return self._tasks
 
     @property
     def is_live(self) -> bool:
-        """Whether the agent runs."""
         return self._is_live
 
     def select(self, task_id: int) -> None:
-        """Mark a task and bring it into view."""
         index = self._model.index_of(task_id)
         if index.isValid():
             self.list.setCurrentIndex(index)
             self.list.scrollTo(index)
 
     def focus_add(self) -> None:
-        """Begin to add a task."""
         self._add.setFocus()
 
     def _open(self, tasks: tuple[Task, ...], *, is_live: bool) -> None:
@@ -115,16 +92,16 @@ class TaskPanel(QWidget):
         self._show(tasks)
         self._follow_active(is_new=True)
 
-    def _show(self, tasks: Sequence[Task]) -> None:
+    def _show(self, tasks: tuple[Task, ...]) -> None:
         was_empty = not self._tasks
-        self._tasks = tuple(tasks)
-        rows = self._maker.rows(self._tasks, is_live=self._is_live, is_unfolded=self._is_unfolded)
+        self._tasks = tasks
+        rows = self._rows()
         if self.list.state() != TaskListView.State.EditingState:
             self._model.set_rows(rows)
         # After the rows: they are laid out once then.
         self.list.set_uniform(is_uniform=len(self._tasks) > UNIFORM_ABOVE)
         self._follow_active()
-        self._show_progress(self._maker.done, len(self._tasks))
+        self._show_progress(self._builder.done, len(self._tasks))
         self._hold_pulse()
         if was_empty != (not self._tasks):
             self.filled.emit(bool(self._tasks))
@@ -136,16 +113,18 @@ class TaskPanel(QWidget):
 
     def _show_progress(self, done: int, count: int) -> None:
         numbers = QLocale()
-        self._count.setText(f"{numbers.toString(done)} / {numbers.toString(count)}")
+        self.count_label.setText(f"{numbers.toString(done)} / {numbers.toString(count)}")
         self._bar.setMaximum(max(1, count))
         self._bar.setValue(done)
         said = self.tr("{done} of {all} tasks completed").format(done=done, all=count)
         if said != self._bar.accessibleName():
             self._bar.setAccessibleName(said)
 
+    def _rows(self) -> tuple[TaskRow, ...]:
+        return self._builder.rows(self._tasks, is_live=self._is_live, is_unfolded=self._is_unfolded)
+
     def _show_rows(self) -> None:
-        rows = self._maker.rows(self._tasks, is_live=self._is_live, is_unfolded=self._is_unfolded)
-        self._model.set_rows(rows)
+        self._model.set_rows(self._rows())
 
     # -- what goes up ----------------------------------------------------------------------
 
@@ -156,15 +135,18 @@ class TaskPanel(QWidget):
 
     def _on_opened(self, task_id: int) -> None:
         self.selected.emit(task_id)
-        task = self._maker.task(task_id)
+        task = self._builder.task(task_id)
         if task is not None:
             self.jump_requested.emit(task.changed_call)
 
     def _on_ticked(self, task_id: int) -> None:
-        task = self._maker.task(task_id)
+        task = self._builder.task(task_id)
         if task is not None:
             status = "pending" if task.status == "completed" else "completed"
             self._edit(TaskEdit("status", task_id, status=status))
+
+    def _on_titled(self, one: TaskRow, text: str) -> None:
+        self._edit(TaskEdit("rename", one.key, text=text))
 
     def _on_added(self) -> None:
         text = self._add.text().strip()
@@ -178,7 +160,7 @@ class TaskPanel(QWidget):
 
     def _show_menu(self, where: QPoint) -> None:
         index = self.list.indexAt(where)
-        task = self._maker.task(self.list.task_id(index))
+        task = self._builder.task(self.list.task_id(index))
         if task is None:
             return
         menu = QMenu(self)
@@ -203,16 +185,12 @@ class TaskPanel(QWidget):
             return
         after = self._tasks[place + 1].id if place + 1 < len(self._tasks) else 0
         self._deleted = (self._tasks[place], after)
-        said = self.tr("Deleted “{subject}”").format(subject=self._tasks[place].subject)
-        self._undo_text.set_text(said)
-        self._undo.show()
+        self._undo.offer(self.tr("Deleted “{subject}”").format(subject=self._tasks[place].subject))
         self._undo_timer.start()
 
     def _undo_delete(self) -> None:
         if self._deleted is not None:
             task, before = self._deleted
-            if has_focus_in(self._undo):
-                self.list.setFocus(Qt.FocusReason.OtherFocusReason)
             self._forget_deleted()
             self._edit(TaskEdit("restore", before=before, deleted=task))
 
@@ -225,21 +203,16 @@ class TaskPanel(QWidget):
 
     def _build(self) -> None:
         theme = self._theme
-        self._count = TextLabel("", "strong", self)
-        self._count.setObjectName("taskCount")
+        # `3 / 7`, for the header above the panel.
+        self.count_label = TextLabel("", "strong", self)
+        self.count_label.setObjectName("taskCount")
         self._bar = QProgressBar(self)
         self._bar.setObjectName("taskProgress")
         self._bar.setTextVisible(False)
         self._bar.setFixedHeight(theme.size("progress"))
         self._model: SnapshotListModel[TaskRow] = SnapshotListModel(
             attrgetter("key"),
-            {
-                int(Qt.ItemDataRole.DisplayRole): lambda one: (
-                    clean(one.task.subject) if one.task else ""
-                ),
-                int(Qt.ItemDataRole.AccessibleTextRole): self._spoken,
-                int(Qt.ItemDataRole.ToolTipRole): _tip,
-            },
+            text_roles(_subject, self._spoken, _tip),
             self,
             row_flags,
         )
@@ -248,13 +221,10 @@ class TaskPanel(QWidget):
         self.list.setModel(self._model)
         self.list.opened.connect(self._on_opened)
         self.list.ticked.connect(self._on_ticked)
-        self.list.deleted.connect(lambda n: self._edit(TaskEdit("delete", n)))
-        self.list.moved.connect(lambda n, before: self._edit(TaskEdit("move", n, before=before)))
+        self.list.edited.connect(self._edit)
         self.list.fold_toggled.connect(self._toggle_fold)
         self.list.customContextMenuRequested.connect(self._show_menu)
-        self.list.tasks.renamed.connect(
-            lambda n, text: self._edit(TaskEdit("rename", n, text=text))
-        )
+        self.list.tasks.titled.connect(self._on_titled)
         # What came in while a name was typed is shown after it.
         self.list.tasks.closeEditor.connect(self._show_rows, Qt.ConnectionType.QueuedConnection)
         self._lay_out()
@@ -267,45 +237,19 @@ class TaskPanel(QWidget):
         self._add.setAccessibleName(self.tr("Add a task"))
         self._add.setPlaceholderText(self.tr("Add a task…"))
         self._add.returnPressed.connect(self._on_added)
-        top = row(edge, self._bar, edge, spacing=0)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(theme.space("xs"))
-        column.addLayout(top)
-        column.addWidget(self.list, 1)
-        column.addLayout(row(theme.space("m"), self._undo_bar(), theme.space("m"), spacing=0))
-        column.addLayout(row(theme.space("m"), self._receipt_line(), theme.space("m"), spacing=0))
-        column.addLayout(row(theme.space("m"), self._add, theme.space("m"), spacing=0))
-
-    @property
-    def count_label(self) -> TextLabel:
-        """The label `3 / 7`, for the header of the panel."""
-        return self._count
-
-    def _undo_bar(self) -> QWidget:
-        self._undo = QFrame(self)
-        self._undo.setProperty("frame", "card")
-        self._undo.setObjectName("undoTask")
-        self._undo_text = ElidedLabel("", role="muted", parent=self._undo)
-        button = GhostButton(self._theme, self.tr("Undo"), "undo-2", self._undo)
-        button.setObjectName("undoTaskButton")
-        button.clicked.connect(self._undo_delete)
-        undo_by_key(self, self._undo_delete)
-        inner = row(self._undo_text, button)
-        inner.setStretch(0, 1)
-        inner.setContentsMargins(10, 2, 2, 2)
-        self._undo.setLayout(inner)
-        self._undo.hide()
-        return self._undo
+        lines = column(row(edge, self._bar, edge, spacing=0), self.list, stretch=1)
+        lines.setSpacing(theme.space("xs"))
+        self._undo = UndoBar(theme, "undoTask", self, self.list, self._undo_delete)
+        for part in (self._undo, self._receipt_line(), self._add):
+            lines.addLayout(row(theme.space("m"), part, theme.space("m"), spacing=0))
+        self.setLayout(lines)
 
     def _receipt_line(self) -> QWidget:
         self._receipt_row = QWidget(self)
         self._receipt_row.setObjectName("taskReceipt")
         self._receipt_icon = IconLabel(self._theme, "clock", "warn", 14, self._receipt_row)
         self._receipt_text = ElidedLabel("", role="muted", parent=self._receipt_row)
-        inner = row(self._receipt_icon, self._receipt_text)
-        inner.setStretch(1, 1)
-        self._receipt_row.setLayout(inner)
+        self._receipt_row.setLayout(row(self._receipt_icon, self._receipt_text, stretch=1))
         self._receipt_row.hide()
         return self._receipt_row
 
@@ -318,9 +262,9 @@ class TaskPanel(QWidget):
         self._receipt_icon.set_icon(
             "check-check" if is_read else "clock", "ok" if is_read else "warn"
         )
-        self._receipt_text.set_text(self._receipt_words(edit))
+        self._receipt_text.set_text(self._receipt_message(edit))
 
-    def _receipt_words(self, edit: NoteRow) -> str:
+    def _receipt_message(self, edit: NoteRow) -> str:
         if edit.state == "delivered":
             return self.tr("Your edits were read at step {step}").format(step=edit.step)
         if edit.state != "queued":
@@ -349,9 +293,9 @@ class TaskPanel(QWidget):
         if one.task.owner:
             parts.append(self.tr("owner {name}").format(name=owner_name(one.task.owner)))
         if one.task.open_blockers:
-            blockers = map(self._maker.task, one.task.open_blockers)
-            names = ", ".join(task.subject for task in blockers if task is not None)
-            parts.append(self.tr("blocked by {names}").format(names=names))
+            blockers = map(self._builder.task, one.task.open_blockers)
+            waits = ", ".join(task.subject for task in blockers if task is not None)
+            parts.append(self.tr("blocked by {names}").format(names=waits))
         elif one.detail:
             parts.append(one.detail)
         return ", ".join(parts)
@@ -365,17 +309,15 @@ class TaskPanel(QWidget):
                 self.list.update(index)
 
     def _hold_pulse(self) -> None:
-        turns = self._is_live and self._maker.has_active
+        turns = self._is_live and self._builder.has_active
         pulse = self._theme.pulse
         (pulse.hold if turns and self.isVisible() else pulse.release)(self)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Turn again."""
         super().showEvent(event)
         self._hold_pulse()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Rest while hidden."""
         super().hideEvent(event)
         self._theme.pulse.release(self)
 
@@ -385,7 +327,4 @@ def _subject(one: TaskRow) -> str:
 
 
 def _tip(one: TaskRow) -> str:
-    if one.task is None:
-        return ""
-    words = "\n".join(text for text in (one.task.subject, one.task.description) if text)
-    return plain_tip(words)
+    return task_tip(one.task) if one.task is not None else ""

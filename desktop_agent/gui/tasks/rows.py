@@ -1,14 +1,14 @@
-"""The rows of the task list, made from a snapshot. No Qt."""
+"""The rows of the task list, made from a snapshot."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import compress, filterfalse
 from operator import attrgetter, is_not
 from typing import Literal
 
 import msgspec
+from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.diffs.ordering import same_ends
 from desktop_agent.core.tasks import Task
@@ -35,23 +35,13 @@ class TaskRow(msgspec.Struct, frozen=True):
     key: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class RowWords:
-    """The words of the rows, translated by the panel."""
-
-    blocked_by: str
-    stalled: str
-    skipped: str
-
-
 class RowBuilder:
     """Makes rows, keeping the very row of a task for which nothing changed: views compare.
 
     What it knows of a long list it changes along with the few tasks that changed.
     """
 
-    def __init__(self, words: RowWords) -> None:
-        self._words = words
+    def __init__(self) -> None:
         self._tasks: dict[int, Task] = {}
         self._order: Sequence[Task] = ()
         self._rows: dict[int, TaskRow] = {}
@@ -62,16 +52,13 @@ class RowBuilder:
 
     @property
     def done(self) -> int:
-        """How many tasks are completed."""
         return len(self._done)
 
     @property
     def has_active(self) -> bool:
-        """Whether a task is in progress."""
         return bool(self._active)
 
     def task(self, number: int) -> Task | None:
-        """Return a task by its id."""
         return self._tasks.get(number)
 
     def rows(
@@ -132,21 +119,22 @@ class RowBuilder:
     def _row(self, task: Task) -> TaskRow:
         blocker = self._tasks.get(task.open_blockers[0]) if task.open_blockers else None
         state = state_of(task, is_live=self._is_live)
-        detail = self._detail(task, state, blocker.subject if blocker else "")
+        detail = _detail(task, state, blocker.subject if blocker else "")
         return TaskRow(task, state, detail, key=task.id)
 
-    def _detail(self, task: Task, state: RowState, blocker: str) -> str:
-        if state == "running":
-            return task.active_form
-        if state == "stalled":
-            return self._words.stalled
-        if state == "skipped":
-            return self._words.skipped
-        if state == "blocked":
-            more = len(task.open_blockers) - 1
-            text = self._words.blocked_by.format(name=blocker)
-            return f"{text} +{more}" if more else text
-        return ""
+
+def _detail(task: Task, state: RowState, blocker: str) -> str:
+    if state == "running":
+        return task.active_form
+    if state == "stalled":
+        return _tr("Stalled: the agent is not running")
+    if state == "skipped":
+        return _tr("Skipped by you")
+    if state == "blocked":
+        more = len(task.open_blockers) - 1
+        text = _tr("Blocked by {name}").format(name=blocker)
+        return f"{text} +{more}" if more else text
+    return ""
 
 
 def state_of(task: Task, *, is_live: bool) -> RowState:
@@ -156,3 +144,7 @@ def state_of(task: Task, *, is_live: bool) -> RowState:
     if task.status == "in_progress":
         return "running" if is_live else "stalled"
     return "blocked" if task.open_blockers else "pending"
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("TaskRows", text)

@@ -1,49 +1,33 @@
-"""The panel at the far side of the window: the selected agent's tasks, as a list or a graph."""
+"""The tasks of the selected agent beside the conversation, as a list or a graph."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QButtonGroup, QDialog, QFrame, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QDialog, QFrame, QStackedWidget, QWidget
 
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import GhostButton, IconButton, TextLabel, row
+from desktop_agent.gui.kit.widgets import GhostButton, IconButton, TextLabel, column, row
 from desktop_agent.gui.state.session_state import Facet, SessionState
 from desktop_agent.gui.tasks.graph import TaskGraph
 from desktop_agent.gui.tasks.panel import TaskPanel
 
 
-class GraphWindow(QDialog):
-    """The graph in a window of its own, where there is room for it."""
-
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setObjectName("graphDialog")
-        self.setWindowTitle(self.tr("Dependencies"))
-        self.resize(1040, 680)
-        self.graph = TaskGraph(theme, self)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.graph)
-
-
 class SidePanel(QFrame):
     """Signals:
-    edited: a TaskEdit the person made.
-    jump_requested: the id of the tool call that changed a task last.
+    edited: a TaskEdit the user made.
     owner_chosen: the name of the agent that works on a task.
-    filled: whether there is anything to show. turned: to the list or the graph.
+    turned: to the list or the graph.
     """
 
     edited = Signal(object)
-    jump_requested = Signal(str)
     owner_chosen = Signal(str)
-    filled = Signal(bool)
     turned = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._window: GraphWindow | None = None
+        # The graph in a window of its own, where there is room for it.
+        self._large: TaskGraph | None = None
         self.setObjectName("sidePanel")
         self.setAccessibleName(self.tr("Tasks"))
         theme.changed.connect(self._fit)
@@ -52,23 +36,22 @@ class SidePanel(QFrame):
         self.graph = TaskGraph(theme, self)
         self._build()
         self.tasks.edited.connect(self.edited)
-        self.graph.edited.connect(self.edited)
-        self.graph.owner_chosen.connect(self.owner_chosen)
-        self.tasks.jump_requested.connect(self.jump_requested)
-        self.tasks.filled.connect(self.filled)
         self.tasks.selected.connect(self.graph.select)
-        self.graph.selected.connect(self.tasks.select)
+        self._connect_graph(self.graph)
+
+    def _connect_graph(self, graph: TaskGraph) -> None:
+        graph.edited.connect(self.edited)
+        graph.owner_chosen.connect(self.owner_chosen)
+        graph.selected.connect(self.tasks.select)
 
     def _fit(self) -> None:
         self.setFixedWidth(self._theme.size("right"))
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no task to show."""
         return not self.tasks.tasks
 
     def show_state(self, state: SessionState, changed: Facet) -> None:
-        """Show the tasks of the agent that is shown."""
         self.tasks.show_state(state, changed)
         if changed & (Facet.SHOWN | Facet.TASKS | Facet.AGENTS):
             self._show_graph()
@@ -76,45 +59,51 @@ class SidePanel(QFrame):
     def _show_graph(self) -> None:
         """Feed the graphs that can be seen; a hidden one is fed when it is shown."""
         graphs = [self.graph] if self._stack.currentIndex() == 1 else []
-        if self._window is not None and self._window.isVisible():
-            graphs.append(self._window.graph)
+        if self._large is not None and self._large.isVisible():
+            graphs.append(self._large)
         for graph in graphs:
             graph.set_tasks(self.tasks.tasks, is_live=self.tasks.is_live)
 
     def _open_window(self) -> None:
-        if self._window is None:
-            self._window = GraphWindow(self._theme, self)
-            self._window.graph.edited.connect(self.edited)
-            self._window.graph.owner_chosen.connect(self.owner_chosen)
-            self._window.graph.selected.connect(self.tasks.select)
-        self._window.show()
-        self._window.raise_()
+        if self._large is None:
+            dialog = QDialog(self)
+            dialog.setObjectName("graphDialog")
+            dialog.setWindowTitle(self.tr("Dependencies"))
+            dialog.resize(1040, 680)
+            self._large = TaskGraph(self._theme, dialog)
+            self._connect_graph(self._large)
+            dialog.setLayout(column(self._large))
+        self._large.window().show()
+        self._large.window().raise_()
         self._show_graph()
 
     def _build(self) -> None:
         theme = self._theme
         title = TextLabel(self.tr("Tasks"), "title", self)
-        self._list_button = self._tab("list-checks", self.tr("List"), "taskListTab")
-        self._graph_button = self._tab("workflow", self.tr("Dependencies"), "taskGraphTab")
-        self._list_button.setChecked(True)
-        self._tabs = QButtonGroup(self)
-        for number, button in enumerate((self._list_button, self._graph_button)):
-            self._tabs.addButton(button, number)
-        self._tabs.idClicked.connect(self._show_tab)
+        tabs = QButtonGroup(self)
+        top = row(title, self.tasks.count_label, None)
+        for number, (icon, name, object_name) in enumerate(
+            (
+                ("list-checks", self.tr("List"), "taskListTab"),
+                ("workflow", self.tr("Dependencies"), "taskGraphTab"),
+            )
+        ):
+            button = IconButton(theme, icon, name, self)
+            button.setObjectName(object_name)
+            button.setCheckable(True)
+            button.setChecked(number == 0)
+            tabs.addButton(button, number)
+            top.addWidget(button)
+        tabs.idClicked.connect(self._show_tab)
         edge = theme.space("l")
         header = QWidget(self)
         header.setFixedHeight(theme.size("header"))
-        top = row(title, self.tasks.count_label, None, self._list_button, self._graph_button)
         top.setContentsMargins(edge, 0, theme.space("m"), 0)
         header.setLayout(top)
         self._stack = QStackedWidget(self)
         self._stack.addWidget(self.tasks)
         self._stack.addWidget(self._graph_page())
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, theme.space("m"))
-        column.setSpacing(0)
-        column.addWidget(header)
-        column.addWidget(self._stack, 1)
+        self.setLayout(column(header, self._stack, stretch=1, edges=(0, 0, 0, theme.space("m"))))
 
     def _graph_page(self) -> QWidget:
         page = QWidget(self)
@@ -124,21 +113,10 @@ class SidePanel(QFrame):
         window = GhostButton(self._theme, self.tr("Larger"), "external-link", page)
         window.setObjectName("graphWindow")
         window.clicked.connect(self._open_window)
-        column = QVBoxLayout(page)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(self._theme.space("xs"))
-        column.addWidget(self.graph, 1)
         edge = self._theme.space("m")
-        buttons = row(whole, None, window)
-        buttons.setContentsMargins(edge, 0, edge, 0)
-        column.addLayout(buttons)
+        buttons = row(whole, None, window, edges=(edge, 0, edge, 0))
+        page.setLayout(column(self.graph, buttons, spacing=self._theme.space("xs"), stretch=0))
         return page
-
-    def _tab(self, icon: str, name: str, object_name: str) -> IconButton:
-        button = IconButton(self._theme, icon, name, self)
-        button.setObjectName(object_name)
-        button.setCheckable(True)
-        return button
 
     def _show_tab(self, number: int) -> None:
         self._stack.setCurrentIndex(number)

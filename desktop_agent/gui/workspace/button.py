@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.kit.folders import folder_icon, git_branch, short_path
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import ElidedLabel, IconLabel
+from desktop_agent.gui.kit.widgets import ElidedLabel, IconLabel, column, row
 
 
 class WorkspaceButton(QPushButton):
@@ -24,16 +24,9 @@ class WorkspaceButton(QPushButton):
         arrows = IconLabel(theme, "chevrons-up-down", "subtle", 14, self)
         for child in (self._icon, self._name, self._place, arrows):
             child.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        words = QVBoxLayout()
-        words.setSpacing(1)
-        words.addWidget(self._name)
-        words.addWidget(self._place)
-        self._lines = layout = QHBoxLayout(self)
-        layout.setContentsMargins(12, 8, 10, 8)
-        layout.setSpacing(10)
-        layout.addWidget(self._icon)
-        layout.addLayout(words, 1)
-        layout.addWidget(arrows)
+        lines = column(self._name, self._place, spacing=1)
+        self._lines = row(self._icon, lines, arrows, spacing=10, stretch=1, edges=(12, 8, 10, 8))
+        self.setLayout(self._lines)
         self.set_workspace(None)
 
     def set_workspace(self, workspace: Workspace | None) -> None:

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from msgspec.structs import replace
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QWidget
 
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.kit.folders import folder_warning, real_folder, short_path
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import ElidedLabel, GhostButton, IconButton, TextLabel, row
+from desktop_agent.gui.kit.widgets import (
+    ElidedLabel,
+    GhostButton,
+    IconButton,
+    TextLabel,
+    column,
+    row,
+)
+
+# As the entries of the box that chooses one of them.
+_READ, _WRITE, _NONE = 0, 1, 2
 
 
 class ExtraFolders(QWidget):
@@ -23,8 +35,7 @@ class ExtraFolders(QWidget):
         self._theme = theme
         self._workspace: Workspace | None = None
         self.setObjectName("extraFolders")
-        self._rows = QVBoxLayout()
-        self._rows.setSpacing(theme.space("xs"))
+        self._rows = column(spacing=theme.space("xs"))
         self._note = TextLabel("", "warn", self)
         self._note.setWordWrap(True)
         self._note.hide()
@@ -32,18 +43,13 @@ class ExtraFolders(QWidget):
         add.setObjectName("addExtraFolder")
         add.setToolTip(self.tr("Let the agent use another folder as well"))
         add.clicked.connect(self.add_requested)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, theme.space("s"), 0, 0)
         title = TextLabel(self.tr("Also allowed in this session"), "section", self)
         title.setIndent(theme.space("s"))
-        layout.addWidget(title)
-        layout.addLayout(self._rows)
-        layout.addWidget(self._note)
-        layout.addLayout(row(add, None))
+        parts = (title, self._rows, self._note, row(add, None))
+        self.setLayout(column(*parts, spacing=-1, edges=(0, theme.space("s"), 0, 0)))
         self.hide()
 
     def set_workspace(self, workspace: Workspace | None) -> None:
-        """Show the extra folders of this workspace."""
         self._workspace = workspace
         self.setVisible(workspace is not None)
         while self._rows.count():
@@ -53,10 +59,9 @@ class ExtraFolders(QWidget):
                 old.setParent(None)
                 old.deleteLater()
         if workspace is not None:
-            for path in workspace.writable:
-                self._rows.addWidget(self._row(path, can_write=True))
-            for path in workspace.readable:
-                self._rows.addWidget(self._row(path, can_write=False))
+            for access, paths in ((_WRITE, workspace.writable), (_READ, workspace.readable)):
+                for path in paths:
+                    self._rows.addWidget(self._row(path, access))
 
     def add(self, path: str) -> None:
         """Allow reading another folder; what is already covered is said, not added twice."""
@@ -69,44 +74,32 @@ class ExtraFolders(QWidget):
         self._say(folder_warning(real))
         self._change(replace(workspace, readable=(*workspace.readable, real)))
 
-    def _row(self, path: str, *, can_write: bool) -> QWidget:
+    def _row(self, path: str, access: int) -> QWidget:
         line = QWidget(self)
         name = ElidedLabel(short_path(path), Qt.TextElideMode.ElideMiddle, "muted", line)
         right = QComboBox(line)
         right.setObjectName("extraFolderRight")
         right.addItems([self.tr("Read"), self.tr("Read and write")])
-        right.setCurrentIndex(int(can_write))
+        right.setCurrentIndex(access)
         right.setAccessibleName(self.tr("What is allowed in {path}").format(path=path))
-        right.activated.connect(lambda choice: self._set_right(path, can_write=bool(choice)))
+        right.activated.connect(partial(self._set_access, path))
         remove = IconButton(self._theme, "x", self.tr("Remove this folder"), line, size=14)
         remove.setObjectName("removeExtraFolder")
-        remove.clicked.connect(lambda: self._remove(path))
-        layout = row(name, right, remove, spacing=4)
-        layout.setStretch(0, 1)
-        line.setLayout(layout)
+        remove.clicked.connect(lambda: self._set_access(path, _NONE))
+        line.setLayout(row(name, right, remove, spacing=4, stretch=0))
         return line
 
-    def _set_right(self, path: str, *, can_write: bool) -> None:
+    def _set_access(self, path: str, access: int) -> None:
+        """Take a folder off the list, or let the agent read it, or also write."""
         if self._workspace is None:
             return
         readable = tuple(one for one in self._workspace.readable if one != path)
         writable = tuple(one for one in self._workspace.writable if one != path)
-        if can_write:
-            writable = (*writable, path)
-        else:
+        if access == _READ:
             readable = (*readable, path)
+        elif access == _WRITE:
+            writable = (*writable, path)
         self._change(replace(self._workspace, readable=readable, writable=writable))
-
-    def _remove(self, path: str) -> None:
-        if self._workspace is None:
-            return
-        self._change(
-            replace(
-                self._workspace,
-                readable=tuple(one for one in self._workspace.readable if one != path),
-                writable=tuple(one for one in self._workspace.writable if one != path),
-            )
-        )
 
     def _say(self, text: str) -> None:
         self._note.setText(text)

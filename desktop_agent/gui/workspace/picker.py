@@ -7,22 +7,12 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
-from PySide6.QtWidgets import (
-    QFrame,
-    QMenu,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QMenu, QWidget
 
 from desktop_agent.core.workspace import Workspace
-from desktop_agent.gui.kit.folders import (
-    folder_icon,
-    folder_warning,
-    real_folder,
-    short_path,
-)
+from desktop_agent.gui.kit.folders import folder_icon, folder_warning, real_folder, short_path
 from desktop_agent.gui.kit.lists.choice_list import ChoiceList
-from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel
+from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel, text_roles
 from desktop_agent.gui.kit.lists.two_line_delegate import TwoLineDelegate
 from desktop_agent.gui.kit.search_field import SearchField
 from desktop_agent.gui.kit.theme import Theme
@@ -34,6 +24,7 @@ from desktop_agent.gui.kit.widgets import (
     Separator,
     TextButton,
     TextLabel,
+    column,
     row,
 )
 from desktop_agent.gui.skills.trust_line import TrustLine
@@ -56,7 +47,6 @@ class FolderRow:
 
     @property
     def spoken(self) -> str:
-        """The row as a screen reader says it."""
         return ", ".join(part for part in (self.title, self.detail, self.tag) if part)
 
 
@@ -64,18 +54,14 @@ class WorkspacePicker(Popover):
     """Recent folders, *Open folder…*, and the extra folders of the present workspace.
 
     Signals:
-        folder_chosen(path): a real path, after any warning was answered
-        browse_requested: open a folder dialog
-        recent_removed(path): take a folder off the list
-        workspace_changed(Workspace): other extra folders
-        add_folder_requested: open a dialog for an extra folder
+        folder_chosen: a real path, after any warning was answered.
+        browse_requested: open a folder dialog.
+        recent_removed: take a folder, named by its path, off the list.
     """
 
     folder_chosen = Signal(str)
     browse_requested = Signal()
     recent_removed = Signal(str)
-    workspace_changed = Signal(object)
-    add_folder_requested = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(theme, parent.tr("Folders"), parent)
@@ -85,16 +71,13 @@ class WorkspacePicker(Popover):
         self._running: dict[str, int] = {}
         self._risky = ""
         self._build()
-        self.trust = TrustLine(theme, self)
-        self.body.addWidget(self.trust)
 
     def set_state(
         self, workspace: Workspace | None, recent: Sequence[str], running: dict[str, int]
     ) -> None:
         """Show these folders; `running` counts sessions at work by folder."""
         self._workspace = workspace
-        self._recent = tuple(recent)
-        self._running = dict(running)
+        self._recent, self._running = tuple(recent), dict(running)
         self.extra.set_workspace(workspace)
         self._show_rows()
 
@@ -102,17 +85,17 @@ class WorkspacePicker(Popover):
         """Choose a folder; a risky or missing one is asked about in place. True if chosen."""
         real = real_folder(path)
         if real is None:
-            self._show_missing(path)
+            text = self.tr("“{name}” is not there any more.").format(name=short_path(path))
+            self._ask_about(path, text, self.tr("Locate…"), self.tr("Remove"))
             return False
         warning = folder_warning(real)
         if warning:
-            self._show_warning(real, warning)
+            self._ask_about(real, warning, self.tr("Use it anyway"), self.tr("Pick another…"))
             return False
-        self.take(real)
+        self._take(real)
         return True
 
-    def take(self, real: str) -> None:
-        """Choose this folder, whatever it is."""
+    def _take(self, real: str) -> None:
         self.close()
         self.folder_chosen.emit(real)
 
@@ -126,11 +109,9 @@ class WorkspacePicker(Popover):
         self.search.returnPressed.connect(self._take_first)
         self._model: SnapshotListModel[FolderRow] = SnapshotListModel(
             lambda one: one.path,
-            {
-                int(Qt.ItemDataRole.DisplayRole): lambda one: one.title,
-                int(Qt.ItemDataRole.AccessibleTextRole): lambda one: one.spoken,
-                int(Qt.ItemDataRole.ToolTipRole): lambda one: plain_tip(one.path),
-            },
+            text_roles(
+                lambda one: one.title, lambda one: one.spoken, lambda one: plain_tip(one.path)
+            ),
             self,
         )
         self.list = ChoiceList("recentFolders", self)
@@ -149,16 +130,15 @@ class WorkspacePicker(Popover):
         self._browse.setToolTip(self.tr("Or drop a folder on the window"))
         self._browse.clicked.connect(self._on_browse)
         self.extra = ExtraFolders(theme, self)
-        self.extra.workspace_changed.connect(self.workspace_changed)
-        self.extra.add_requested.connect(self.add_folder_requested)
-        self._ask = self._question()
-        for part in (self.search, self._ask, self._title, self.list, Separator(self)):
+        for part in (self.search, self._question(), self._title, self.list, Separator(self)):
             self.body.addWidget(part)
         self.body.addLayout(row(self._browse, None))
         self.body.addWidget(self.extra)
+        self.trust = TrustLine(theme, self)
+        self.body.addWidget(self.trust)
 
     def _question(self) -> QWidget:
-        frame = QFrame(self)
+        self._ask = frame = QFrame(self)
         frame.setProperty("frame", "warn")
         frame.setObjectName("folderWarning")
         icon = IconLabel(self._theme, "triangle-alert", "warn", 16, frame)
@@ -170,24 +150,14 @@ class WorkspacePicker(Popover):
         self._ask_second = GhostButton(self._theme, "", "", frame)
         self._ask_second.setObjectName("folderWarningOther")
         self._ask_second.clicked.connect(self._on_other)
-        layout = QVBoxLayout(frame)
-        layout.setContentsMargins(*(self._theme.space("m"),) * 4)
-        top = row(icon, self._ask_text)
+        top = row(icon, self._ask_text, stretch=1)
         top.setAlignment(icon, Qt.AlignmentFlag.AlignTop)
-        top.setStretch(1, 1)
-        layout.addLayout(top)
-        layout.addLayout(row(self._ask_first, self._ask_second, None))
+        buttons, edge = row(self._ask_first, self._ask_second, None), self._theme.space("m")
+        frame.setLayout(column(top, buttons, spacing=-1, edges=(edge, edge, edge, edge)))
         frame.hide()
         return frame
 
-    def _show_warning(self, real: str, warning: str) -> None:
-        self._show_question(real, warning, self.tr("Use it anyway"), self.tr("Pick another…"))
-
-    def _show_missing(self, path: str) -> None:
-        text = self.tr("“{name}” is not there any more.").format(name=short_path(path))
-        self._show_question(path, text, self.tr("Locate…"), self.tr("Remove"))
-
-    def _show_question(self, path: str, text: str, first: str, second: str) -> None:
+    def _ask_about(self, path: str, text: str, first: str, second: str) -> None:
         self._risky = path
         self._ask_text.setText(text)
         self._ask_first.set_text(first)
@@ -200,7 +170,7 @@ class WorkspacePicker(Popover):
         if real_folder(self._risky) is None:
             self._on_browse()
         else:
-            self.take(self._risky)
+            self._take(self._risky)
 
     def _on_other(self) -> None:
         self._ask.hide()
@@ -220,27 +190,24 @@ class WorkspacePicker(Popover):
             known.insert(0, self._workspace.root)
         self._model.set_rows(tuple(self._row(path) for path in known if wanted in path.casefold()))
         count = self._model.rowCount()
-        self._title.setText(self._heading(count))
+        heading = self.tr("Recent")
+        if not count:
+            can_open = bool(self._typed_folder())
+            heading = (
+                self.tr("Enter opens this folder") if can_open else self.tr("No recent folder")
+            )
+        self._title.setText(heading)
         self.list.setVisible(bool(count))
-        self._frame.setMinimumWidth(min(_WIDTH * self._theme.text_px("ui"), self._widest()))
-        height = self._theme.size("row2") * min(count, _MAX_SHOWN) + 6
-        self.list.setFixedHeight(height)
+        widest = max(0, self.window().width() - 2 * self._MARGIN)
+        self._frame.setMinimumWidth(min(_WIDTH * self._theme.text_px("ui"), widest))
+        self.list.setFixedHeight(self._theme.size("row2") * min(count, _MAX_SHOWN) + 6)
         self.place()
-
-    def _heading(self, count: int) -> str:
-        if count:
-            return self.tr("Recent")
-        is_there = bool(self._typed_folder())
-        return self.tr("Enter opens this folder") if is_there else self.tr("No recent folder")
 
     def _typed_folder(self) -> str:
         """Return the path in the field, if it is that of a folder."""
         typed = self.search.text().strip()
         is_path = typed.startswith("~") or PurePath(typed).is_absolute()
         return typed if is_path and real_folder(typed) is not None else ""
-
-    def _widest(self) -> int:
-        return max(0, self.window().width() - 2 * self._MARGIN)
 
     def _row(self, path: str) -> FolderRow:
         icon = folder_icon(path)

@@ -83,11 +83,11 @@ def load() -> Any:
     setattr(anthropic, "token_counter", _estimate)  # noqa: B010  (as above)
     patches.install()
     _install_transport()
-    _warm_up()
+    warm_up()
     return litellm
 
 
-def _warm_up() -> None:
+def warm_up() -> None:
     """Import what litellm imports at its first requests, which would stop all streams then."""
     for name in _LAZY:
         with contextlib.suppress(ImportError):  # the first request then pays for it

@@ -407,7 +407,7 @@ async def test_a_probe_that_fails_for_another_reason_says_why(tmp_path: Path) ->
         await asked.probe("openai/m", "")
 
 
-async def test_offline_knowledge_fills_the_gaps(tmp_path: Path) -> None:
+async def test_offline_knowledge_fills_the_gaps(tmp_path: Path, forked_hosts: None) -> None:
     answer = {"object": "list", "data": [{"id": "gpt-4o", "object": "model"}]}
     async with loopback.serve({}, otherwise=answer) as lists:
         secrets = Secrets(tmp_path, environment={"OPENAI_API_KEY": KEY})
@@ -429,7 +429,9 @@ async def test_offline_knowledge_fills_the_gaps(tmp_path: Path) -> None:
     assert len([name for name in others if name.startswith("anthropic/")]) > 5
 
 
-async def test_a_real_request_tells_whether_a_model_calls_tools(tmp_path: Path) -> None:
+async def test_a_real_request_tells_whether_a_model_calls_tools(
+    tmp_path: Path, forked_hosts: None
+) -> None:
     script = [Calls(("ping", {})), Fail(400, message="m does not support tools")]
     with LoopbackProvider("openai", script) as provider:
         secrets = Secrets(tmp_path, environment={})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import subprocess
@@ -9,10 +10,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from desktop_agent.adapters.sandbox.sandbox import BubblewrapSandbox
 from desktop_agent.core.ids import SessionId
-from desktop_agent.core.sandbox import Boundary
+from desktop_agent.core.sandbox import Boundary, Enclosure
 from desktop_agent.core.workspace import OwnPlaces
 
 SHELL = ("bash", "--noprofile", "--norc", "-c")
@@ -47,7 +49,7 @@ class Bench:
             self.session, (str(self.work),), self.readable, self.own, changes, git
         )  # fmt: skip
 
-    async def run(
+    async def start(
         self,
         command: str | Sequence[str],
         *,
@@ -55,8 +57,8 @@ class Bench:
         git: bool = False,
         directory: Path | None = None,
         more: Mapping[str, str] | None = None,
-    ) -> Done:
-        """Run a command as the shell tool does: with what the enclosure says, and nothing else."""
+    ) -> tuple[subprocess.Popen[bytes], Enclosure]:
+        """Start a command as the shell tool does: with what the enclosure says, and no more."""
         where = str(directory or self.work)
         environment = command_environment() | dict(more or {})
         boundary = self.boundary(changes=changes, git=git)
@@ -73,8 +75,14 @@ class Bench:
             start_new_session=True,
         )
         enclosure.close()
-        output = process.communicate(timeout=HANG_S)[0].decode(errors="replace")
+        return process, enclosure
+
+    async def run(self, command: str | Sequence[str], **options: Any) -> Done:
+        """Run a command to its end; `options` are those of `start`."""
+        process, enclosure = await self.start(command, **options)
+        said, _ = await asyncio.to_thread(process.communicate, timeout=HANG_S)
         started = enclosure.has_started(process.returncode)
+        output = said.decode(errors="replace")
         return Done(process.returncode, output, await enclosure.finished(), started)
 
     def free(self, command: str | Sequence[str], *, directory: Path | None = None) -> Done:

@@ -26,7 +26,15 @@ Trial = Callable[[str], Any]
 
 
 def _can_make_namespaces(identity: dict[str, Any]) -> bool:
-    words = [Programs.find().bwrap, "--unshare-user", "--unshare-net", "--ro-bind", "/", "/", "true"]
+    words = [
+        Programs.find().bwrap,
+        "--unshare-user",
+        "--unshare-net",
+        "--ro-bind",
+        "/",
+        "/",
+        "true",
+    ]
     return subprocess.run(words, check=False, capture_output=True, **identity).returncode == 0
 
 
@@ -58,7 +66,12 @@ def _python_of(folder: Path, identity: dict[str, Any]) -> str:
         words = [name, "-P", "-c", _IMPORTS]
         try:
             done = subprocess.run(
-                words, env=_environment(folder), cwd="/", capture_output=True, check=False, **identity
+                words,
+                env=_environment(folder),
+                cwd="/",
+                capture_output=True,
+                check=False,
+                **identity,
             )
         except OSError:
             continue

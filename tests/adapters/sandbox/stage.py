@@ -12,12 +12,13 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from desktop_agent.core.workspace import OwnPlaces
-from tests.adapters.sandbox import attempts
 from tests.adapters.sandbox.bench import Bench, command_environment, interpreter, make_repository
 
+ATTEMPTS = Path(__file__).with_name("attempts.py")
 _SLEEPER = """
 import ctypes, sys
 held = ctypes.create_string_buffer(b"secret!")
@@ -72,7 +73,7 @@ async def enclosed_attempts(bench: Bench, what: dict[str, Any], *, git: bool) ->
 
 
 def attempts_words(what: dict[str, Any]) -> list[str]:
-    return [*interpreter(), attempts.__file__, json.dumps(what)]
+    return [*interpreter(), str(ATTEMPTS), json.dumps(what)]
 
 
 def _files(bench: Bench, what: dict[str, Any]) -> None:
@@ -98,7 +99,7 @@ def _files(bench: Bench, what: dict[str, Any]) -> None:
     make_repository(bench.work / "nested")
     # The app's own places are seen by nobody, even where the folder around them is.
     bench.own = OwnPlaces(private=(str(own / "sessions.db"),))
-    bench.readable = (str(outside), str(own), os.path.dirname(attempts.__file__))
+    bench.readable = (str(outside), str(own), str(ATTEMPTS.parent))
     what |= {
         "home": str(home),
         "outside": str(outside),
@@ -112,9 +113,11 @@ def _files(bench: Bench, what: dict[str, Any]) -> None:
 def _elsewhere(stack: contextlib.ExitStack, what: dict[str, Any]) -> None:
     """Put files where every program may put some."""
     for name, folder in (("in_tmp", "/tmp"), ("in_shm", "/dev/shm")):
-        file = stack.enter_context(tempfile.NamedTemporaryFile(dir=folder, prefix="canary-"))
-        what[name] = file.name
-    what["in_run"] = os.listdir("/run")
+        descriptor, path = tempfile.mkstemp(dir=folder, prefix="canary-")
+        os.close(descriptor)
+        stack.callback(Path(path).unlink)
+        what[name] = path
+    what["in_run"] = [path.name for path in Path("/run").iterdir()]
     key = int.from_bytes(secrets.token_bytes(3), "big") | 1
     library = ctypes.CDLL(None, use_errno=True)
     segment = library.shmget(key, 4096, _IPC_CREATE | 0o600)
@@ -191,5 +194,3 @@ def _program(stack: contextlib.ExitStack, what: dict[str, Any]) -> None:
     assert process.stdout is not None
     what["readable"] = int(process.stdout.readline())
     what["pid"] = process.pid
-
-

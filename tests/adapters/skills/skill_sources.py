@@ -105,14 +105,16 @@ class Home:
     def removed(self) -> Path:
         return self.top / "data" / "removed"
 
-    def library(self, limits: Limits | None = None) -> SkillLibrary:
+    def library(
+        self, limits: Limits | None = None, *, allows_loopback_http: bool = True
+    ) -> SkillLibrary:
         return SkillLibrary(
             mine=self.mine,
             removed=self.removed,
             config_dir=self.top / "config",
             changed=lambda: self.changes.append(1),
             limits=limits,
-            allows_loopback_http=True,
+            allows_loopback_http=allows_loopback_http,
         )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import datetime
 import gzip
 import ipaddress
@@ -227,8 +226,7 @@ async def test_https_is_checked_and_never_left_for_http(
     tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     tls.load_cert_chain(certificate)
     body = _zip(zipped(TWO))
-    library = home.library()
-    library._fetcher = dataclasses.replace(library._fetcher, allows_loopback_http=False)
+    library = home.library(allows_loopback_http=False)
     async with serve({"/two.zip": body}) as plain:
         routes = {"/two.zip": body, "/down.zip": _to(f"{plain.url}/two.zip")}
         async with serve(routes, tls=tls) as server:
@@ -251,13 +249,13 @@ async def test_a_page_on_the_web_can_not_send_the_app_into_a_private_network(
     from desktop_agent.adapters.skills.fetch import download
 
     asked: list[str] = []
-    real = download._is_private
+    real = download.is_private
 
     async def first_is_public(host: str) -> bool:
         asked.append(host)
         return host != "127.0.0.1" and await real(host)
 
-    monkeypatch.setattr(download, "_is_private", first_is_public)
+    monkeypatch.setattr(download, "is_private", first_is_public)
     library = home.library()
     async with serve({"/a.zip": _to("https://10.0.0.1/a.zip")}) as server:
         with pytest.raises(SkillLibraryError, match="in a private network"):

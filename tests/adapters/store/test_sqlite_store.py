@@ -581,8 +581,8 @@ def test_a_migration_backs_the_file_up_first(
 ) -> None:
     recorded(store, *turn(1))
     store.close()
-    scripts = (*schema._MIGRATIONS, "ALTER TABLE session ADD COLUMN is_pinned INTEGER")
-    monkeypatch.setattr(schema, "_MIGRATIONS", scripts)
+    scripts = (*schema.MIGRATIONS, "ALTER TABLE session ADD COLUMN is_pinned INTEGER")
+    monkeypatch.setattr(schema, "MIGRATIONS", scripts)
     monkeypatch.setattr(schema, "SCHEMA_VERSION", len(scripts))
     with closing(SqliteStore(path)) as again:
         assert connection_of(again).execute("SELECT is_pinned FROM session").fetchone() == (None,)
@@ -597,9 +597,9 @@ def test_a_failed_migration_leaves_the_old_version(
     store: SqliteStore, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.close()
-    scripts = (*schema._MIGRATIONS, "CREATE TABLE half (x);\nINSERT INTO nowhere VALUES (1)")
+    scripts = (*schema.MIGRATIONS, "CREATE TABLE half (x);\nINSERT INTO nowhere VALUES (1)")
     with monkeypatch.context() as patched:
-        patched.setattr(schema, "_MIGRATIONS", scripts)
+        patched.setattr(schema, "MIGRATIONS", scripts)
         patched.setattr(schema, "SCHEMA_VERSION", len(scripts))
         with pytest.raises(StoreError):
             SqliteStore(path)

@@ -151,7 +151,7 @@ def test_lists_of_an_older_version_keep_their_order(tmp_path: Path) -> None:
 def monkeypatched_version(version: int) -> Iterator[None]:
     """Open databases as the app did when it knew only so many migrations."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(schema, "_MIGRATIONS", schema._MIGRATIONS[:version])
+        patch.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:version])
         patch.setattr(schema, "SCHEMA_VERSION", version)
         yield
 

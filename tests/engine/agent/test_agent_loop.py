@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 from pathlib import Path
 
 import pytest
@@ -268,9 +267,7 @@ async def test_a_retry_is_told_while_it_waits(tmp_path: Path) -> None:
             yield Accepted()
             yield says("ok")
 
-    rig = Rig(tmp_path)
-    agent = rig.engine._sessions.agent(rig.agent_id)
-    agent._setup = dataclasses.replace(agent._setup, model=Retries())
+    rig = Rig(tmp_path, model=Retries())
     await rig.run("hi")
     assert [event.delay_s for event in rig.of(RetryScheduled)] == [2.0]
 
@@ -300,13 +297,13 @@ async def test_a_command_from_another_thread_fails_loudly(tmp_path: Path) -> Non
 
 async def test_a_listener_that_raises_does_not_stop_the_work(tmp_path: Path, caplog) -> None:
     rig = Rig(tmp_path, says("hello"))
-    broken = rig._on_event
+    heard = rig.hear
 
-    def listener(event):
-        broken(event)
+    def broken(event):
+        heard(event)
         raise ValueError("the window is gone")
 
-    rig.engine._sessions._listener = listener
+    rig.hear = broken
     ended = await rig.run("hi")
     assert ended.reason == "finished"
     assert "a listener failed" in caplog.text

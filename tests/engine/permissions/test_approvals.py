@@ -134,7 +134,6 @@ async def test_a_deleted_rule_asks_again(tmp_path: Path) -> None:
 
 async def test_what_changed_while_it_waited_is_not_run(tmp_path: Path) -> None:
     """The card said one thing; the disk says another: the yes was not for this."""
-    rig = Rig(tmp_path, calls(("shifty", {"what": "x"})), says("ok"))
     shown = iter(["one", "two"])
 
     async def run(args, _):
@@ -143,7 +142,7 @@ async def test_what_changed_while_it_waited_is_not_run(tmp_path: Path) -> None:
     shifty = tool(
         "shifty", run, access=Access.WRITE, preview=lambda _: Preview(f"Write {next(shown)}?")
     )
-    rig.engine._toolbox.load()["shifty"] = shifty
+    rig = Rig(tmp_path, calls(("shifty", {"what": "x"})), says("ok"), tools=[shifty])
     rig.send("go")
     asked = await rig.until(ApprovalRequested)
     rig.engine.decide(asked.request.id, AllowOnce())
@@ -218,8 +217,6 @@ async def test_a_refusing_rule_from_the_settings_settles_what_waits(tmp_path: Pa
 
 
 async def test_a_new_rule_does_not_settle_what_is_asked_in_every_mode(tmp_path: Path) -> None:
-    rig = Rig(tmp_path, calls(("risky", {"what": ".git/config"})), says("ok"))
-
     async def run(args, _):
         rig.gates.ran.append(args["what"])
 
@@ -227,7 +224,7 @@ async def test_a_new_rule_does_not_settle_what_is_asked_in_every_mode(tmp_path: 
         return Preview("Write?", paths=("/w/.git/config",), protected=(".git/config",))
 
     risky = tool("risky", run, access=Access.WRITE, preview=shown)
-    rig.engine._toolbox.load()["risky"] = risky
+    rig = Rig(tmp_path, calls(("risky", {"what": ".git/config"})), says("ok"), tools=[risky])
     rig.send("go")
     asked = await rig.until(ApprovalRequested)
     rig.engine.add_rule(Rule("risky", "", "everywhere"))

@@ -262,7 +262,7 @@ async def test_of_two_answers_in_one_message_the_second_is_told_that_nobody_wait
     rig.send("go")
     child = await rig.child()
     await rig.ended(child)
-    await rig.when(lambda: len(rig.tool_texts(rig.agent_id)) == 4)
+    await rig.once(lambda: len(rig.tool_texts(rig.agent_id)) == 4)
     assert rig.tool_texts(rig.agent_id)[2:] == [
         f"Answered {child}.",
         f"{child} is not waiting on you.",

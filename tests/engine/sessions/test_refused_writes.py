@@ -50,6 +50,7 @@ class PickyDisk(Disk):
 
     def __init__(self) -> None:
         super().__init__(1)
+        self.has_refused = asyncio.Event()
         self._is_wanted: Callable[[str, object], bool] = lambda _sql, _values: False
         self._has_come = self._is_for_good = False
 
@@ -78,6 +79,7 @@ class PickyDisk(Disk):
             self._has_come = self._is_for_good
             if not self._is_for_good:
                 self.free()
+            self.has_refused.set()
             error = sqlite3.OperationalError("database or disk is full")
             error.sqlite_errorcode = sqlite3.SQLITE_FULL
             raise error
@@ -233,7 +235,7 @@ async def test_a_subagent_is_there_with_its_prompt_or_not_at_all(
     ended = await rig.run("go")
     assert ended.reason == "finished"
     assert FULL in rig.results[0].text
-    assert len(rig.engine._agents.of_session(rig.session_id)) == 1
+    assert len(rig.tree.of_session(rig.session_id)) == 1
     await rig.engine.close()
 
 
@@ -389,8 +391,13 @@ async def test_a_reply_that_was_cut_off_is_not_called_finished_on_a_full_disk(
 
 
 async def test_a_lasting_refusal_is_told_once_and_prints_no_traceback(
-    tmp_path: Path, disk: PickyDisk, opened: Opened, caplog: pytest.LogCaptureFixture
+    tmp_path: Path,
+    disk: PickyDisk,
+    opened: Opened,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("desktop_agent.engine.sessions.registry._RETRY_S", 0.0)
     rig = Rig(tmp_path / "folder", says("ok"), store=opened())  # type: ignore[arg-type]
     disk.refuse("MessageAdded", "assistant", for_good=True)
     ended = await rig.run("go")
@@ -398,8 +405,9 @@ async def test_a_lasting_refusal_is_told_once_and_prints_no_traceback(
     assert ended.fault is not None
     await rig.at_rest()
     rig.engine.mark_read(rig.session_id)
-    rig.engine._sessions._retry()
-    rig.engine._sessions._retry()
+    for _ in range(3):
+        disk.has_refused.clear()
+        await disk.has_refused.wait()
     assert not rig.of(EngineFailed)  # the card says it
     await rig.engine.close()
     assert [e.message for e in rig.of(EngineFailed)] == [

@@ -31,7 +31,7 @@ def as_yaml_says(head: str) -> object:
 @example("name:  a\u2028b")
 @example("metadata:\n\n  a-b: 'x'")
 def test_the_quick_way_reads_what_yaml_reads_or_leaves_it_to_it(head: str) -> None:
-    quick = front_matter._plain_fields(head)
+    quick = front_matter.plain_fields(head)
     if quick is not None:
         assert quick == (as_yaml_says(head) or {})
 

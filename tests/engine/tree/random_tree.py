@@ -20,6 +20,7 @@ from desktop_agent.engine.tree import budgets
 from desktop_agent.tools.shell.jobs import Jobs
 from desktop_agent.tools.shell.shell import shell
 from tests.engine.tree.tree_rig import TreeRig, runs
+from tests.helpers.engines import questions_of
 from tests.helpers.scripted import MemoryStore, calls, says
 
 MOST_STEPS = 8
@@ -90,7 +91,7 @@ class RandomModel:
         yield self._answer(agent) if request.tools else says("aside")
 
     def _check_budgets(self, agent_id: AgentId) -> None:
-        agents = self._rig.engine._agents
+        agents = self._rig.tree
         one = agents.find(agent_id)
         while one is not None:
             limit, used = one.meter.budget.steps, budgets.spent(agents, one).steps
@@ -100,7 +101,7 @@ class RandomModel:
 
     def _answer(self, agent: AgentId) -> Answer:
         children = [e.agent_id for e in self._rig.of(AgentSpawned) if e.spec.parent_id == agent]
-        if asking := [c for c in children if self._rig.engine._questions.to_parent_of(c)]:
+        if asking := [c for c in children if questions_of(self._rig.engine).to_parent_of(c)]:
             return calls(("answer_child", {"agent_id": asking[0], "answer": "yes"}))
         if self._steps[agent] > MOST_STEPS:
             return says("enough")
@@ -158,10 +159,16 @@ class RandomRig(TreeRig):
             budget=Budget(steps=(None, 3, 12)[tape.number(3)]),
             subagent_budget=Budget(steps=(None, 2, 4)[tape.number(3)]),
         )
-        super().__init__(tmp_path, [], {}, store=store, settings=settings)
         self.random_model = RandomModel(tape, self)
-        self.engine._model = self.engine._steering._model = self.random_model  # type: ignore[assignment]
-        self.engine._new_jobs = Jobs
+        super().__init__(
+            tmp_path,
+            [],
+            {},
+            store=store,
+            settings=settings,
+            model=self.random_model,
+            new_jobs=Jobs,
+        )
         self.person = Person(wishes, self)
 
     def _tools(self):
@@ -171,7 +178,7 @@ class RandomRig(TreeRig):
         """Let the person act while the tape goes on; then let all go until the tree is idle."""
         heard = -1
         async with asyncio.timeout(seconds):
-            while not self.engine._agents.is_idle(self.session_id):
+            while not self.tree.is_idle(self.session_id):
                 if len(self.events) == heard or self._wishes.is_over:
                     self.person.let_all_go()
                 elif self._wishes.number(4) == 3:
@@ -252,8 +259,8 @@ class Person:
             rig.engine.answer(asked.question.id, "at last")
         for request in rig.of(ApprovalRequested):
             rig.engine.decide(request.request.id, AllowOnce())
-        for agent in rig.engine._agents.all():
-            if agent.end is None and budgets.used(rig.engine._agents, agent) >= 1:
+        for agent in rig.tree.all():
+            if agent.end is None and budgets.used(rig.tree, agent) >= 1:
                 rig.engine.extend_budget(agent.id)
             if agent.end is None and agent.pace.is_paused:
                 rig.engine.resume(agent.id)

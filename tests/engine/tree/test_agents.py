@@ -28,6 +28,7 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.engine.tree.messaging import NO_ANSWER
 from desktop_agent.engine.tree.reports import shortened
 from tests.engine.tree.tree_rig import WAIT, TreeRig, gate, spawns
+from tests.helpers.engines import questions_of, steering_of
 from tests.helpers.prose import prose
 from tests.helpers.scripted import Breaks, MemoryStore, Waits, calls, says
 
@@ -47,7 +48,7 @@ async def test_spawn_returns_at_once_and_the_report_wakes_an_idle_parent(tmp_pat
     child.gate.set()
     ended = await rig.ended(agent_id)
     assert (ended.status, ended.text) == ("completed", "42 files")
-    await rig.when(lambda: rig.messages_of(rig.agent_id)[-1].text == "all done")
+    await rig.once(lambda: rig.messages_of(rig.agent_id)[-1].text == "all done")
     assert prose(rig.model.main_requests[2].messages[-1]) == (
         f'<app:report from="the count" agent_id="{agent_id}" status="completed">\n'
         "42 files\n</app:report>"
@@ -88,7 +89,7 @@ async def test_a_long_report_is_shortened_and_kept_whole(tmp_path: Path) -> None
     rig = TreeRig(tmp_path, [spawns("w"), WAIT, fetch, says("ok")], {"w": [says(long)]})
     rig.send("go")
     await rig.until(TurnEnded, 2)
-    await rig.when(lambda: rig.messages_of(rig.agent_id)[-1].text == "ok")
+    await rig.once(lambda: rig.messages_of(rig.agent_id)[-1].text == "ok")
     report = rig.notes_to(rig.agent_id, "report")[0]
     assert len(report) < 4300
     assert "agent_result" in report
@@ -191,7 +192,7 @@ async def test_the_linked_task_follows_the_child(tmp_path: Path, script, status,
     lists = [event.tasks for event in rig.of(ListChanged) if event.agent_id == rig.agent_id]
     running = [tasks[0] for tasks in lists if tasks and tasks[0].status == "in_progress"]
     assert running[0].owner == "the job"
-    await rig.when(lambda: bool(rig.notes_to(rig.agent_id, "report")))
+    await rig.once(lambda: bool(rig.notes_to(rig.agent_id, "report")))
     last = [e.tasks for e in rig.of(ListChanged) if e.agent_id == rig.agent_id][-1]
     assert (last[0].status, last[0].owner) == (status, owner)
     assert f"Task #1 is {status}" in rig.notes_to(rig.agent_id, "report")[0]
@@ -228,7 +229,7 @@ async def test_stop_takes_the_subtree_and_the_reports_wake_nobody(tmp_path: Path
     }
     by_agent = {e.agent_id: e.text for e in rig.of(AgentEnded)}
     assert by_agent[inner] == "stopped after 1 tool; side effects may exist"
-    assert not any(agent.is_running for agent in rig.engine._agents.all())
+    assert not any(agent.is_running for agent in rig.tree.all())
 
 
 async def test_a_child_stopped_before_any_tool_says_so(tmp_path: Path) -> None:
@@ -257,7 +258,7 @@ async def test_stop_withdraws_the_childs_approvals_and_questions(tmp_path: Path)
     rig.engine.stop(rig.agent_id)
     await rig.until(AgentEnded, 2)
     assert len(rig.of(ApprovalResolved)) == 1
-    assert not rig.engine._questions._waiting
+    assert not any(questions_of(rig.engine).to_parent_of(e.agent_id) for e in rig.of(AgentEnded))
     assert rig.gates.ran == []
 
 
@@ -279,7 +280,7 @@ class Steered:
 
     async def answer(self) -> str:
         self.rig.send("go")
-        await self.rig.when(lambda: len(self.rig.tool_texts(self.rig.agent_id)) > self.before)
+        await self.rig.once(lambda: len(self.rig.tool_texts(self.rig.agent_id)) > self.before)
         text = self.rig.tool_texts(self.rig.agent_id)[-1]
         await self.rig.engine.close()
         return text
@@ -299,7 +300,7 @@ async def test_s2_an_unknown_id(tmp_path: Path, target: str) -> None:
 
 async def test_s3_oneself(tmp_path: Path) -> None:
     steered = Steered(tmp_path)
-    steered.rig.model._main._script[1] = lambda _: calls(
+    steered.rig.model.script[1] = lambda _: calls(
         ("steer", {"agent_id": steered.rig.agent_id, "note": "x"})
     )
     assert await steered.answer() == "Error: cannot steer yourself."
@@ -315,7 +316,7 @@ async def test_s4_not_a_direct_child(tmp_path: Path) -> None:
     rig.send("go")
     inner = await rig.child(2)
     rig.gates.open.set()
-    await rig.when(lambda: len(rig.tool_texts(rig.agent_id)) == 3)
+    await rig.once(lambda: len(rig.tool_texts(rig.agent_id)) == 3)
     assert rig.tool_texts(rig.agent_id)[-1] == (
         f"Error: {inner} is not one of your subagents — you can only steer children you started."
     )
@@ -390,7 +391,7 @@ async def test_a_note_to_a_child_that_fails_comes_back_to_its_sender(tmp_path: P
     rig.send("go")
     await held.reached.wait()
     child = await rig.child()
-    await rig.when(lambda: bool(rig.notes_to(child, "steer")))
+    await rig.once(lambda: bool(rig.notes_to(child, "steer")))
     rig.engine.stop(child)
     await rig.ended(child)
     assert len(rig.of(NoteReturned)) == 1
@@ -435,12 +436,12 @@ async def test_a_probe_tells_and_appends_nothing(tmp_path: Path) -> None:
     rig.send("go")
     child = await rig.child()
     await rig.gates.reached.wait()
-    await rig.when(lambda: len(rig.tool_texts(rig.agent_id)) == 3)
+    await rig.once(lambda: len(rig.tool_texts(rig.agent_id)) == 3)
     text = rig.tool_texts(rig.agent_id)[-1]
-    before = len(rig.engine._agents.find(child).history)
+    before = len(rig.tree.find(child).history)
     assert text.splitlines()[0].startswith(f"probe {child} · general · running · ")
     assert "- echo prices" in (await rig.engine.probe(child)).splitlines()
-    assert len(rig.engine._agents.find(child).history) == before
+    assert len(rig.tree.find(child).history) == before
     await rig.engine.close()
 
 
@@ -449,14 +450,14 @@ async def test_a_live_probe_is_limited_and_leaves_the_history_alone(tmp_path: Pa
     rig = TreeRig(tmp_path, [spawns("a"), gate()], {"a": [held, *[says("half done")] * 6]})
     rig.send("go")
     await held.reached.wait()
-    child = rig.engine._agents.find(await rig.child())
-    main = rig.engine._agents.find(rig.agent_id)
+    child = rig.tree.find(await rig.child())
+    main = rig.tree.find(rig.agent_id)
     before = child.history
     for _ in range(5):
-        said = await rig.engine._steering.probe(main, child.id, "how far?", live=True)
+        said = await steering_of(rig.engine).probe(main, child.id, "how far?", live=True)
         assert said == "half done"
     with pytest.raises(Exception, match=r"live-probe budget exhausted .* \(max 5 per child\)"):
-        await rig.engine._steering.probe(main, child.id, "", live=True)
+        await steering_of(rig.engine).probe(main, child.id, "", live=True)
     assert child.history == before
     await rig.engine.close()
 
@@ -527,7 +528,7 @@ async def test_pause_step_resume(tmp_path: Path) -> None:
     child = await paused(rig, held)
     assert len(rig.model.requests_of("a")) == 1
     rig.engine.step(child)
-    await rig.when(lambda: len(rig.model.requests_of("a")) == 2)
+    await rig.once(lambda: len(rig.model.requests_of("a")) == 2)
     await rig.status(child, "paused")
     assert len(rig.model.requests_of("a")) == 2
     rig.engine.resume(child)
@@ -538,11 +539,11 @@ async def test_a_pause_is_no_run_time_and_the_session_does_not_seem_to_work(tmp_
     held = gate(answer=calls(("echo", {"what": "1"})))
     rig = TreeRig(tmp_path, [spawns("a"), WAIT, says("ok")], {"a": [held, says("done")]})
     child = await paused(rig, held)
-    await rig.when(lambda: rig.of(SessionsChanged)[-1].sessions[0].status == "paused")
-    await rig.when(lambda: rig.of(AgentsChanged)[-1].agents[-1].paused_at > 0.0)
+    await rig.once(lambda: rig.of(SessionsChanged)[-1].sessions[0].status == "paused")
+    await rig.once(lambda: rig.of(AgentsChanged)[-1].agents[-1].paused_at > 0.0)
     rig.engine.resume(child)
     await rig.ended(child)
-    ended = rig.engine._agents.info(rig.engine._agent(child))
+    ended = rig.tree.info(rig.agent(child))
     assert ended.paused_at == 0.0
     assert ended.paused > 0.0
 

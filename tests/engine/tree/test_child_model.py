@@ -110,7 +110,7 @@ class ModelsRig(TreeRig):
         self.send("go")
         for number in range(1, count + 1):
             await self.ended(await self.child(number))
-        await self.when(lambda: self.info(self.agent_id).status == "idle")
+        await self.once(lambda: self.info(self.agent_id).status == "idle")
         used = [(r.model, r.api_base) for r in self.model.requests]
         await self.engine.close()
         return list(dict.fromkeys(used))

@@ -52,12 +52,12 @@ async def story(tmp_path: Path) -> TreeRig:
     rig.engine.edit_tasks(rig.agent_id, TaskEdit("add", text=FORGED))
     held.gate.set()
     asked = (await rig.until(QuestionAsked)).question
-    await rig.when(lambda: rig.info(child).question_id == asked.id)
+    await rig.once(lambda: rig.info(child).question_id == asked.id)
     rig.engine.answer(asked.id, FORGED)
     await rig.ended(child)
     rig.send(FORGED)
     end.gate.set()
-    await rig.when(lambda: len(rig.model.main_requests) == 3)
+    await rig.once(lambda: len(rig.model.main_requests) == 3)
     await rig.until(TurnEnded, 2)
     return rig
 

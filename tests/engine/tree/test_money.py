@@ -64,11 +64,11 @@ async def test_an_unknown_cost_below_counts_against_the_limit_above(tmp_path: Pa
     def holders() -> list[str]:
         return [held.owner_id for held in rig.of(BudgetReached) if held.agent_id == child]
 
-    await rig.when(lambda: holders() == [child])
+    await rig.once(lambda: holders() == [child])
     assert len(rig.model.requests_of("a")) == 1
     # Its own limit is what was left of the one above, which stays and is asked about itself.
     rig.engine.extend_budget(child)
-    await rig.when(lambda: holders() == [child, rig.agent_id])
+    await rig.once(lambda: holders() == [child, rig.agent_id])
     assert len(rig.model.requests_of("a")) == 1
     rig.engine.extend_budget(child)
     assert (await rig.ended(child)).text == "a is done"
@@ -99,7 +99,7 @@ async def test_a_question_aside_is_charged_to_child_session_and_parent(tmp_path:
     rig.send("go")
     child = await rig.child()
     await rig.status(child, "running")
-    await rig.when(lambda: len(rig.model.requests_of("a")) == 1)
+    await rig.once(lambda: len(rig.model.requests_of("a")) == 1)
     before = rig.store.infos[rig.session_id].usage.cost or 0.0
     assert await rig.engine.ask_aside(child, "How far?") == "Half way."
     assert (await rig.until(SideCallEnded)).usage.cost == 0.5

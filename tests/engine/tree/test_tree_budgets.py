@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,7 @@ async def test_ended_children_do_not_count_a_fifth_in_a_second_wave_works(tmp_pa
     held = gate(answer=says("eve is done"))
     scripts: dict[str, list[Any]] = {name: [says(f"{name} is done")] for name in names}
     rig = TreeRig(tmp_path, [], {**scripts, "eve": [held]})
-    rig.model._main._script = [four, calls(("slow", {})), spawns("eve"), gate()]
+    rig.model.script = [four, calls(("slow", {})), spawns("eve"), gate()]
     rig.send("go")
     await rig.until(AgentEnded, 4)
     rig.gates.open.set()
@@ -82,7 +83,7 @@ async def test_a_fifth_beside_four_live_ones_is_refused_and_the_cap_is_named(
     five = calls(*(("spawn", {"description": p, "prompt": p}) for p in names))
     rig = TreeRig(tmp_path, [five, gate()], {name: [gate()] for name in names})
     rig.send("go")
-    await rig.when(lambda: len(rig.tool_texts(rig.agent_id)) == 5)
+    await rig.once(lambda: len(rig.tool_texts(rig.agent_id)) == 5)
     assert rig.tool_texts(rig.agent_id)[4] == (
         "Error: one agent may have 4 running subagents at most (max_children); wait for one to end"
     )
@@ -102,7 +103,7 @@ async def test_a_stopping_child_still_counts(tmp_path: Path) -> None:
     outer = await rig.child(1)
     await rig.status(outer, "waiting_children")
     rig.gates.open.set()
-    await rig.when(lambda: len(rig.tool_texts(rig.agent_id)) == 3)
+    await rig.once(lambda: len(rig.tool_texts(rig.agent_id)) == 3)
     assert "(max_children)" in rig.tool_texts(rig.agent_id)[2]
     await rig.engine.close()
 
@@ -131,7 +132,7 @@ async def test_a_child_is_queued_then_runs_waits_and_ends(tmp_path: Path) -> Non
     order = [status for status, _ in groupby(seen)]
     assert order[:5] == ["queued", "running", "waiting_approval", "running", "waiting_answer"]
     assert "waiting_children" in order
-    await rig.when(lambda: rig.info(child).status == "completed")
+    await rig.once(lambda: rig.info(child).status == "completed")
     infos = {a.id: a for a in rig.of(AgentsChanged)[-1].agents}
     assert len(infos) == 3, "rows that ended stay"
     await rig.engine.close()
@@ -268,7 +269,7 @@ async def test_many_children_together_do_not_get_past_what_their_parent_has_left
         settings=Settings(budget=Budget(steps=9)),
     )
     rig.send("go")
-    await rig.when(
+    await rig.once(
         lambda: len({e.agent_id for e in rig.of(BudgetReached)} & set(all_ids(rig))) == 4
     )
     taken = sum(len(rig.model.requests_of(name)) for name in names) + len(rig.model.main_requests)
@@ -293,7 +294,7 @@ async def test_nothing_left_means_nothing(tmp_path: Path) -> None:
     reached = await rig.until(BudgetReached)
     assert rig.of(AgentSpawned)[0].spec.budget == Budget(steps=0)
     assert reached.agent_id in {child, rig.agent_id}
-    await rig.when(lambda: child in {e.agent_id for e in rig.of(BudgetReached)})
+    await rig.once(lambda: child in {e.agent_id for e in rig.of(BudgetReached)})
     assert rig.model.requests_of("a") == []
     await rig.engine.close()
 
@@ -359,7 +360,7 @@ async def test_an_agent_that_was_held_before_a_restart_goes_on_with_more(
     first = TreeRig(tmp_path, [spawns("a"), WAIT], {"a": echoes(4)}, settings=settings)
     first.send("go")
     child = await first.child()
-    await first.when(lambda: child in {e.agent_id for e in first.of(BudgetReached)})
+    await first.once(lambda: child in {e.agent_id for e in first.of(BudgetReached)})
     store = restarted(first)
     await first.engine.close()
     rig = TreeRig(
@@ -417,24 +418,25 @@ def test_being_held_runs_no_time_down() -> None:
     assert meter.spent.seconds == 1
 
 
-async def test_a_paused_agents_time_stands_still(tmp_path: Path) -> None:
+async def test_a_paused_agents_time_stands_still(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+    meters = partial(UsageMeter, clock=clock)
+    monkeypatch.setattr("desktop_agent.engine.agent.agent.UsageMeter", meters)
     held = gate(answer=calls(("echo", {"what": "1"})))
     rig = TreeRig(tmp_path, [spawns("a"), WAIT, says("ok")], {"a": [held, says("done")]})
     rig.send("go")
     child = await rig.child()
     await held.reached.wait()
-    agent = rig.engine._agents.find(child)
-    clock = Clock()
-    agent.meter._clock = clock
-    agent.meter._running_since = 0.0
     rig.engine.pause(child)
     held.gate.set()
-    await rig.when(lambda: agent.meter._running_since is None)
+    await rig.once(lambda: rig.info(child).paused_at > 0.0)
     assert rig.info(child).status == "paused"
     clock.now += 100
     rig.engine.resume(child)
     await rig.ended(child)
-    assert agent.meter.spent.seconds == 0.0
+    assert rig.agent(child).meter.spent.seconds == 0.0
     await rig.engine.close()
 
 

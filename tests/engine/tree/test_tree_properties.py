@@ -88,7 +88,7 @@ async def story(
     finally:
         await rig.engine.close()
     check_story(rig)
-    ours = {task for task in asyncio.all_tasks() - before if task not in rig._wakeups}
+    ours = {task for task in asyncio.all_tasks() - before if task not in rig.wakeups}
     assert not ours, ours
     return rig
 
@@ -122,9 +122,9 @@ async def played(rig: RandomRig) -> None:
 def standing(rig: RandomRig) -> list[str]:
     """How each agent stands, for the message of a failure."""
     return [
-        f"{a.id} {rig.engine._agents.status(a)} end={a.end is not None} notes={len(a.inbox)} "
+        f"{a.id} {rig.tree.status(a)} end={a.end is not None} notes={len(a.inbox)} "
         f"waking={a.inbox.is_waking} runs={a.is_running} paused={a.pace.is_paused}"
-        for a in rig.engine._agents.all()
+        for a in rig.tree.all()
     ]
 
 
@@ -139,8 +139,7 @@ def check_story(rig: RandomRig) -> None:
     events = rig.store.events[rig.session_id]
     check_ends(events)
     check_asks(events)
-    main = rig.engine._agents.find(rig.agent_id)
-    assert main is not None
+    main = rig.agent(rig.agent_id)
     kept = {note.id for note in (*main.inbox.waiting, *main.inbox._undelivered)}
     for agent_id in {event.agent_id for event in events}:
         own = [event for event in events if event.agent_id == agent_id]
@@ -156,7 +155,7 @@ def failures(rig: RandomRig) -> list[str]:
 
 def check_lives(rig: RandomRig) -> None:
     """Every agent is where its life's table says: no turn, and ended if its end was told."""
-    for agent in rig.engine._agents.all():
+    for agent in rig.tree.all():
         life = agent.life
         assert not life.is_running
         assert life.is_ended == (agent.end is not None) == life.over.is_set()

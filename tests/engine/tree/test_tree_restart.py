@@ -83,7 +83,7 @@ async def test_after_a_crash_the_main_agent_rests_and_continue_is_meant_for_all(
     rig.engine.pause(children[1])
     rig.engine.resume(rig.agent_id)
     assert (await rig.ended(children[0])).text == "A is done."
-    await rig.when(lambda: not rig.engine._agent(rig.agent_id).is_running)
+    await rig.once(lambda: not rig.agent(rig.agent_id).is_running)
     # What the person paused stays so.
     assert await rig.status(children[1], "paused")
     await rig.engine.close()
@@ -293,7 +293,7 @@ async def test_a_resumed_subagents_report_wakes_the_agents_above_it(tmp_path: Pa
     assert (infos[outer], infos[inner]) == ("waiting_children", "paused")
     rig.engine.resume(inner)
     assert (await rig.ended(outer)).text == "a done"
-    await rig.when(lambda: bool(rig.messages) and rig.messages[-1].text == "all done")
+    await rig.once(lambda: bool(rig.messages) and rig.messages[-1].text == "all done")
 
 
 async def test_the_tree_and_every_transcript_come_from_the_file(tmp_path: Path) -> None:

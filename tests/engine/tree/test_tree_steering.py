@@ -35,9 +35,9 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.core.tasks import TaskEdit
 from desktop_agent.core.tool import Access, ToolContext, ToolError, ToolOutput
 from desktop_agent.engine.base.ports import StoreError
-from desktop_agent.engine.tree.agents import Agents
 from tests.engine.rig import tool
 from tests.engine.tree.tree_rig import WAIT, TreeRig, gate, spawns
+from tests.helpers.engines import info_of, steering_of
 from tests.helpers.prose import prose
 from tests.helpers.scripted import Breaks, calls, says
 
@@ -71,7 +71,7 @@ def to_child(rig: TreeRig, name: str, number: int = 0, **arguments: Any):
 
 async def told(rig: TreeRig, count: int) -> str:
     """Wait for the main agent's n-th tool result."""
-    await rig.when(lambda: len(rig.tool_texts(rig.agent_id)) >= count)
+    await rig.once(lambda: len(rig.tool_texts(rig.agent_id)) >= count)
     return rig.tool_texts(rig.agent_id)[count - 1]
 
 
@@ -80,7 +80,7 @@ async def told(rig: TreeRig, count: int) -> str:
 
 async def test_s5_a_stopping_child_is_not_steered(tmp_path: Path) -> None:
     rig = StubbornRig(tmp_path, [], {"a": [calls(("stubborn", {}))]})
-    rig.model._main._script = [
+    rig.model.script = [
         spawns("a"),
         calls(("slow", {})),
         to_child(rig, "steer", note="use euros"),
@@ -108,7 +108,7 @@ async def test_s5_a_child_that_failed_while_its_own_child_still_ends_is_not_woke
         "b": [calls(("stubborn", {}))],
     }
     rig = StubbornRig(tmp_path, [], scripts)
-    rig.model._main._script = [spawns("a"), WAIT, to_child(rig, "steer", note="x"), gate(), gate()]
+    rig.model.script = [spawns("a"), WAIT, to_child(rig, "steer", note="x"), gate(), gate()]
     rig.send("go")
     outer, inner = await rig.child(1), await rig.child(2)
     await rig.holds.wait()
@@ -120,7 +120,7 @@ async def test_s5_a_child_that_failed_while_its_own_child_still_ends_is_not_woke
     assert [(e.note_id, e.why) for e in rig.of(NoteReturned)] == [(note.id, "stopped")]
     rig.send("wake up")
     assert await told(rig, 3) == f"Cannot steer {outer} — it is stopping."
-    assert not rig.engine._agents.find(outer).is_running
+    assert not rig.tree.find(outer).is_running
     rig.may_go.set()
     assert (await rig.ended(inner)).status == "stopped"
     assert (await rig.ended(outer)).status == "failed"
@@ -142,10 +142,10 @@ async def test_more_budget_does_not_wake_a_child_that_was_stopped_while_its_own_
     await rig.holds.wait()
     await rig.status(outer, "paused")
     rig.engine.stop(outer)
-    await rig.when(lambda: any(e.agent_id == outer for e in rig.of(TurnEnded)))
-    await rig.when(lambda: not rig.engine._agent(outer).is_running)
+    await rig.once(lambda: any(e.agent_id == outer for e in rig.of(TurnEnded)))
+    await rig.once(lambda: not rig.agent(outer).is_running)
     rig.engine.set_budget(outer, Budget(steps=50))
-    assert not rig.engine._agent(outer).is_running
+    assert not rig.agent(outer).is_running
     assert rig.info(outer).status == "stopping"
     rig.may_go.set()
     assert (await rig.ended(inner)).status == "stopped"
@@ -200,12 +200,12 @@ async def test_s6_an_inbox_that_closed_between_the_checks_is_as_if_unknown(tmp_p
     rig = TreeRig(tmp_path, [], {"a": [held]})
 
     def steer(_):
-        child = rig.engine._agents.find(rig.of(AgentSpawned)[0].agent_id)
+        child = rig.tree.find(rig.of(AgentSpawned)[0].agent_id)
         assert child is not None
         child.inbox.give_back("finished")
         return calls(("steer", {"agent_id": child.id, "note": "use euros"}))
 
-    rig.model._main._script = [spawns("a"), steer, gate()]
+    rig.model.script = [spawns("a"), steer, gate()]
     rig.send("go")
     child = await rig.child()
     assert await told(rig, 2) == f"Cannot steer {child} — no such running subagent."
@@ -217,9 +217,9 @@ async def test_s4_a_child_of_another_session_is_unknown(tmp_path: Path) -> None:
     rig.send("go")
     child = await rig.child()
     rig.engine.new_session(SessionId("se_other"), rig.workspace, model="m")
-    other = rig.engine._agent(rig.store.infos[SessionId("se_other")].main_agent)
+    other = rig.agent(rig.store.infos[SessionId("se_other")].main_agent)
     with pytest.raises(ToolError, match=f"^Cannot steer {child} — no such running subagent.$"):
-        rig.engine._steering.steer(other, child, "use euros")
+        steering_of(rig.engine).steer(other, child, "use euros")
     await rig.engine.close()
 
 
@@ -237,7 +237,7 @@ async def test_n1_a_note_that_could_not_be_written_is_in_nobodys_inbox(tmp_path:
     note = rig.send_to(child, "use euros")
     rig.store.record = record  # type: ignore[method-assign]
     assert not [e for e in rig.of(NoteQueued) if e.note.id == note.id]
-    assert rig.engine._agent(child).inbox.waiting == ()
+    assert rig.agent(child).inbox.waiting == ()
     (refused,) = rig.of(CommandRefused)
     assert (refused.command, refused.agent_id) == ("send", child)
     assert refused.message == "Your message was not sent. the disk is full"
@@ -259,9 +259,9 @@ async def test_n1_a_note_that_is_queued_is_not_called_unsent_when_work_can_not_b
     assert failed.fault is not None
     assert (failed.fault.kind, failed.fault.message) == ("storage", "the disk is full")
     assert not rig.of(EngineFailed)
-    assert rig.engine._sessions.session(rig.session_id).info.status == "failed"
+    assert info_of(rig.engine, rig.session_id).status == "failed"
     rig.store.save_session = save  # type: ignore[method-assign]
-    await rig.when(lambda: not rig.engine._agent(rig.agent_id).is_running)
+    await rig.once(lambda: not rig.agent(rig.agent_id).is_running)
     rig.engine.resume(rig.agent_id)
     await rig.until(TurnEnded, 2)
     assert [event.note_id for event in rig.of(NoteDelivered)] == [note.id]
@@ -276,10 +276,10 @@ async def test_a_session_whose_subagents_work_on_is_never_called_idle(tmp_path: 
     rig.send("go")
     child = await rig.child()
     await rig.until(TurnEnded)
-    await rig.when(lambda: not rig.engine._agent(rig.agent_id).is_running)
+    await rig.once(lambda: not rig.agent(rig.agent_id).is_running)
     held.gate.set()
     await rig.ended(child)
-    await rig.when(lambda: rig.engine._sessions.session(rig.session_id).info.status == "idle")
+    await rig.once(lambda: info_of(rig.engine, rig.session_id).status == "idle")
     told = [session.status for event in rig.of(SessionsChanged) for session in event.sessions]
     assert "idle" not in told[told.index("running") : -1]
     await rig.engine.close()
@@ -291,7 +291,7 @@ async def test_a_session_whose_subagents_work_on_is_never_called_idle(tmp_path: 
 async def test_s7_a_child_that_waits_for_an_approval_reads_it_after_that(tmp_path: Path) -> None:
     script = [calls(("write", {"what": "x"})), says("done")]
     rig = TreeRig(tmp_path, [], {"a": script})
-    rig.model._main._script = [
+    rig.model.script = [
         spawns("a"),
         calls(("slow", {})),
         to_child(rig, "steer", note="use euros"),
@@ -319,7 +319,7 @@ async def test_s7_a_question_is_shortened_in_the_answer_and_the_note_in_the_echo
     question, note = "why " * 60, "because " * 30
     asks = calls(("ask_parent", {"question": question}))
     rig = TreeRig(tmp_path, [], {"a": [asks, says("x")]})
-    rig.model._main._script = [spawns("a"), WAIT, to_child(rig, "steer", note=note), gate()]
+    rig.model.script = [spawns("a"), WAIT, to_child(rig, "steer", note=note), gate()]
     rig.send("go")
     text = await told(rig, 3)
     child = await rig.child()
@@ -334,7 +334,7 @@ async def test_s7_a_question_is_shortened_in_the_answer_and_the_note_in_the_echo
 async def test_a_question_for_the_user_is_not_the_parents_to_answer(tmp_path: Path) -> None:
     asks = calls(("ask", {"what": "Your name?"}))
     rig = TreeRig(tmp_path, [], {"a": [asks, says("done")]})
-    rig.model._main._script = [
+    rig.model.script = [
         spawns("a"),
         calls(("slow", {})),
         to_child(rig, "answer_child", answer="Bob"),
@@ -359,7 +359,7 @@ async def test_a_question_for_the_user_is_not_the_parents_to_answer(tmp_path: Pa
 async def test_s8_a_note_is_read_once_by_the_child_with_its_sender(tmp_path: Path) -> None:
     held = gate(answer=calls(("echo", {"what": "1"})))
     rig = TreeRig(tmp_path, [], {"a": [held, says("done")]})
-    rig.model._main._script = [spawns("a"), to_child(rig, "steer", note="use euros"), gate()]
+    rig.model.script = [spawns("a"), to_child(rig, "steer", note="use euros"), gate()]
     rig.send("go")
     child = await rig.child()
     text = await told(rig, 2)
@@ -439,7 +439,7 @@ async def test_n2_a_note_waits_for_all_results_of_the_batch(tmp_path: Path) -> N
     rig.send("go")
     child = await rig.child()
     await rig.gates.reached.wait()
-    await rig.when(lambda: any(e.agent_id == child for e in rig.of(ToolEnded)))
+    await rig.once(lambda: any(e.agent_id == child for e in rig.of(ToolEnded)))
     note = rig.send_to(child, "use euros")
     assert not [e for e in rig.of(NoteTaken) if e.note_id == note.id]
     rig.gates.open.set()
@@ -453,7 +453,7 @@ async def test_n2_a_note_waits_for_all_results_of_the_batch(tmp_path: Path) -> N
 async def test_n6_the_persons_words_come_last_and_each_is_named(tmp_path: Path) -> None:
     held = gate(answer=calls(("echo", {"what": "1"})))
     rig = TreeRig(tmp_path, [], {"a": [held, says("done")]})
-    rig.model._main._script = [spawns("a"), to_child(rig, "steer", note="use dollars"), gate()]
+    rig.model.script = [spawns("a"), to_child(rig, "steer", note="use dollars"), gate()]
     rig.send("go")
     child = await rig.child()
     await held.reached.wait()
@@ -487,7 +487,7 @@ async def test_a_wait_for_one_child_ends_with_its_report(tmp_path: Path) -> None
         ids = [rig.of(AgentSpawned)[0].agent_id]
         return calls(("wait", {"agent_ids": ids}))
 
-    rig.model._main._script = [two, wait_for_first, wait_for_first, gate(), gate()]
+    rig.model.script = [two, wait_for_first, wait_for_first, gate(), gate()]
     rig.send("go")
     a = await rig.child(1)
     info = await rig.status(rig.agent_id, "waiting_children")
@@ -547,7 +547,7 @@ async def test_a_child_that_asks_answers_a_live_probe_with_its_question(tmp_path
     asks = calls(("ask_parent", {"question": "Which currency?"}))
     rig = TreeRig(tmp_path, [], {"a": [asks]})
     live = to_child(rig, "probe", live=True)
-    rig.model._main._script = [spawns("a"), WAIT, live, gate()]
+    rig.model.script = [spawns("a"), WAIT, live, gate()]
     rig.send("go")
     child = await rig.child()
     assert await told(rig, 3) == (
@@ -560,7 +560,7 @@ async def test_a_child_that_asks_answers_a_live_probe_with_its_question(tmp_path
 
 async def test_an_ended_child_can_be_probed_without_a_model_call(tmp_path: Path) -> None:
     rig = TreeRig(tmp_path, [], {"a": [calls(("echo", {"what": "x"})), says("done")]})
-    rig.model._main._script = [spawns("a"), WAIT, to_child(rig, "probe", live=True), gate()]
+    rig.model.script = [spawns("a"), WAIT, to_child(rig, "probe", live=True), gate()]
     rig.send("go")
     child = await rig.child()
     text = await told(rig, 3)
@@ -577,9 +577,9 @@ async def test_the_first_line_of_a_probe_is_to_the_letter(tmp_path: Path) -> Non
     rig.send("go")
     child = await rig.child()
     await rig.gates.reached.wait()
-    main = rig.engine._agents.find(rig.agent_id)
+    main = rig.tree.find(rig.agent_id)
     assert main is not None
-    text = await rig.engine._steering.probe(main, child, "", live=False)
+    text = await steering_of(rig.engine).probe(main, child, "", live=False)
     standing = "explore · running · 1 tools · last: slow"
     assert text.splitlines()[0] == f"probe {child} · {standing}"
     # The person sees it under the agent's name.
@@ -604,7 +604,7 @@ async def test_a_live_probe_that_the_provider_refuses_is_an_answer_in_words(
     held = gate()
     refused = Breaks(Fault("auth", "This key is not known here."), is_accepted=False)
     rig = TreeRig(tmp_path, [], {"a": [held, refused]})
-    rig.model._main._script = [spawns("a"), calls(("slow", {})), live_probe(rig), gate()]
+    rig.model.script = [spawns("a"), calls(("slow", {})), live_probe(rig), gate()]
     rig.send("go")
     await held.reached.wait()
     rig.gates.open.set()
@@ -677,7 +677,7 @@ async def test_an_answer_that_can_not_be_given_says_why(
     tmp_path: Path, arguments: dict[str, str], said: str
 ) -> None:
     rig = TreeRig(tmp_path, [], {"a": [gate()]})
-    rig.model._main._script = [spawns("a"), to_child(rig, "answer_child", **arguments), gate()]
+    rig.model.script = [spawns("a"), to_child(rig, "answer_child", **arguments), gate()]
     rig.send("go")
     assert await told(rig, 2) == said
     await rig.engine.close()
@@ -685,7 +685,7 @@ async def test_an_answer_that_can_not_be_given_says_why(
 
 async def test_an_answer_to_a_child_that_does_not_ask_says_so(tmp_path: Path) -> None:
     rig = TreeRig(tmp_path, [], {"a": [gate()]})
-    rig.model._main._script = [spawns("a"), to_child(rig, "answer_child", answer="x"), gate()]
+    rig.model.script = [spawns("a"), to_child(rig, "answer_child", answer="x"), gate()]
     rig.send("go")
     child = await rig.child()
     assert await told(rig, 2) == f"{child} is not waiting on you."
@@ -695,7 +695,7 @@ async def test_an_answer_to_a_child_that_does_not_ask_says_so(tmp_path: Path) ->
 async def test_an_agent_stops_only_its_own_children(tmp_path: Path) -> None:
     scripts = {"a": [spawns("b"), gate()], "b": [gate()]}
     rig = TreeRig(tmp_path, [], scripts)
-    rig.model._main._script = [
+    rig.model.script = [
         spawns("a"),
         calls(("slow", {})),
         to_child(rig, "stop", number=1),
@@ -715,7 +715,7 @@ async def test_a_stop_takes_what_is_below_and_says_what_had_run(tmp_path: Path) 
         "b": [calls(("slow", {}))],
     }
     rig = TreeRig(tmp_path, [], scripts)
-    rig.model._main._script = [
+    rig.model.script = [
         spawns("a"),
         calls(("slow", {})),
         to_child(rig, "stop"),
@@ -725,7 +725,7 @@ async def test_a_stop_takes_what_is_below_and_says_what_had_run(tmp_path: Path) 
     rig.send("go")
     outer, inner = await rig.child(1), await rig.child(2)
     await rig.status(inner, "running")
-    await rig.when(lambda: rig.info(inner).tools_run == 1)
+    await rig.once(lambda: rig.info(inner).tools_run == 1)
     rig.gates.open.set()
     text = await told(rig, 3)
     assert text == f"[{outer}] stopped after 2 tools; side effects may exist"
@@ -771,5 +771,4 @@ async def test_an_id_that_was_used_is_never_given_again(
     rig.send("go")
     await rig.child(2)
     assert [e.agent_id for e in rig.of(AgentSpawned)] == ["sa_00000001", "sa_00000002"]
-    assert isinstance(rig.engine._agents, Agents)
     await rig.engine.close()

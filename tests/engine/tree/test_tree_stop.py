@@ -39,8 +39,7 @@ class Witness:
     def __init__(self, rig: ShellRig) -> None:
         self.pids: dict[AgentId, list[int]] = {}
         self.lies: list[tuple[AgentId, list[int]]] = []
-        self._hear = rig.engine._sessions._listener
-        rig.engine._sessions._listener = self
+        self._hear, rig.hear = rig.hear, self
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, TurnEnded | AgentEnded):
@@ -131,7 +130,7 @@ async def test_what_a_completed_child_left_running_is_ended_too(tmp_path: Path) 
     child = await rig.child()
     [pid] = await pids_in(tmp_path / "pids")
     assert (await rig.ended(child)).status == "completed"
-    await rig.engine._agents.cleared()
+    await rig.tree.cleared()
     assert not is_alive(pid)
     await rig.engine.close()
 
@@ -188,8 +187,7 @@ class Immortal:
 
 
 async def test_what_refuses_to_go_is_named_and_nothing_is_called_stopped(tmp_path: Path) -> None:
-    rig = ShellRig(tmp_path, [spawns("a"), gate()], {"a": [gate()]})
-    rig.engine._new_jobs = Immortal
+    rig = ShellRig(tmp_path, [spawns("a"), gate()], {"a": [gate()]}, new_jobs=Immortal)
     rig.send("go")
     child = await rig.child()
     await rig.status(child, "running")

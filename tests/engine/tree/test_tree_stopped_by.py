@@ -98,7 +98,7 @@ async def test_who_goes_on_after_a_stop_was_stopped_by_nobody(tmp_path: Path) ->
     rig = TreeRig(tmp_path, [held, says("ok")], {})
     rig.send("go")
     await held.reached.wait()
-    agent = rig.engine._agent(rig.agent_id)
+    agent = rig.agent(rig.agent_id)
     rig.engine.stop(rig.agent_id)
     await rig.until(TurnEnded)
     assert agent.life.stopped_by == "user"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,15 @@ class TreeModel:
         return self._scripts[prompt].requests
 
     @property
+    def script(self) -> list[Any]:
+        """The steps that are left for the main agent."""
+        return self._main.script
+
+    @script.setter
+    def script(self, steps: list[Any]) -> None:
+        self._main.script = steps
+
+    @property
     def main_requests(self) -> list[ModelRequest]:
         """The requests of the main agent."""
         return self._main.requests
@@ -55,10 +64,7 @@ class TreeRig(Rig):
     def __init__(
         self, tmp_path: Path, main: list[Any], children: dict[str, list[Any]], **kwargs: Any
     ) -> None:
-        super().__init__(tmp_path, **kwargs)
-        self.model = TreeModel(main, children)  # type: ignore[assignment]
-        self.engine._model = self.model
-        self.engine._steering._model = self.model
+        super().__init__(tmp_path, **{"model": TreeModel(main, children), **kwargs})
 
     def _tools(self):
         return [*super()._tools(), *agent_tools(), *task_tools()]
@@ -69,17 +75,12 @@ class TreeRig(Rig):
 
     async def ended(self, agent_id: AgentId) -> AgentEnded:
         """Wait for a subagent's end."""
-        await self.when(lambda: any(e.agent_id == agent_id for e in self.of(AgentEnded)))
+        await self.once(lambda: any(e.agent_id == agent_id for e in self.of(AgentEnded)))
         return next(e for e in self.of(AgentEnded) if e.agent_id == agent_id)
-
-    async def when(self, holds: Callable[[], bool]) -> None:
-        """Wait until something holds, looking after each event."""
-        async with asyncio.timeout(HANG_S), self._seen:
-            await self._seen.wait_for(holds)
 
     async def status(self, agent_id: AgentId, wanted: str) -> AgentInfo:
         """Wait until an agent is seen in a status."""
-        await self.when(lambda: self.info(agent_id).status == wanted)
+        await self.once(lambda: self.info(agent_id).status == wanted)
         return self.info(agent_id)
 
     def info(self, agent_id: AgentId) -> AgentInfo:
@@ -101,8 +102,7 @@ class TreeRig(Rig):
 
     def tool_texts(self, agent_id: AgentId) -> list[str]:
         """What an agent's tools answered, in order."""
-        agent = self.engine._agents.find(agent_id)
-        assert agent is not None
+        agent = self.agent(agent_id)
         return [r.text for m in agent.history for r in m.results]
 
 
@@ -122,11 +122,12 @@ def spawns(prompt: str, **arguments: Any) -> Answer:
 class ShellRig(TreeRig):
     """Agents that run real commands, without being asked; `jobs` keeps those in the background."""
 
-    def __init__(self, tmp_path: Path, main: list[Any], children: dict[str, list[Any]]) -> None:
+    def __init__(
+        self, tmp_path: Path, main: list[Any], children: dict[str, list[Any]], **kwargs: Any
+    ) -> None:
         store = MemoryStore()
         store.save_rules([Rule("shell", "", scope="everywhere")])
-        super().__init__(tmp_path, main, children, store=store)
-        self.engine._new_jobs = Jobs
+        super().__init__(tmp_path, main, children, **{"store": store, "new_jobs": Jobs, **kwargs})
 
     def _tools(self):
         return [*super()._tools(), shell]

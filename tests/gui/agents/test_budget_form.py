@@ -61,3 +61,17 @@ def test_a_limit_in_dollars_is_taken_where_the_price_is_known(form, qtbot) -> No
     with qtbot.waitSignal(form.budget_chosen) as chosen:
         press(form, qtbot)
     assert chosen.args == ["sa_1", Budget(cost=0.5)]
+
+
+def test_a_budget_can_be_changed_and_nonsense_is_refused(form, qtbot) -> None:
+    form.open_for("sa_2", "beta", Budget(cost=0.5, seconds=120), form.parentWidget())
+    assert (field(form, "cost").text(), field(form, "minutes").text()) == ("0.5", "2")
+    field(form, "tokens").setText("many")
+    with qtbot.assertNotEmitted(form.budget_chosen):
+        press(form, qtbot)
+    assert field(form, "tokens").property("problem") == "true"
+    field(form, "tokens").setText("50000")
+    field(form, "cost").setText("")
+    with qtbot.waitSignal(form.budget_chosen) as chosen:
+        press(form, qtbot)
+    assert chosen.args == ["sa_2", Budget(tokens=50_000, seconds=120.0)]

@@ -68,13 +68,14 @@ def test_no_name_breaks_the_panel_the_path_or_the_message_box(panel, theme, qtbo
     for part in panel.strip.findChildren(QAbstractButton):
         if part.isVisible():
             assert whole.contains(QRect(part.mapTo(panel, part.rect().topLeft()), part.size()))
-    shown = panel.strip._name.text() + panel.tree.rows[0].name + panel.strip.input.field.text()
+    title = panel.strip.findChild(QLabel, "steerName")
+    shown = title.text() + panel.tree.rows[0].name + panel.strip.input.field.text()
     assert not set(shown) & set("\u202e\u2066\u200f\x00\x1b\n")
-    assert panel.strip._name.textFormat() == Qt.TextFormat.PlainText
+    assert title.textFormat() == Qt.TextFormat.PlainText
 
     crumb = Breadcrumb(theme)
     qtbot.addWidget(crumb)
-    crumb.show_agent(opened.agents, "sa_1")
+    crumb.show_path(opened.agents)
     assert all(len(label.text()) <= 28 for label in crumb.findChildren(QLabel))
 
     composer = Composer(theme)
@@ -97,8 +98,8 @@ def test_an_ended_agent_takes_no_note_and_says_why(panel, qtbot):
     with qtbot.assertNotEmitted(panel.steered):
         entry.field.setText("too late")
         qtbot.keyClick(entry.field, Qt.Key.Key_Return)
-        entry._send()
-        panel._on_command("sa_1", "steer")
+        entry.button.click()
+        panel.tree.view.actions_of_row.action("steer").trigger()
         qtbot.mouseClick(entry.quick, Qt.MouseButton.LeftButton)
 
 
@@ -109,11 +110,12 @@ def test_a_note_to_one_that_ends_meanwhile_comes_back_and_can_be_sent_on(panel, 
     follow(panel, NoteQueued("sa_1", note))
     follow(panel, NoteReturned("sa_1", "no_1", "finished"))
     follow(panel, AgentsChanged("se_1", session(agent(status="completed")).agents))
-    view = panel.strip._views["no_1"]
-    assert view._state.whole_text() == "Not delivered: it finished first"
-    qtbot.waitUntil(view._resend.isVisible)
+    state = panel.strip.findChild(QLabel, "steerNoteState")
+    assert state.accessibleName() == "Not delivered: it finished first"
+    resend = panel.strip.findChild(QAbstractButton, "steerNoteResend")
+    qtbot.waitUntil(resend.isVisible)
     with qtbot.waitSignal(panel.steered) as hit:
-        view._resend.click()
+        resend.click()
     assert (hit.args[0], hit.args[1].text) == ("ag_1", note.text)
 
 
@@ -121,7 +123,7 @@ def test_stopping_one_that_stops_already_does_nothing_more(panel, qtbot):
     follow(panel, session(agent()))
     panel.select("sa_1")
     with qtbot.waitSignal(panel.stopped):
-        panel._on_command("sa_1", "stop")
+        panel.strip.findChild(QAbstractButton, "steer-stop").click()
     follow(panel, AgentsChanged("se_1", session(agent(status="stopping")).agents))
     panel.tree.flush()
     for name in ("steer-stop", "steer-finish", "steer-pause"):

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt, QTimer
 from PySide6.QtGui import QAccessible, QImage, QPaintEvent, QRegion
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
@@ -23,6 +23,7 @@ from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.agents.panel import AgentPanel
 from desktop_agent.gui.kit.theme import Theme
 from tests.helpers.panels import follow
+from tests.helpers.windows import turn_spinners
 
 SESSION, MAIN = SessionId("se"), AgentId("ag_main")
 NAMES = (
@@ -69,7 +70,7 @@ def changed(*agents: AgentInfo) -> AgentsChanged:
 def moving(theme: Theme):
     """A look in which spinners turn, when they are told to."""
     theme.configure("light", 100, False)
-    timer = theme.pulse._timer
+    timer = theme.pulse.findChild(QTimer)
     before = timer.interval()
     timer.setInterval(3_600_000)
     yield theme
@@ -187,14 +188,14 @@ class Fate:
     def point(self) -> None:
         view = self.panel.tree.view
         index = view.indexAt(QPoint(100, self.dice.randrange(view.viewport().height())))
-        box = view.wish_box(index, self.dice.choice(("steer", "stop")))
+        box = view.button_box(index, self.dice.choice(("steer", "stop")))
         QTest.mouseMove(view.viewport(), box.center() if box.isValid() else QPoint(9, 9))
 
     def leave(self) -> None:
         QApplication.sendEvent(self.panel.tree.view, QEvent(QEvent.Type.Leave))
 
     def turn(self) -> None:
-        self.theme.pulse._on_timeout()
+        turn_spinners(self.theme)
 
     def focus(self) -> None:
         view = self.panel.tree.view
@@ -295,14 +296,14 @@ def test_another_name_is_on_screen_at_once(qtbot, moving, panel) -> None:
     show(panel, *team())
     settle(panel)
     follow(panel, changed(*team("Renamed")))
-    moving.pulse._on_timeout()  # the spinners turn once more
+    turn_spinners(moving)
     assert on_screen(panel) == painted_anew(fresh(qtbot, moving, panel, *team("Renamed")))
 
 
 @pytest.mark.parametrize("look", [("dark", 100, False), ("light", 200, False), ("dark", 150, True)])
 def test_another_look_leaves_nothing_of_the_one_before(qtbot, moving, panel, look) -> None:
     show(panel, *team())
-    moving.pulse._on_timeout()
+    turn_spinners(moving)
     settle(panel)
     moving.configure(*look)
     settle(panel)
@@ -341,7 +342,7 @@ def test_words_that_change_paint_their_line_and_nothing_of_others(moving, panel)
 def test_a_spinner_turns_without_a_word_being_painted(moving, panel) -> None:
     show(panel, *(still(n) for n in range(6)))
     painted = Painted(panel)
-    region = painted.during(moving.pulse._on_timeout)
+    region = painted.during(lambda: turn_spinners(moving))
     assert region.rectCount() == 6
     assert region.boundingRect().width() == moving.icon_px(16)
 
@@ -350,9 +351,9 @@ def test_words_wait_for_the_next_turn_of_the_spinners_and_another_state_does_not
     moving, panel
 ) -> None:
     show(panel, still(0), still(1))
-    panel.tree._soon.stop()
+    panel.tree.findChild(QTimer, "agentUpdates").stop()
     follow(panel, changed(still(0, doing="writing"), still(1)))
-    moving.pulse._on_timeout()
+    turn_spinners(moving)
     assert panel.tree.row("sa_0").doing == "writing"
     follow(panel, changed(still(0, doing="writing"), still(1, status="waiting_approval")))
     assert panel.tree.row("sa_1").chip == "Needs approval"

@@ -1,4 +1,4 @@
-"""The panel of subagents: what it shows is true, and every wish reaches the right agent."""
+"""The panel of subagents: what it shows is true, and every command reaches the right agent."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QAbstractButton, QMenu, QPushButton
+from PySide6.QtCore import QPoint, Qt, QTimer
+from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QMenu, QPushButton
 
 from desktop_agent.core.agents import AgentInfo, AgentStatus, Budget, Spent
 from desktop_agent.core.events import (
@@ -38,11 +38,11 @@ from desktop_agent.gui.agents.breadcrumb import Breadcrumb
 from desktop_agent.gui.agents.panel import AgentPanel
 from desktop_agent.gui.agents.row_builder import AgentRowBuilder
 from desktop_agent.gui.agents.rows import matching
-from desktop_agent.gui.agents.text import agent_words
 from desktop_agent.gui.agents.tree_view import AgentTreeView
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE
 from desktop_agent.gui.kit.text import plain, short_count, whole_words
 from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import Spinner
 from tests.helpers.panels import follow
 
 SESSION, MAIN, ONE, TWO, DEEP = (
@@ -93,13 +93,21 @@ def spoken(panel: AgentPanel, agent_id: AgentId) -> str:
     return panel.tree.model.index_of(agent_id).data(Qt.ItemDataRole.AccessibleTextRole)
 
 
-def button(panel: AgentPanel, name: str) -> QPushButton:
-    found = panel.findChildren(QPushButton, name)
+def button(panel: AgentPanel, name: str) -> QAbstractButton:
+    found = panel.findChildren(QAbstractButton, name)
     return next(one for one in found if not one.isHidden())
 
 
 def states(panel: AgentPanel) -> list[str]:
-    return [view._state.whole_text() for view in panel.strip._views.values()]
+    return [one.accessibleName() for one in panel.strip.findChildren(QLabel, "steerNoteState")]
+
+
+def label(panel: AgentPanel, name: str) -> QLabel:
+    return panel.strip.findChild(QLabel, name)
+
+
+def ticks(panel: AgentPanel) -> bool:
+    return panel.tree.findChild(QTimer, "agentClock").isActive()
 
 
 # -- the tree ------------------------------------------------------------------------------
@@ -171,26 +179,26 @@ def test_the_header_counts_who_works_and_what_all_of_them_used(panel) -> None:
 def test_no_clock_and_no_spinner_runs_when_everybody_has_ended(panel, theme: Theme) -> None:
     follow(panel, opened(agent(ONE, "a")))
     assert theme.pulse.is_running
-    assert panel.tree._clock.isActive()
+    assert ticks(panel)
     show(panel, agent(ONE, "a", "waiting_approval"))
     assert not theme.pulse.is_running  # it waits: nothing turns
     show(panel, agent(ONE, "a", "completed", ended_at=time.time()))
-    assert not panel.tree._clock.isActive()
+    assert not ticks(panel)
     show(panel, agent(ONE, "a"))
     panel.hide()
     assert not theme.pulse.is_running
-    assert not panel.tree._clock.isActive()
+    assert not ticks(panel)
 
 
 def test_the_section_hides_without_subagents_and_tells_so(panel, qtbot) -> None:
-    with qtbot.assertNotEmitted(panel.filled):
+    with qtbot.assertNotEmitted(panel.tree.filled):
         follow(panel, opened())
     assert panel.tree.isHidden()
-    with qtbot.waitSignal(panel.filled) as hit:
+    with qtbot.waitSignal(panel.tree.filled) as hit:
         follow(panel, opened(agent(ONE, "a")))
     assert hit.args == [True]
     assert not panel.tree.isHidden()
-    with qtbot.waitSignal(panel.filled) as hit:
+    with qtbot.waitSignal(panel.tree.filled) as hit:
         follow(panel, opened())
     assert hit.args == [False]
 
@@ -258,7 +266,7 @@ def test_above_fifty_a_filter_finds_one_with_its_parents(panel) -> None:
     panel.tree.filter.setText("needle")
     assert [row.name for row in panel.tree.model.rows()] == ["worker 7", "needle"]
     panel.tree.filter.setText("nothing")
-    assert "“nothing”" in panel.tree._none.text()
+    assert "“nothing”" in panel.tree.findChild(QLabel, "noAgentFound").text()
     panel.select(DEEP)
     assert panel.tree.current.key == DEEP
 
@@ -303,14 +311,14 @@ def test_a_thousand_ended_rows_come_and_open_at_once(panel) -> None:
     ]
     follow(panel, opened())
     event = AgentsChanged(SESSION, (main_agent(), *many))
-    panel.tree._agents = event.agents
     model, steps = panel.tree.model, []
     for signal in (model.rowsInserted, model.rowsRemoved, model.dataChanged, model.modelReset):
         signal.connect(lambda *_: steps.append(1))
+    panel.tree.set_agents(event.agents, ())
     panel.tree.flush()
     inserted = len(steps)
     again = AgentsChanged(SESSION, tuple(msgspec.structs.replace(one) for one in event.agents))
-    panel.tree._agents = again.agents
+    panel.tree.set_agents(again.agents, ())
     panel.tree.flush()
     assert panel.tree.view.isExpanded(panel.tree.model.index_of(AgentId("s5")))
     # A step for each parent's rows, not one for each row; and none when nothing is new.
@@ -318,7 +326,7 @@ def test_a_thousand_ended_rows_come_and_open_at_once(panel) -> None:
     assert len(steps) == inserted
 
 
-# -- wishes --------------------------------------------------------------------------------
+# -- commands ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -356,7 +364,7 @@ def test_a_click_on_a_row_opens_it_and_one_on_its_button_does_not(panel, qtbot) 
     follow(panel, opened(agent(ONE, "a"), agent(TWO, "b")))
     view: AgentTreeView = panel.tree.view
     index = panel.tree.model.index_of(ONE)
-    where = view.wish_box(index, "pause").center()
+    where = view.button_box(index, "pause").center()
     with qtbot.waitSignal(panel.paused) as hit, qtbot.assertNotEmitted(panel.opened):
         qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=where)
     assert hit.args == [ONE]
@@ -374,7 +382,7 @@ def test_the_buttons_are_at_the_other_end_in_a_right_to_left_window(panel, qtbot
     panel.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
     follow(panel, opened(agent(ONE, "a")))
     view: AgentTreeView = panel.tree.view
-    where = view.wish_box(panel.tree.model.index_of(ONE), "pause").center()
+    where = view.button_box(panel.tree.model.index_of(ONE), "pause").center()
     assert where.x() < view.width() // 2
     with qtbot.waitSignal(panel.paused):
         qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=where)
@@ -384,19 +392,19 @@ def test_what_can_not_be_done_is_shown_with_its_reason(panel, qtbot) -> None:
     follow(panel, opened(agent(ONE, "a", "failed", result="broken")))
     panel.select(ONE)
     actions = panel.tree.view.actions_of_row
-    for wish in ("steer", "pause", "stop", "budget"):
-        assert not actions.action(wish).isEnabled()
-        assert "It has ended" in actions.action(wish).toolTip()
+    for command in ("steer", "pause", "stop", "budget"):
+        assert not actions.action(command).isEnabled()
+        assert "It has ended" in actions.action(command).toolTip()
     assert actions.action("answer").toolTip() == "Answer: It has asked nothing"
     assert actions.action("open").isEnabled()
     assert not panel.strip.input.field.isEnabled()
     assert panel.strip.input.button.toolTip() == "It has ended"
-    where = panel.tree.view.wish_box(panel.tree.model.index_of(ONE), "stop").center()
+    where = panel.tree.view.button_box(panel.tree.model.index_of(ONE), "stop").center()
     with qtbot.assertNotEmitted(panel.stopped):
         qtbot.mouseClick(panel.tree.view.viewport(), Qt.MouseButton.LeftButton, pos=where)
 
 
-def test_the_menu_holds_every_wish_and_the_quick_ones(panel, qtbot) -> None:
+def test_the_menu_holds_every_command_and_the_quick_ones(panel, qtbot) -> None:
     follow(panel, opened(agent(ONE, "a")))
     panel.select(ONE)
     menu: QMenu = panel.tree.view.actions_of_row.make_menu(panel)
@@ -464,21 +472,12 @@ def test_a_reached_budget_offers_the_three_ways_out(panel, qtbot) -> None:
     assert panel.strip.held.isHidden()
 
 
-def test_a_budget_can_be_set_and_nonsense_is_refused(panel, qtbot) -> None:
-    follow(panel, opened(agent(ONE, "a", budget=Budget(cost=0.5, seconds=120))))
-    panel._on_command(ONE, "budget")
-    form = panel._budget
-    fields = form._fields
-    assert (fields["cost"].text(), fields["minutes"].text()) == ("0.5", "2")
-    fields["tokens"].setText("many")
-    with qtbot.assertNotEmitted(panel.budget_set):
-        form._accept()
-    assert fields["tokens"].property("problem") == "true"
-    fields["tokens"].setText("50000")
-    fields["cost"].setText("")
-    with qtbot.waitSignal(panel.budget_set) as hit:
-        form._accept()
-    assert hit.args == [ONE, Budget(tokens=50_000, seconds=120.0)]
+def test_the_form_for_a_budget_is_asked_for_by_button(panel, qtbot) -> None:
+    follow(panel, opened(agent(ONE, "a")))
+    panel.select(ONE)
+    with qtbot.waitSignal(panel.budget_requested) as hit:
+        button(panel, "steer-budget").click()
+    assert hit.args == [ONE]
 
 
 # -- steering ------------------------------------------------------------------------------
@@ -554,19 +553,20 @@ def test_a_waiting_note_can_be_changed_and_taken_back(panel, qtbot) -> None:
     panel.select(ONE)
     follow(panel, TurnStarted(ONE))
     follow(panel, NoteQueued(ONE, note()))
-    view = panel.strip._views[NoteId("no_1")]
-    view._edit.click()
-    view._editor.setText("use dollars")
+    edit = button(panel, "steerNoteEdit")
+    edit.click()
+    editor = panel.findChild(QLineEdit, "noteEditor")
+    editor.setText("use dollars")
     with qtbot.waitSignal(panel.note_edited) as hit:
-        qtbot.keyClick(view._editor, Qt.Key.Key_Return)
+        qtbot.keyClick(editor, Qt.Key.Key_Return)
     assert hit.args == [ONE, "no_1", "use dollars"]
     with qtbot.waitSignal(panel.note_withdrawn) as hit:
-        view._withdraw.click()
+        button(panel, "steerNoteWithdraw").click()
     assert hit.args == [ONE, "no_1"]
-    view._edit.click()
-    view._editor.setText("too late")
+    edit.click()
+    panel.findChildren(QLineEdit, "noteEditor")[-1].setText("too late")
     follow(panel, NoteTaken(ONE, NoteId("no_1"), MessageId("m")))
-    assert view._edit.isHidden()
+    assert edit.isHidden()
     assert panel.strip.input.field.text() == "too late"
 
 
@@ -601,7 +601,7 @@ def test_a_running_agent_keeps_its_ledger_when_it_ends(panel) -> None:
 
 
 def test_the_time_of_a_paused_agent_stands_still_and_the_pause_is_never_counted() -> None:
-    maker = AgentRowBuilder(agent_words())
+    maker = AgentRowBuilder()
     begun = agent(ONE, "a", "paused", started_at=1_000.0, paused_at=1_020.0)
     assert maker.rows((begun,), (), 1_500.0)[0].elapsed == "20 s"
     going = agent(ONE, "a", "running", started_at=1_000.0, active_at=1_505.0, paused=480.0)
@@ -638,14 +638,14 @@ def test_who_stopped_an_agent_is_said_in_tree_card_and_notes(panel, by: str, wor
     assert row.doing == f"{by_whom} after 1 tool; side effects may exist"
     assert spoken(panel, ONE).startswith(f"a, {words}, ")
     assert words in panel.tree.model.index_of(ONE).data(Qt.ItemDataRole.ToolTipRole)
-    assert panel.strip._end.text() == words[:1].upper() + words[1:]
-    assert panel.strip._end.isVisible()
+    assert label(panel, "steerEnd").text() == words[:1].upper() + words[1:]
+    assert label(panel, "steerEnd").isVisible()
     assert states(panel) == [f"Not delivered: it was {words}"]
     panel.select(TWO)
-    assert not panel.strip._end.isVisible()
+    assert not label(panel, "steerEnd").isVisible()
 
 
-def test_an_ended_agent_shows_no_button_that_is_dead(panel) -> None:
+def test_an_ended_agent_shows_no_button_that_is_dead(panel, qtbot) -> None:
     follow(panel, opened(agent(ONE, "a", "stopped", result="what `it` found")))
     panel.select(ONE)
     shown = [one for one in panel.strip.findChildren(QAbstractButton) if one.isVisible()]
@@ -653,10 +653,13 @@ def test_an_ended_agent_shows_no_button_that_is_dead(panel) -> None:
     assert not panel.strip.input.isVisible()
     view = panel.tree.view
     index = view.model().index(0, 0)
-    assert view._wish_at(index, view.wish_box(index, "stop").center()) == ""
+    where = view.button_box(index, "stop").center()
+    with qtbot.waitSignal(panel.opened), qtbot.assertNotEmitted(panel.stopped):
+        qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=where)
     assert view.row_at(index).doing == "what it found"
     show(panel, agent(ONE, "a"))
-    assert view._wish_at(index, view.wish_box(index, "stop").center()) == "stop"
+    with qtbot.waitSignal(panel.stopped):
+        qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=where)
     assert panel.strip.input.isVisible()
 
 
@@ -682,12 +685,12 @@ def test_a_question_is_answered_in_the_card(panel, qtbot) -> None:
     ask(panel)
     assert panel.strip.asked.words.text() == "It asks: Which branch?"
     button(panel, "steer-answer").click()
-    assert panel.strip.input.mode == "answer"
+    assert panel.strip.input.field.accessibleName() == "Answer tester"
     qtbot.keyClicks(panel.strip.input.field, "main")
     with qtbot.waitSignal(panel.answered) as hit, qtbot.assertNotEmitted(panel.steered):
         qtbot.keyClick(panel.strip.input.field, Qt.Key.Key_Return)
     assert hit.args == ["qu_1", "main"]
-    assert panel.strip.input.mode == "steer"
+    assert panel.strip.input.field.accessibleName() == "Steer tester"
 
 
 def test_an_offered_answer_is_one_click(panel, qtbot) -> None:
@@ -710,9 +713,9 @@ def test_words_of_a_model_are_never_taken_for_a_page(panel) -> None:
 
 def test_esc_leaves_the_answer_and_steers_again(panel, qtbot) -> None:
     ask(panel)
-    panel._on_command(ONE, "answer")
+    button(panel, "steer-answer").click()
     qtbot.keyClick(panel.strip.input.field, Qt.Key.Key_Escape)
-    assert panel.strip.input.mode == "steer"
+    assert panel.strip.input.field.accessibleName() == "Steer tester"
 
 
 def test_a_probe_is_quoted_under_its_own_agent(panel, qtbot) -> None:
@@ -721,26 +724,27 @@ def test_a_probe_is_quoted_under_its_own_agent(panel, qtbot) -> None:
     with qtbot.waitSignal(panel.probe_requested):
         button(panel, "steer-probe").click()
     panel.set_probe_result(ONE, "running · 3 tools")
-    assert panel.strip.quote._text.text() == "running · 3 tools"
+    assert label(panel, "probeText").text() == "running · 3 tools"
     panel.select(TWO)
     assert panel.strip.quote.isHidden()
     panel.select(ONE)
     assert not panel.strip.quote.isHidden()
-    panel.strip.quote.closed.emit()
+    button(panel, "probeClose").click()
     assert panel.strip.quote.isHidden()
 
 
 def test_a_question_aside_waits_for_its_answer(panel, qtbot) -> None:
     follow(panel, opened(agent(ONE, "a")))
-    panel._on_command(ONE, "aside")
+    panel.select(ONE)
+    button(panel, "steer-aside").click()
     qtbot.keyClicks(panel.strip.input.field, "what is left?")
     with qtbot.waitSignal(panel.aside_requested) as hit:
         qtbot.keyClick(panel.strip.input.field, Qt.Key.Key_Return)
     assert hit.args == [ONE, "what is left?"]
-    assert not panel.strip.quote._spinner.isHidden()
+    assert not panel.strip.quote.findChild(Spinner).isHidden()
     panel.set_probe_result(ONE, "Two files.")
-    assert panel.strip.quote._spinner.isHidden()
-    assert panel.strip.quote._head.text() == "Aside: what is left?"
+    assert panel.strip.quote.findChild(Spinner).isHidden()
+    assert label(panel, "probeHead").text() == "Aside: what is left?"
 
 
 # -- the breadcrumb ------------------------------------------------------------------------
@@ -750,14 +754,14 @@ def test_the_breadcrumb_leads_back_and_hides_at_the_main_agent(qtbot, theme: The
     crumb = Breadcrumb(theme)
     qtbot.addWidget(crumb)
     agents = (main_agent(), agent(ONE, "Research"), agent(DEEP, "Prices", parent_id=ONE))
-    crumb.show_agent(agents, DEEP)
+    crumb.show_path(agents)
     assert not crumb.isHidden()
     parts = [one for one in crumb.findChildren(QPushButton) if not one.isHidden()]
     assert [one.accessibleName() for one in parts] == ["Go to Main", "Go to Research"]
     with qtbot.waitSignal(crumb.chosen) as hit:
         parts[1].click()
     assert hit.args == [ONE]
-    crumb.show_agent(agents, MAIN)
+    crumb.show_path(agents[:1])
     assert crumb.isHidden()
 
 
@@ -773,10 +777,10 @@ def test_after_a_restart_notes_that_still_wait_are_spoken_of(panel) -> None:
     held = agent(ONE, "a", "paused", waiting_notes=2)
     follow(panel, opened(held))
     panel.select(ONE)
-    assert not panel.strip._others.isHidden()
-    assert panel.strip._others.text().startswith("2 more notes wait")
+    assert not label(panel, "steerOthers").isHidden()
+    assert label(panel, "steerOthers").text().startswith("2 more notes wait")
     follow(panel, AgentOpened(held, (NoteQueued(ONE, note()), NoteQueued(ONE, note("x", "no_2")))))
-    assert panel.strip._others.isHidden()
+    assert label(panel, "steerOthers").isHidden()
     assert len(states(panel)) == 2
 
 
@@ -870,10 +874,9 @@ def test_notes_that_wait_since_before_a_restart_stand_in_the_card_and_can_be_cha
     follow(panel, msgspec.structs.replace(first, notes=(NoteQueued(ONE, note()),)))
     panel.select(ONE)
     assert states(panel) == ["Queued – reads it when it goes on"]
-    assert panel.strip._others.isHidden()
-    view = next(iter(panel.strip._views.values()))
+    assert label(panel, "steerOthers").isHidden()
     with qtbot.waitSignal(panel.note_withdrawn) as hit:
-        view._withdraw.click()
+        button(panel, "steerNoteWithdraw").click()
     assert hit.args == [ONE, "no_1"]
     # Coming back to the session tells of it again: it is the same note.
     follow(panel, msgspec.structs.replace(first, notes=(NoteQueued(ONE, note()),)))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QLabel, QPushButton
 
 from desktop_agent.core.agents import Budget
 from desktop_agent.core.events import ApprovalRequested, BudgetReached, QuestionAsked, TurnEnded
@@ -16,7 +16,7 @@ from desktop_agent.core.ids import AgentId
 from desktop_agent.core.settings import Settings
 from desktop_agent.gui.agents.panel import AgentPanel
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.notes import row_base
+from desktop_agent.gui.notes import row
 from tests.engine.tree.tree_rig import TreeRig, spawns
 from tests.helpers.panels import follow
 from tests.helpers.scripted import Waits, calls, says
@@ -34,7 +34,7 @@ class Live:
         panel.steered.connect(self.engine.send)
         panel.note_edited.connect(self.engine.edit_note)
         panel.answered.connect(self.engine.answer)
-        panel.decided.connect(self.engine.decide)
+        panel.asks.decided.connect(self.engine.decide)
         panel.paused.connect(self.engine.pause)
         panel.resumed.connect(self.engine.resume)
         panel.stepped.connect(self.engine.step)
@@ -53,14 +53,15 @@ class Live:
             self.hear()
             return holds()
 
-        await self.rig.when(heard)
+        await self.rig.once(heard)
 
     def state(self, agent_id: str) -> str:
         row = self.panel.tree.row(agent_id)
         return row.state if row is not None else ""
 
     def notes(self) -> list[str]:
-        return [view._state.whole_text() for view in self.panel.strip._views.values()]
+        labels = self.panel.strip.findChildren(QLabel, "steerNoteState")
+        return [one.accessibleName() for one in labels]
 
     def press(self, name: str) -> None:
         found = [b for b in self.panel.findChildren(QPushButton, name) if not b.isHidden()]
@@ -78,7 +79,7 @@ def start(qtbot, theme: Theme, tmp_path: Path):
     def start_one(main: list[Any], children: dict[str, list[Any]], **kwargs: Any) -> Live:
         panel = AgentPanel(theme)
         seconds = itertools.count()
-        panel.asks._now = lambda: float(next(seconds))
+        panel.asks.clock = lambda: float(next(seconds))
         qtbot.addWidget(panel)
         panel.show()
         return Live(panel, TreeRig(tmp_path, main, children, **kwargs))
@@ -97,8 +98,8 @@ async def test_a_steer_in_the_middle_of_a_tool_is_queued_waits_and_is_delivered_
     live.steer(child, "use euros")
     live.hear()
     assert live.notes() == ["Queued – reads it at the next step"]
-    monkeypatch.setattr(row_base, "QUEUED_S", 0.0)
-    live.panel.strip.refresh_notes()
+    monkeypatch.setattr(row, "QUEUED_S", 0.0)
+    live.panel.show_card()
     assert live.notes()[0].startswith("Waiting – reads it after")
     live.rig.gates.open.set()
     await live.when(lambda: any(text.startswith("Delivered at step 2") for text in live.notes()))
@@ -139,8 +140,8 @@ async def test_an_approval_deep_in_the_tree_is_given_from_the_one_list(start):
     asked = await live.rig.until(ApprovalRequested)
     await live.when(lambda: live.panel.asks.count == 1)
     assert live.state(asked.agent_id) == "needs_approval"
-    row = live.panel.asks._views[asked.request.id]
-    assert row._who.whole_text() == "Main ▸ the a ▸ the b"
+    row = live.panel.asks.findChild(QLabel, "askWho")
+    assert row.accessibleName() == "Main ▸ the a ▸ the b"
     live.press("askAllow")
     await live.when(lambda: live.rig.gates.ran == ["x"])
     await live.when(lambda: live.panel.asks.count == 0)
@@ -214,6 +215,6 @@ async def test_a_note_to_a_child_that_is_stopped_comes_back_and_can_be_sent_to_m
     await live.when(lambda: "Not delivered: it was stopped by you" in live.notes())
     live.press("steerNoteResend")
     main = live.rig.agent_id
-    await live.rig.when(lambda: any("and the CLI" in m.text for m in live.rig.messages_of(main)))
+    await live.rig.once(lambda: any("and the CLI" in m.text for m in live.rig.messages_of(main)))
     assert live.panel.tree.row(AgentId(child)).chip == "Stopped"
     await live.engine.close()

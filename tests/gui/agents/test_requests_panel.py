@@ -7,7 +7,7 @@ import time
 import msgspec
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QLineEdit, QPushButton
+from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.approvals import AllowOnce, ApprovalRequest, Deny
@@ -75,7 +75,7 @@ def clock():
 @pytest.fixture
 def panel(qtbot, theme: Theme, clock) -> RequestsPanel:
     panel = RequestsPanel(theme)
-    panel._now = lambda: clock[0]
+    panel.clock = lambda: clock[0]
     qtbot.addWidget(panel)
     panel.resize(348, 400)
     follow(panel, opened())
@@ -83,7 +83,19 @@ def panel(qtbot, theme: Theme, clock) -> RequestsPanel:
 
 
 def rows(panel: RequestsPanel) -> list[RequestRow]:
-    return list(panel._views.values())
+    """In the order on screen."""
+    found = panel.findChildren(RequestRow)
+    column = found[0].parentWidget().layout() if found else None
+    listed = [column.itemAt(place) for place in range(column.count())] if column else []
+    return [item.widget() for item in listed]
+
+
+def said(row: RequestRow, name: str) -> str:
+    return row.findChild(QLabel, name).text()
+
+
+def together(panel: RequestsPanel, name: str) -> QPushButton:
+    return panel.findChild(QPushButton, name)
 
 
 def keys(panel: RequestsPanel) -> list[str]:
@@ -99,7 +111,7 @@ def test_requests_of_the_whole_tree_stand_in_one_list_oldest_first(panel, clock)
     follow(panel, request(1, MAIN))
     follow(panel, question(2))
     assert keys(panel) == ["rq_1", "rq_3", "qu_2"]
-    assert [row._who.whole_text() for row in rows(panel)] == [
+    assert [row.findChild(QLabel, "askWho").accessibleName() for row in rows(panel)] == [
         "Main",
         "Main ▸ Research ▸ Prices",
         "Main ▸ Research",
@@ -123,7 +135,7 @@ def test_hidden_characters_of_a_command_are_shown(panel) -> None:
     )
     follow(panel, ApprovalRequested(ONE, hidden))
     follow(panel, asked)
-    assert "\u202e" not in rows(panel)[0]._effect.text()
+    assert "\u202e" not in said(rows(panel)[0], "askEffect")
 
 
 def test_allow_and_refuse_reach_the_request(panel, qtbot, clock) -> None:
@@ -157,10 +169,10 @@ def test_several_of_one_kind_are_allowed_together(panel, qtbot, clock) -> None:
     clock[0] = 1.0
     for row in rows(panel)[:4]:
         row.mark.setChecked(True)
-    assert panel._allow.text() == "Allow 4"
+    assert together(panel, "asksAllow").text() == "Allow 4"
     decided = []
     panel.decided.connect(lambda key, decision: decided.append((key, decision)))
-    panel._allow.click()
+    together(panel, "asksAllow").click()
     assert decided == [(f"rq_{n}", AllowOnce()) for n in range(1, 5)]
 
 
@@ -170,11 +182,11 @@ def test_different_kinds_are_not_lumped_but_can_be_refused(panel, qtbot, clock) 
     clock[0] = 1.0
     for row in rows(panel):
         row.mark.setChecked(True)
-    assert not panel._allow.isEnabled()
-    assert "one kind" in panel._allow.toolTip()
+    assert not together(panel, "asksAllow").isEnabled()
+    assert "one kind" in together(panel, "asksAllow").toolTip()
     decided = []
     panel.decided.connect(lambda key, _: decided.append(key))
-    panel._refuse.click()
+    together(panel, "asksRefuse").click()
     assert decided == ["rq_1", "rq_2"]
 
 
@@ -309,7 +321,7 @@ def test_a_flood_of_requests_is_counted_in_full(panel) -> None:
         follow(panel, request(number))
     assert panel.count == 80
     assert len(rows(panel)) == 50
-    assert panel._rest.text() == "and 30 more"
+    assert panel.findChild(QLabel, "asksRest").text() == "and 30 more"
 
 
 def test_a_change_is_named_by_its_file_and_size_before_its_lines(panel) -> None:
@@ -317,4 +329,4 @@ def test_a_change_is_named_by_its_file_and_size_before_its_lines(panel) -> None:
     asked = request(1, tool="edit")
     change = msgspec.structs.replace(asked.request, display=DiffDisplay("b.py", patch, 1, 1))
     follow(panel, opened(msgspec.structs.replace(asked, request=change)))
-    assert rows(panel)[0]._effect.text() == "b.py  +1 −1\n-old\n+new"
+    assert said(rows(panel)[0], "askEffect") == "b.py  +1 −1\n-old\n+new"

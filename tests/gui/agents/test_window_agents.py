@@ -27,6 +27,7 @@ from desktop_agent.core.questions import Question
 from desktop_agent.gui.transcript.cards.tool_card import ToolCard
 from tests.gui.window.test_window import WAIT, shown, wait_idle, wait_shown, write
 from tests.helpers.providers import Calls, LoopbackProvider, Say
+from tests.helpers.windows import bridge_of, part, side_panel
 
 
 class Team:
@@ -68,7 +69,7 @@ def window(open_window, provider, project):
 def heard(window):
     """Every event the window got."""
     events = []
-    window._bridge.received.connect(events.extend)
+    bridge_of(window).received.connect(events.extend)
     return events
 
 
@@ -89,7 +90,7 @@ def wait_agent(qtbot, window, name, status):
 
 
 def panel_of(window):
-    return window.side._panel.agents
+    return side_panel(window).agents
 
 
 def test_a_note_steered_at_a_running_subagent_is_read_once_and_its_receipt_is_true(
@@ -102,10 +103,11 @@ def test_a_note_steered_at_a_running_subagent_is_read_once_and_its_receipt_is_tr
     alpha = wait_agent(qtbot, window, "alpha", "waiting_answer")
     panel = panel_of(window)
     window.commands.palette.trigger()
-    names = [row.title for row in window.popups._palette.list.rows()]
+    palette = part(window, "commandPalette")
+    names = [row.title for row in palette.list.rows()]
     assert {"Open transcript: alpha", "Steer: alpha", "Pause: alpha", "Stop: alpha"} <= set(names)
     assert "Pause this session" in names
-    window.popups._palette.close()
+    palette.close()
     panel.select(alpha.id)
     note = Note(new_note_id(), "use euros", kind="steer")
     panel.steered.emit(alpha.id, note)
@@ -129,7 +131,7 @@ def test_a_subagents_transcript_opens_and_the_composer_talks_to_it(window, team,
     panel_of(window).opened.emit(alpha.id)
     qtbot.waitUntil(lambda: window.flow.agent == alpha.id, timeout=WAIT)
     wait_shown(qtbot, window, "Which currency?")
-    assert window.side._breadcrumb.isVisible()
+    assert part(window, "breadcrumb").isVisible()
     window.frame.composer.set_text("in euros please")
     qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     asked = next(e for e in heard if isinstance(e, QuestionAsked))
@@ -142,7 +144,7 @@ def test_a_subagents_transcript_opens_and_the_composer_talks_to_it(window, team,
     qtbot.waitUntil(lambda: window.flow.is_at_main, timeout=WAIT)
     wait_shown(qtbot, window, "All done.")
     assert "in euros please" not in shown(window).split("You told alpha")[0]
-    assert not window.side._breadcrumb.isVisible()
+    assert not part(window, "breadcrumb").isVisible()
 
 
 def test_after_the_way_back_from_a_subagent_words_go_to_the_message_box(window, team, heard, qtbot):
@@ -226,9 +228,10 @@ def run_command(qtbot, window, title):
     """Find a command by typing, as a person does, and run it."""
 
     def is_found():
-        if window.popups._palette is None or not window.popups._palette.isVisible():
+        palette = part(window, "commandPalette")
+        if palette is None or not palette.isVisible():
             window.commands.palette.trigger()
-        palette = window.popups._palette
+        palette = part(window, "commandPalette")
         palette.search.setText(title)
         if palette.list.current is not None and palette.list.current.title == title:
             return True
@@ -236,7 +239,7 @@ def run_command(qtbot, window, title):
         return False
 
     qtbot.waitUntil(is_found, timeout=WAIT)
-    qtbot.keyClick(window.popups._palette.search, Qt.Key.Key_Return)
+    qtbot.keyClick(part(window, "commandPalette").search, Qt.Key.Key_Return)
 
 
 def test_the_tree_and_a_transcript_are_there_after_a_restart(
@@ -251,7 +254,7 @@ def test_the_tree_and_a_transcript_are_there_after_a_restart(
     again = open_window(model=provider.model, api_base=provider.api_base)
     wait_shown(qtbot, again, "All done.")
     alpha = wait_agent(qtbot, again, "alpha", "completed")
-    assert again.side._panel.agents.tree.rows
+    assert panel_of(again).tree.rows
     again.flow.show_agent(alpha.id)
     wait_shown(qtbot, again, "what alpha found")
 
@@ -268,13 +271,13 @@ def test_the_task_panel_shows_the_list_of_the_agent_that_is_shown(window, team, 
     team.scripts["alpha"] = [Calls(("TaskCreate", {"subject": "its own"})), ask, Say("done")]
     write(qtbot, window, "Go")
     alpha = wait_agent(qtbot, window, "alpha", "waiting_answer")
-    tasks = window.side._panel.tasks.tasks
+    tasks = side_panel(window).tasks.tasks
     assert [task.subject for task in tasks.tasks] == ["mine"]
     main = window.flow.agent
     window.flow.show_agent(alpha.id)
     qtbot.waitUntil(lambda: [t.subject for t in tasks.tasks] == ["its own"], timeout=WAIT)
-    qtbot.keyClicks(tasks._add, "more")
-    qtbot.keyClick(tasks._add, Qt.Key.Key_Return)
+    qtbot.keyClicks(part(window, "addTask"), "more")
+    qtbot.keyClick(part(window, "addTask"), Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: [t.subject for t in tasks.tasks] == ["its own", "more"], timeout=WAIT)
     window.flow.show_agent(main)
     qtbot.waitUntil(lambda: [t.subject for t in tasks.tasks] == ["mine"], timeout=WAIT)
@@ -317,18 +320,17 @@ def test_a_subagents_model_is_called_as_everywhere_else(open_window, project, qt
     qtbot.waitUntil(lambda: window.flow.info is not None, timeout=WAIT)
     info = window.flow.info
     child = AgentInfo(AgentId("sa_1"), info.id, "alpha", parent_id=info.main_agent, model="demo")
-    window._on_received(
-        (AgentsChanged(info.id, (AgentInfo(info.main_agent, info.id, "Main"), child)),)
-    )
-    window.flow._wanted_agent = child.id
-    window._on_received((AgentOpened(child),))
+    received = bridge_of(window).received
+    received.emit((AgentsChanged(info.id, (AgentInfo(info.main_agent, info.id, "Main"), child)),))
+    window.flow.show_agent(child.id)
+    received.emit((AgentOpened(child),))
     assert window.flow.agent == child.id
     assert window.frame.composer.model_button.accessibleName() == "Model: Demo"
 
 
 def test_the_list_of_commands_does_not_list_itself(window, qtbot):
     window.commands.palette.trigger()
-    palette = window.popups._palette
+    palette = part(window, "commandPalette")
     qtbot.waitUntil(palette.isVisible)
     titles = [row.title for row in palette.list.rows()]
     assert "Settings" in titles
@@ -374,15 +376,15 @@ def test_a_sessions_budget_is_set_from_its_card_and_from_the_commands(
     team.scripts["main"] = [Calls(("glob", {"pattern": "*"})), Say("All done.")]
     write(qtbot, window, "Go")
     click(qtbot, window, "budget-budget")
-    form = window.side._budget
+    form = part(window, "budgetForm")
     qtbot.waitUntil(form.isVisible)
-    form._fields["steps"].setText("9")
+    part(form, "budget-steps").setText("9")
     click(qtbot, window, "budgetSet")
     wait_shown(qtbot, window, "All done.")
     wait_idle(qtbot, window)
     window.commands.budget.trigger()
     qtbot.waitUntil(form.isVisible)
-    assert form._fields["steps"].text() == "9"
+    assert part(form, "budget-steps").text() == "9"
     form.close()
 
 
@@ -400,7 +402,7 @@ def test_a_limit_of_money_for_a_model_without_a_price_holds_before_it_costs_anyt
     assert "The limit of $1.00 can’t be measured: the price of a model isn’t known." in words
     assert "main" not in team.requests
     window.commands.budget.trigger()
-    form = window.side._budget
+    form = part(window, "budgetForm")
     said = form.findChild(QWidget, "budgetUnpriced")
     qtbot.waitUntil(said.isVisible, timeout=WAIT)
     assert provider.model in said.text()
@@ -410,7 +412,7 @@ def test_a_limit_of_money_for_a_model_without_a_price_holds_before_it_costs_anyt
     wait_idle(qtbot, window)
     window.commands.budget.trigger()
     qtbot.waitUntil(form.isVisible)
-    assert (form._fields["cost"].text(), form._fields["steps"].text()) == ("", "9")
+    assert (part(form, "budget-cost").text(), part(form, "budget-steps").text()) == ("", "9")
     form.close()
 
 
@@ -473,20 +475,19 @@ def test_a_stopped_subagent_takes_no_message_and_its_lost_note_goes_to_main_once
     team.scripts["alpha"] = [ask, Say("alpha is done")]
     write(qtbot, window, "Go")
     alpha = wait_agent(qtbot, window, "alpha", "waiting_answer")
-    panel, composer = panel_of(window), window.frame.composer
+    panel = panel_of(window)
     panel.opened.emit(alpha.id)
     qtbot.waitUntil(lambda: window.flow.agent == alpha.id, timeout=WAIT)
     panel.select(alpha.id)
     panel.steered.emit(alpha.id, Note(new_note_id(), "use euros", kind="steer"))
-    qtbot.waitUntil(lambda: len(composer._notes.rows) == 1, timeout=WAIT)
+    qtbot.waitUntil(lambda: shown_button(window, "noteWithdraw") is not None, timeout=WAIT)
     panel.stopped.emit(alpha.id)
     wait_agent(qtbot, window, "alpha", "stopped")
     qtbot.waitUntil(lambda: shown_button(window, "steerNoteResend") is not None, timeout=WAIT)
     assert shown_button(window, "continueTurn") is None
     assert shown_button(window, "noteResend").text() == "Send as new task"
     click(qtbot, window, "steerNoteResend")
-    qtbot.waitUntil(lambda: composer._notes.rows == (), timeout=WAIT)
-    assert shown_button(window, "noteResend") is None
+    qtbot.waitUntil(lambda: shown_button(window, "noteResend") is None, timeout=WAIT)
     click(qtbot, window, "writeToMain")
     qtbot.waitUntil(lambda: window.flow.is_at_main, timeout=WAIT)
     wait_idle(qtbot, window)
@@ -496,7 +497,7 @@ def test_a_stopped_subagent_takes_no_message_and_its_lost_note_goes_to_main_once
 
 def test_what_another_sessions_subagent_asks_waits_there_on_a_switch(window, qtbot):
     qtbot.waitUntil(lambda: window.flow.info is not None, timeout=WAIT)
-    assert window.side._panel is None
+    assert side_panel(window) is None
     main, child = AgentId("ag_main"), AgentId("ag_child")
     other = replace(window.flow.info, id=SessionId("se_other"), main_agent=main)
     agents = (
@@ -504,14 +505,14 @@ def test_what_another_sessions_subagent_asks_waits_there_on_a_switch(window, qtb
         AgentInfo(child, other.id, "prices", "waiting_answer", main),
     )
     question = Question(QuestionId("qu_1"), child, "call_1", "Which currency?")
-    received = window._bridge.received
+    received = bridge_of(window).received
     received.emit((AgentsChanged(other.id, agents), QuestionAsked(child, question)))
-    assert window.side._panel is None
+    assert side_panel(window) is None
     window.flow.show_session(other.id)
     received.emit((SessionOpened(other, agents, (), 1),))
-    assert window.side._panel.agents.asks.count == 1
+    assert panel_of(window).asks.count == 1
     received.emit((QuestionAnswered(child, question.id, "Euros"),))
-    assert window.side._panel.agents.asks.count == 0
+    assert panel_of(window).asks.count == 0
 
 
 def test_the_last_session_that_is_clicked_is_the_one_shown(window, project, tmp_path, heard, qtbot):

@@ -4,7 +4,7 @@ import time
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QWidget
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.events import (
@@ -28,6 +28,7 @@ from desktop_agent.gui.composer.composer import Composer
 from desktop_agent.gui.notes import strip
 from desktop_agent.gui.notes.row import NoteRowView
 from tests.helpers.panels import follow
+from tests.helpers.windows import has_running_timer
 
 AGENT = "ag_1"
 
@@ -49,6 +50,10 @@ def put(composer, text="Use euros", note_id="no_1", **changes):
     note = Note(note_id, text, **changes)
     follow(composer, NoteQueued(AGENT, note))
     return note
+
+
+def strip_of(composer):
+    return composer.findChild(QWidget, "noteStrip")
 
 
 def rows(composer):
@@ -102,7 +107,7 @@ def test_delivered_tells_step_and_time_and_then_folds_away(qtbot, composer, monk
         "%H:%M:%S", time.localtime(at)
     )
     qtbot.waitUntil(lambda: not rows(composer))
-    assert not composer._strip.isVisible()
+    assert not strip_of(composer).isVisible()
 
 
 def test_a_note_that_came_too_late_can_be_sent_as_a_new_message(qtbot, composer):
@@ -230,17 +235,19 @@ def test_the_echo_of_a_note_to_a_subagent_is_not_taken_for_an_edit_of_the_tasks(
 def test_many_notes_leave_room_for_the_conversation(composer):
     for number in range(12):
         put(composer, note_id=f"no_{number}")
-    assert composer._strip.height() < 200
+    QApplication.processEvents()
+    assert len(rows(composer)) == 12
+    assert strip_of(composer).height() < 200
 
 
 def test_the_seconds_are_counted_only_while_a_tool_runs_and_a_note_waits(composer):
-    clock = composer._strip._clock
+    notes = strip_of(composer).notes
     put(composer)
-    assert not clock.isActive()
+    assert not has_running_timer(notes)
     follow(composer, ToolStarted(AGENT, ToolCall("c1", "shell"), "running", time.time()))
-    assert clock.isActive()
+    assert has_running_timer(notes)
     follow(composer, TurnEnded(AGENT, "cancelled"))
-    assert not clock.isActive()
+    assert not has_running_timer(notes)
 
 
 def test_what_a_stopped_subagent_did_not_read_goes_to_main_and_not_to_it_again(qtbot, composer):

@@ -34,7 +34,7 @@ from desktop_agent.core.questions import Question
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.tasks import Task
 from desktop_agent.core.workspace import Workspace
-from desktop_agent.gui.state.agent_notes import SETTLED_KEPT
+from desktop_agent.gui.state.agent_notes import DONE_KEPT
 from desktop_agent.gui.state.session_state import NOTHING, Facet, SessionState
 
 HERE, THERE = SessionId("se_here"), SessionId("se_there")
@@ -130,7 +130,7 @@ def test_notes_that_nobody_shows_any_more_are_let_go(state: SessionState) -> Non
         state.apply(NoteDelivered(CHILD, NoteId(f"no_{number}"), number))
         state.notes(CHILD).fold(NoteId(f"no_{number}"))
     known = [n for n in range(20) if state.notes(CHILD).row(NoteId(f"no_{n}")) is not None]
-    assert known == list(range(20 - SETTLED_KEPT, 20))
+    assert known == list(range(20 - DONE_KEPT, 20))
 
 
 def test_a_subagent_that_is_opened_tells_of_its_notes_and_whether_it_runs(state) -> None:

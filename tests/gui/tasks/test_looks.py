@@ -5,16 +5,17 @@ from __future__ import annotations
 from itertools import groupby
 
 import pytest
-from PySide6.QtCore import QEvent, QObject, QPoint, QRect
-from PySide6.QtGui import QAccessible, QImage, QRegion
-from PySide6.QtWidgets import QApplication
+from PySide6.QtCore import QPoint, QRect
+from PySide6.QtGui import QAccessible, QImage
+from PySide6.QtWidgets import QApplication, QProgressBar
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.events import AgentsChanged, ListChanged
 from desktop_agent.gui.tasks.panel import TaskPanel
 from desktop_agent.gui.tasks.tabs import SidePanel
-from tests.gui.tasks.test_panel import AGENT, SESSION, index_of, opened, task
+from tests.gui.tasks.test_panel import AGENT, SESSION, index_of, nodes, opened, show_graph, task
 from tests.helpers.panels import follow
+from tests.helpers.windows import Painted, turn_spinners
 
 IDLE = AgentsChanged(SESSION, (AgentInfo(AGENT, SESSION, "Main"),))
 
@@ -100,7 +101,8 @@ def test_the_header_tells_how_much_is_done(panel: TaskPanel) -> None:
     done = [task(n, status="completed") for n in (1, 2, 3)]
     follow(panel, opened(*done, *(task(n) for n in (4, 5, 6, 7))))
     assert panel.count_label.text() == "3 / 7"
-    assert (panel._bar.value(), panel._bar.maximum()) == (3, 7)
+    bar = panel.findChild(QProgressBar, "taskProgress")
+    assert (bar.value(), bar.maximum()) == (3, 7)
 
 
 def test_a_list_is_never_cleared_by_painting_it(panel: TaskPanel, qtbot) -> None:
@@ -113,7 +115,7 @@ def test_a_list_is_never_cleared_by_painting_it(panel: TaskPanel, qtbot) -> None
         panel.grab()
         QApplication.processEvents()
     assert [one.status for one in panel.tasks] == ["completed", "completed"]
-    assert panel._model.rowCount() == 2
+    assert panel.list.model().rowCount() == 2
 
 
 # -- what a screen reader is told ----------------------------------------------------------
@@ -155,37 +157,21 @@ def test_a_screen_reader_is_told_of_a_change_at_once(panel: TaskPanel) -> None:
 # -- what a spinner costs ------------------------------------------------------------------
 
 
-class Painted(QObject):
-    """Counts the paint events of a widget, and adds up where they were."""
-
-    def __init__(self, watched: QObject) -> None:
-        super().__init__()
-        self.events, self.region = 0, QRegion()
-        watched.installEventFilter(self)
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.Paint:
-            self.events += 1
-            self.region += event.region()  # type: ignore[attr-defined]
-        return False
-
-
 @pytest.mark.parametrize("count", [20, 1000])
 def test_a_spinner_paints_its_row_and_none_else(panel: TaskPanel, theme, count) -> None:
     theme.configure("light", reduce_motion=False)
-    others = set(theme.pulse._holders)  # of the same clock, elsewhere
+    was_running = theme.pulse.is_running  # for something elsewhere
     tasks = [task(n, status="in_progress" if n in (3, 900) else "pending") for n in range(1, count)]
     follow(panel, opened(*tasks, is_live=True))
     panel.grab()
     QApplication.processEvents()
     painted = Painted(panel.list.viewport())
-    theme.pulse._on_timeout()
+    turn_spinners(theme)
     QApplication.processEvents()
     assert painted.region.boundingRect() == panel.list.visualRect(index_of(panel, 3))
     follow(panel, IDLE)
     QApplication.processEvents()
-    assert theme.pulse._holders == others
-    assert theme.pulse.is_running == bool(others)
+    assert theme.pulse.is_running == was_running
 
 
 @pytest.mark.parametrize("count", [20, 1000])
@@ -201,11 +187,11 @@ def test_a_change_of_one_task_of_many_paints_that_row(panel: TaskPanel, count, q
     qtbot.waitUntil(lambda: painted.region.contains(middle))
     if count > 300:
         assert painted.region.boundingRect() == panel.list.visualRect(index_of(panel, 5))
-        painted.events = 0
+        painted.heights.clear()
         tasks[800] = task(801, subject="out of sight")
         follow(panel, ListChanged(AGENT, 3, tuple(tasks)))
         QApplication.processEvents()
-        assert not painted.events
+        assert not painted.count
 
 
 def test_a_change_keeps_selection_and_place_of_the_list(panel: TaskPanel) -> None:
@@ -223,14 +209,14 @@ def test_a_change_keeps_selection_and_place_of_the_list(panel: TaskPanel) -> Non
 
 
 def test_the_working_agent_stands_on_its_node(side: SidePanel) -> None:
-    side._graph_button.click()
+    show_graph(side)
 
     def node(owner: str) -> QImage:
         worked = task(1, status="in_progress", owner=owner)
         follow(side, opened(worked, is_live=True))
         QApplication.processEvents()
         graph = side.graph
-        box = graph.mapFromScene(graph._nodes[1].sceneBoundingRect()).boundingRect()
+        box = graph.mapFromScene(nodes(graph)[1].sceneBoundingRect()).boundingRect()
         return graph.viewport().grab(box).toImage()
 
     assert node("explorer") != node("")

@@ -1,4 +1,4 @@
-"""The task panel: what it shows is true, and what the person does reaches the engine as wishes."""
+"""The task panel: what it shows is true, and what the user does reaches the engine as edits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QModelIndex, QPoint, QRectF, QSizeF, Qt
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtTest import QAbstractItemModelTester
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QAbstractButton, QLineEdit, QWidget
 
 from desktop_agent.core.agents import AgentInfo, AgentStatus
 from desktop_agent.core.events import (
@@ -35,15 +35,16 @@ from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import ElidedLabel
+from desktop_agent.gui.tasks.graph import TaskGraph
+from desktop_agent.gui.tasks.graph_items import NodeItem
 from desktop_agent.gui.tasks.graph_layout import lay_out
 from desktop_agent.gui.tasks.graph_plan import GraphPlan
 from desktop_agent.gui.tasks.panel import TaskPanel
-from desktop_agent.gui.tasks.rows import RowBuilder, RowWords
+from desktop_agent.gui.tasks.rows import RowBuilder
 from desktop_agent.gui.tasks.tabs import SidePanel
 from tests.helpers.panels import follow
 
 SESSION, AGENT = SessionId("se"), AgentId("ag")
-WORDS = RowWords("Blocked by {name}", "Stalled", "Skipped")
 CARD = QSizeF(208, 54)
 
 
@@ -67,11 +68,20 @@ def panel(qtbot, theme: Theme) -> TaskPanel:
 
 
 def index_of(panel: TaskPanel, number: int) -> QModelIndex:
-    return panel._model.index_of(number)
+    return panel.list.model().index_of(number)
 
 
 def states(panel: TaskPanel) -> list[str]:
-    return [row.state for row in panel._model.rows()]
+    return [row.state for row in panel.list.model().rows()]
+
+
+def show_graph(side: SidePanel) -> None:
+    side.findChild(QAbstractButton, "taskGraphTab").click()
+
+
+def nodes(graph: TaskGraph) -> dict[int, NodeItem]:
+    found = [one for one in graph.scene().items() if isinstance(one, NodeItem)]
+    return {one.task.id: one for one in found}
 
 
 def receipt(panel: TaskPanel) -> str:
@@ -104,7 +114,7 @@ def test_no_spinner_turns_for_an_agent_that_has_ended_or_is_paused(
 def test_completing_a_blocker_repaints_what_it_blocked(panel: TaskPanel, qtbot) -> None:
     follow(panel, opened(task(1), task(2, blocked_by=(1,), open_blockers=(1,))))
     assert states(panel) == ["pending", "blocked"]
-    with qtbot.waitSignal(panel._model.dataChanged):
+    with qtbot.waitSignal(panel.list.model().dataChanged):
         follow(
             panel, ListChanged(AGENT, 2, (task(1, status="completed"), task(2, blocked_by=(1,))))
         )
@@ -115,7 +125,7 @@ def test_a_renamed_blocker_is_renamed_where_it_blocks(panel: TaskPanel) -> None:
     blocked = task(2, blocked_by=(1,), open_blockers=(1,))
     follow(panel, opened(task(1, blocks=(2,)), blocked))
     follow(panel, ListChanged(AGENT, 2, (task(1, subject="new name", blocks=(2,)), blocked)))
-    assert panel._model.rows()[1].detail == "Blocked by new name"
+    assert panel.list.model().rows()[1].detail == "Blocked by new name"
 
 
 def test_another_agents_list_is_not_shown(panel: TaskPanel) -> None:
@@ -136,7 +146,7 @@ def test_the_screen_reader_says_subject_state_owner_and_blockers(panel: TaskPane
     role = Qt.ItemDataRole.AccessibleTextRole
     assert index_of(panel, 1).data(role) == "Build, in progress, owner tester"
     assert index_of(panel, 2).data(role) == "Ship, blocked, blocked by Build"
-    assert panel._bar.accessibleName() == "0 of 2 tasks completed"
+    assert panel.findChild(QWidget, "taskProgress").accessibleName() == "0 of 2 tasks completed"
 
 
 def test_the_panel_tells_when_there_is_something_to_show(panel: TaskPanel, qtbot) -> None:
@@ -152,9 +162,9 @@ def test_the_panel_tells_when_there_is_something_to_show(panel: TaskPanel, qtbot
 def test_many_done_tasks_fold_and_unfold(panel: TaskPanel) -> None:
     many = tuple(task(n, status="completed" if n < 11 else "pending") for n in range(1, 13))
     follow(panel, opened(*many))
-    assert [row.key for row in panel._model.rows()] == [0, 11, 12]
+    assert [row.key for row in panel.list.model().rows()] == [0, 11, 12]
     panel.list.fold_toggled.emit()
-    assert [row.key for row in panel._model.rows()] == [0, *range(1, 13)]
+    assert [row.key for row in panel.list.model().rows()] == [0, *range(1, 13)]
 
 
 # -- by hand -------------------------------------------------------------------------------
@@ -201,7 +211,7 @@ def test_a_change_that_comes_while_a_name_is_typed_does_not_end_the_typing(
     follow(panel, ListChanged(AGENT, 2, (task(2),)))
     assert panel.list.findChild(object, "renameTask").text() == "half typ"
     qtbot.keyClick(field, Qt.Key.Key_Escape)
-    qtbot.waitUntil(lambda: panel._model.rowCount() == 1)
+    qtbot.waitUntil(lambda: panel.list.model().rowCount() == 1)
 
 
 def test_a_click_on_the_icon_ticks_and_one_on_the_row_jumps(panel: TaskPanel, qtbot) -> None:
@@ -244,11 +254,12 @@ def test_a_deletion_is_undone_by_the_usual_key(panel: TaskPanel, qtbot) -> None:
 
 def test_a_task_is_added(panel: TaskPanel, qtbot) -> None:
     follow(panel, opened(task(1)))
-    qtbot.keyClicks(panel._add, " buy milk ")
+    field = panel.findChild(QLineEdit, "addTask")
+    qtbot.keyClicks(field, " buy milk ")
     with qtbot.waitSignal(panel.edited) as hit:
-        qtbot.keyClick(panel._add, Qt.Key.Key_Return)
+        qtbot.keyClick(field, Qt.Key.Key_Return)
     assert hit.args[0] == TaskEdit("add", text="buy milk")
-    assert panel._add.text() == ""
+    assert field.text() == ""
 
 
 def test_the_receipt_of_edits_is_honest(panel: TaskPanel) -> None:
@@ -286,7 +297,7 @@ def test_a_thousand_rapid_changes_end_at_the_last_snapshot(panel: TaskPanel) -> 
             place = rng.randrange(len(tasks))
             tasks[place] = task(tasks[place].id, status=rng.choice(["pending", "in_progress"]))
         follow(panel, ListChanged(AGENT, 1, tuple(tasks)))
-    assert [row.task for row in panel._model.rows()] == tasks
+    assert [row.task for row in panel.list.model().rows()] == tasks
 
 
 @st.composite
@@ -304,7 +315,7 @@ def snapshots(draw: st.DrawFn) -> tuple[Task, ...]:
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_any_history_keeps_the_model_whole(qapp, history) -> None:
-    maker = RowBuilder(WORDS)
+    maker = RowBuilder()
     model: SnapshotListModel = SnapshotListModel(lambda row: row.key, {})
     tester = QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal)
     assert tester.model() is model
@@ -315,7 +326,7 @@ def test_any_history_keeps_the_model_whole(qapp, history) -> None:
 
 
 def test_an_unchanged_task_keeps_its_row() -> None:
-    maker = RowBuilder(WORDS)
+    maker = RowBuilder()
     tasks = tuple(task(n) for n in range(1, 100))
     first = maker.rows(tasks, is_live=True, is_unfolded=False)
     changed = (*tasks[:50], task(51, subject="x"), *tasks[51:])
@@ -370,7 +381,7 @@ def shown_graph(qtbot, theme: Theme, *tasks: Task) -> SidePanel:
     side.resize(348, 600)
     side.show()
     follow(side, opened(*tasks, is_live=True))
-    side._graph_button.click()
+    show_graph(side)
     return side
 
 
@@ -378,7 +389,7 @@ def test_a_click_in_the_graph_selects_the_task_in_the_list(qtbot, theme: Theme) 
     side = shown_graph(qtbot, theme, *_edges(6, 1))
     graph = side.graph
     graph.select(1)
-    place = graph.mapFromScene(graph._nodes[2].sceneBoundingRect().center())
+    place = graph.mapFromScene(nodes(graph)[2].sceneBoundingRect().center())
     with qtbot.waitSignal(graph.selected) as hit, qtbot.assertNotEmitted(side.owner_chosen):
         qtbot.mouseClick(graph.viewport(), Qt.MouseButton.LeftButton, pos=place)
     assert hit.args == [2]
@@ -392,14 +403,16 @@ def test_the_arrow_keys_walk_along_the_graph(qtbot, theme: Theme) -> None:
     walked = set()
     for key in (Qt.Key.Key_Right, Qt.Key.Key_Down, Qt.Key.Key_Right, Qt.Key.Key_Down) * 6:
         qtbot.keyClick(graph, key)
-        walked.add(graph._current)
+        walked.add(graph.accessibleDescription())
     assert len(walked) > 3
 
 
 def test_panning_selects_nothing(qtbot, theme: Theme) -> None:
     side = shown_graph(qtbot, theme, *_edges(50, 1))
     graph = side.graph
-    start = graph.mapFromScene(graph._nodes[graph._middle()].sceneBoundingRect().center())
+    seen = graph.mapToScene(graph.viewport().rect()).boundingRect()
+    cards = [node.sceneBoundingRect() for node in nodes(graph).values()]
+    start = graph.mapFromScene(next(one for one in cards if seen.contains(one)).center())
     button = Qt.MouseButton.LeftButton
     with qtbot.assertNotEmitted(graph.selected):
         qtbot.mousePress(graph.viewport(), button, pos=start)
@@ -412,7 +425,7 @@ def test_a_click_on_the_working_agent_shows_it(qtbot, theme: Theme) -> None:
     waits = task(2, blocked_by=(1,), open_blockers=(1,), owner="later")
     side = shown_graph(qtbot, theme, worked, waits)
     graph = side.graph
-    box = graph._nodes[1].sceneBoundingRect()
+    box = nodes(graph)[1].sceneBoundingRect()
     name = graph.mapFromScene(box.center().x(), box.center().y() + box.height() / 4)
     with qtbot.waitSignal(side.owner_chosen) as hit:
         qtbot.mouseClick(graph.viewport(), Qt.MouseButton.LeftButton, pos=name)
@@ -428,9 +441,9 @@ def test_a_large_graph_opens_readable_where_the_work_is_and_shows_all_when_asked
     graph = side.graph
     seen = graph.mapToScene(graph.viewport().rect()).boundingRect()
     assert graph.transform().m11() > 0.54
-    assert seen.contains(graph._nodes[31].sceneBoundingRect())
+    assert seen.contains(nodes(graph)[31].sceneBoundingRect())
     graph.fit()
-    cards = [node.sceneBoundingRect() for node in graph._nodes.values()]
+    cards = [node.sceneBoundingRect() for node in nodes(graph).values()]
 
     def is_all_shown() -> bool:
         seen = graph.mapToScene(graph.viewport().rect()).boundingRect()
@@ -451,19 +464,18 @@ def test_many_changes_of_a_large_graph_are_laid_out_once_and_end_at_the_last(
         follow(side, ListChanged(AGENT, count, tasks[:count]))
     done = (msgspec.structs.replace(tasks[0], status="completed"), *tasks[1:])
     follow(side, ListChanged(AGENT, 200, done))
-    assert graph._nodes[1].state == "done", "states are shown at once"
-    qtbot.waitUntil(lambda: set(graph._nodes) == {one.id for one in tasks})
+    assert nodes(graph)[1].state == "done", "states are shown at once"
+    qtbot.waitUntil(lambda: set(nodes(graph)) == {one.id for one in tasks})
     assert len(laid_out) <= 1
-    assert all(node.task is not None for node in graph._nodes.values())
 
 
 def test_two_lines_fit_a_task_of_the_graph_at_every_text_size(qtbot, theme: Theme) -> None:
     side = shown_graph(qtbot, theme, *_edges(4, 1))
     graph = side.graph
-    before = graph._nodes[1].sceneBoundingRect().height()
+    before = nodes(graph)[1].sceneBoundingRect().height()
     theme.configure(text_scale=200)
     lines = 2 * QFontMetrics(theme.font("small")).height()
-    assert graph._nodes[1].sceneBoundingRect().height() > max(before, lines)
+    assert nodes(graph)[1].sceneBoundingRect().height() > max(before, lines)
     theme.configure(text_scale=100)
 
 
@@ -472,8 +484,8 @@ def test_the_graph_follows_the_list(qtbot, theme: Theme) -> None:
     qtbot.addWidget(side)
     side.show()
     follow(side, opened(*_edges(10, 2)))
-    side._graph_button.click()
+    show_graph(side)
     follow(side, ListChanged(AGENT, 2, _edges(4, 2)))
-    assert set(side.graph._nodes) == {1, 2, 3, 4}
+    assert set(nodes(side.graph)) == {1, 2, 3, 4}
     follow(side, ListChanged(AGENT, 3, ()))
-    assert not side.graph._nodes
+    assert not nodes(side.graph)

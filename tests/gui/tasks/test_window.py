@@ -11,6 +11,7 @@ from desktop_agent.core.tasks import TaskEdit
 from desktop_agent.gui.kit.widgets import ElidedLabel
 from tests.gui.window.test_window import WAIT, card_button, ready, wait_idle, wait_shown, write
 from tests.helpers.providers import Calls, LoopbackProvider, Say
+from tests.helpers.windows import bridge_of, part, side_panel
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def window(open_window, provider, project):
 
 
 def panel_of(window):
-    return window.side._panel.tasks.tasks
+    return side_panel(window).tasks.tasks
 
 
 def allow_once(qtbot, window):
@@ -45,6 +46,16 @@ def allow_once(qtbot, window):
     qtbot.waitUntil(is_settled, timeout=WAIT)
 
 
+def is_shown(window):
+    panel = side_panel(window)
+    return panel is not None and panel.isVisible()
+
+
+def add(qtbot, window, text):
+    qtbot.keyClicks(part(window, "addTask"), text)
+    qtbot.keyClick(part(window, "addTask"), Qt.Key.Key_Return)
+
+
 def receipt(panel):
     line = panel.findChild(QWidget, "taskReceipt")
     return line.findChild(ElidedLabel).whole_text() if line.isVisible() else ""
@@ -57,7 +68,7 @@ def subjects(window):
 def select(window, subject):
     panel = panel_of(window)
     number = next(task.id for task in panel.tasks if task.subject == subject)
-    panel.list.setCurrentIndex(panel._model.index_of(number))
+    panel.list.setCurrentIndex(panel.list.model().index_of(number))
     return panel.list
 
 
@@ -67,7 +78,7 @@ def test_edits_made_while_a_tool_waits_reach_the_next_request_as_one_note(window
     write(qtbot, window, "Plan it")
     card_button(qtbot, window, "allowOnce")
     assert subjects(window) == ["alpha", "beta", "gamma"]
-    assert window.side._panel.isVisible()
+    assert side_panel(window).isVisible()
 
     qtbot.keyClick(select(window, "beta"), Qt.Key.Key_Delete)
     qtbot.waitUntil(lambda: subjects(window) == ["alpha", "gamma"], timeout=WAIT)
@@ -80,8 +91,7 @@ def test_edits_made_while_a_tool_waits_reach_the_next_request_as_one_note(window
     qtbot.keyClick(field, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: subjects(window) == ["gamma", "omega"], timeout=WAIT)
     panel = panel_of(window)
-    qtbot.keyClicks(panel._add, "delta")
-    qtbot.keyClick(panel._add, Qt.Key.Key_Return)
+    add(qtbot, window, "delta")
     qtbot.waitUntil(lambda: subjects(window) == ["gamma", "omega", "delta"], timeout=WAIT)
     # True in the first turn as well, which began before the panel was made.
     qtbot.waitUntil(lambda: receipt(panel) == "Your edits are read at the next step", timeout=WAIT)
@@ -98,7 +108,7 @@ def test_edits_made_while_a_tool_waits_reach_the_next_request_as_one_note(window
 
 def test_the_panel_is_there_only_while_there_are_tasks(window, provider, qtbot):
     ready(qtbot, window)
-    assert window.side._panel is None or not window.side._panel.isVisible()
+    assert not is_shown(window)
     provider.push(
         Calls(("TaskCreate", {"subject": "only"})),
         Calls(("TaskUpdate", {"taskId": 1, "status": "completed"})),
@@ -107,7 +117,7 @@ def test_the_panel_is_there_only_while_there_are_tasks(window, provider, qtbot):
     write(qtbot, window, "Go")
     wait_shown(qtbot, window, "All done.")
     wait_idle(qtbot, window)
-    qtbot.waitUntil(lambda: not window.side._panel.isVisible(), timeout=WAIT)
+    qtbot.waitUntil(lambda: not is_shown(window), timeout=WAIT)
 
 
 def test_the_list_is_there_again_after_a_restart(open_window, window, provider, qtbot):
@@ -118,7 +128,7 @@ def test_the_list_is_there_again_after_a_restart(open_window, window, provider, 
     open_window.close(window)
     again = open_window(model=provider.model, api_base=provider.api_base)
     wait_shown(qtbot, again, "Noted.")
-    qtbot.waitUntil(lambda: again.side._panel is not None, timeout=WAIT)
+    qtbot.waitUntil(lambda: side_panel(again) is not None, timeout=WAIT)
     qtbot.waitUntil(lambda: subjects(again) == ["later"], timeout=WAIT)
 
 
@@ -137,10 +147,8 @@ def test_a_click_on_a_task_shows_the_call_that_changed_it(window, provider, qtbo
 def test_a_task_can_be_added_before_there_is_any(window, qtbot):
     ready(qtbot, window)
     window.commands.task.trigger()
-    panel = panel_of(window)
-    assert window.side._panel.isVisible()
-    qtbot.keyClicks(panel._add, "first")
-    qtbot.keyClick(panel._add, Qt.Key.Key_Return)
+    assert side_panel(window).isVisible()
+    add(qtbot, window, "first")
     qtbot.waitUntil(lambda: subjects(window) == ["first"], timeout=WAIT)
 
 
@@ -149,13 +157,13 @@ def test_rapid_changes_from_the_engine_end_at_its_last_list(window, qtbot):
     window.commands.task.trigger()
     agent_id = window.flow.agent
     seen: list[ListChanged] = []
-    window._bridge.received.connect(
+    bridge_of(window).received.connect(
         lambda batch: seen.extend(e for e in batch if isinstance(e, ListChanged))
     )
     for number in range(300):
-        window._bridge.engine.edit_tasks(agent_id, TaskEdit("add", text=f"task {number}"))
+        bridge_of(window).engine.edit_tasks(agent_id, TaskEdit("add", text=f"task {number}"))
     for number in range(1, 300, 2):
-        window._bridge.engine.edit_tasks(agent_id, TaskEdit("delete", number))
+        bridge_of(window).engine.edit_tasks(agent_id, TaskEdit("delete", number))
     # The window gets the newest list of a batch; each change counts the revision up by one.
     qtbot.waitUntil(lambda: bool(seen) and seen[-1].revision == 450, timeout=WAIT)
     assert len(seen) < 450

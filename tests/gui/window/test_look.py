@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 from desktop_agent.core.approvals import AllowOnce
 from desktop_agent.core.events import ApprovalResolved, ListChanged, TurnStarted
 from desktop_agent.core.tasks import Task
-from desktop_agent.gui.agents.delegate import ROW_WISHES
+from desktop_agent.gui.agents.delegate import ROW_COMMANDS
 from desktop_agent.gui.composer.composer import Composer
 from desktop_agent.gui.frame.header import Header
 from desktop_agent.gui.frame.layout import WindowFrame
@@ -152,7 +152,7 @@ def test_the_buttons_of_a_row_are_as_large_as_its_text_asks_and_stand_in_it(
     follow(one, story.team())
     view = one.agents.tree.view
     index = one.agents.tree.model.index_of(story.EXPLORER)
-    boxes = [view.wish_box(index, wish) for wish in ROW_WISHES]
+    boxes = [view.button_box(index, command) for command in ROW_COMMANDS]
     assert all(box.width() == 24 * percent // 100 for box in boxes)
     assert all(view.visualRect(index).contains(box) for box in boxes)
 

@@ -129,11 +129,11 @@ def test_an_extra_folder_starts_readable_and_can_be_made_writable(picker, qtbot,
     extra = tmp_path / "extra"
     extra.mkdir()
     picker.set_state(Workspace(str(tmp_path / "work")), (), {})
-    with qtbot.waitSignal(picker.workspace_changed) as changed:
+    with qtbot.waitSignal(picker.extra.workspace_changed) as changed:
         picker.extra.add(str(extra))
     assert changed.args[0].readable == (str(extra),)
     right = picker.findChild(QComboBox, "extraFolderRight")
-    with qtbot.waitSignal(picker.workspace_changed) as changed:
+    with qtbot.waitSignal(picker.extra.workspace_changed) as changed:
         right.setCurrentIndex(1)
         right.activated.emit(1)
     assert changed.args[0].writable == (str(extra),)
@@ -144,7 +144,7 @@ def test_an_extra_folder_starts_readable_and_can_be_made_writable(picker, qtbot,
         return [button for button in found if button.isVisible()]
 
     qtbot.waitUntil(lambda: len(buttons()) == 1)
-    with qtbot.waitSignal(picker.workspace_changed) as changed:
+    with qtbot.waitSignal(picker.extra.workspace_changed) as changed:
         buttons()[0].click()
     assert changed.args[0].writable == ()
 

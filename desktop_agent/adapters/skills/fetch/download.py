@@ -73,13 +73,14 @@ async def _require_safe(url: Any, first: str, allows_loopback_http: bool) -> Non
             f"{first} sends on to {url.scheme}://{url.host}, which is not encrypted or asks for a "
             "sign-in. Nothing was fetched."
         )
-    if url.host != first and await _is_private(url.host) and not await _is_private(first):
+    if url.host != first and await is_private(url.host) and not await is_private(first):
         raise SkillLibraryError(
             f"{first} sends on to {url.host}, which is in a private network. Nothing was fetched."
         )
 
 
-async def _is_private(host: str) -> bool:
+async def is_private(host: str) -> bool:
+    """Whether a name leads to an address that the internet does not have."""
     try:
         loop = asyncio.get_running_loop()
         found = await loop.getaddrinfo(host, 443, type=socket.SOCK_STREAM)

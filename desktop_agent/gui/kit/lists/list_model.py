@@ -23,6 +23,18 @@ _Index = QModelIndex | QPersistentModelIndex
 ROW_ROLE = int(Qt.ItemDataRole.UserRole)
 
 
+def text_roles(
+    title: Callable[[Row], str], spoken: Callable[[Row], str], tip: Callable[[Row], str]
+) -> dict[int, Callable[[Row], str]]:
+    """Return the roles of rows with a title, what a screen reader says, and a tooltip."""
+    role = Qt.ItemDataRole
+    return {
+        int(role.DisplayRole): title,
+        int(role.AccessibleTextRole): spoken,
+        int(role.ToolTipRole): tip,
+    }
+
+
 class SnapshotListModel(QStringListModel, Generic[Row]):
     """Shows a tuple of frozen rows. `key` tells rows apart; `roles` reads a role off a row.
 
