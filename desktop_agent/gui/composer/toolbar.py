@@ -8,7 +8,9 @@ from PySide6.QtCore import QLocale, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QWidget
 
+from desktop_agent.core.sandbox import SandboxState
 from desktop_agent.gui.composer.mode_button import ModeButton
+from desktop_agent.gui.composer.sandbox_button import SandboxButton
 from desktop_agent.gui.kit.menu_button import MenuButton
 from desktop_agent.gui.kit.plurals import with_plural
 from desktop_agent.gui.kit.round_button import RoundButton
@@ -82,6 +84,7 @@ class ComposerBar(QWidget):
         self.model.setObjectName("modelButton")
         self.model.clicked.connect(self.model_pressed)
         self.mode = ModeButton(theme)
+        self.sandbox = SandboxButton(theme)
 
     def _make_right(self) -> None:
         theme = self._theme
@@ -121,7 +124,7 @@ class ComposerBar(QWidget):
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(_GAP)
-        near = (self.attach, self.mention, self.model, self.mode)
+        near = (self.attach, self.mention, self.model, self.mode, self.sandbox)
         far = (self.cost, self.meter, self.second, self.first, self.more, self.stop, self.send)
         self._placed: tuple[QWidget, ...] = near + far
         self.cost.setContentsMargins(0, 0, 8, 0)
@@ -233,6 +236,11 @@ class ComposerBar(QWidget):
         )
         self.meter.set_role("error" if percent >= 95 else "warn" if percent >= 80 else "subtle")
 
+    def show_sandbox(self, state: SandboxState | None) -> None:
+        """Show whether commands are contained; nothing before it is known."""
+        if self.sandbox.show_sandbox(state):
+            self._fit()
+
     def show_cost(self, dollars: float | None) -> None:
         """Show what the session has cost; nothing when no price is known."""
         self._dollars = dollars
@@ -268,6 +276,8 @@ class ComposerBar(QWidget):
         self.cost.setVisible(bool(self._dollars) and tier < 1)
         self._name_model(_MODEL_WIDTHS[tier])
         self.mode.set_narrow(tier >= 3)
+        self.sandbox.set_narrow(tier >= 2)
+        self.sandbox.setVisible(self.sandbox.is_known and tier < 6)
         self.meter.setVisible(self._tokens is not None and tier < 5)
         self.mention.setVisible(tier < 5)
         self.attach.setVisible(tier < 6)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.commands import KeyPlace
 from desktop_agent.core.faults import Fault
+from desktop_agent.core.sandbox import SandboxState
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.updates import UpdateAnswer
 from desktop_agent.gui.bridge.requests import Queries
@@ -23,6 +24,7 @@ class SettingsController(QObject):
 
     rule_deleted = Signal(object)
     rule_added = Signal(object)
+    sandbox_check_requested = Signal()
 
     def __init__(
         self, theme: Theme, window: QWidget, queries: Queries, flow: SessionController
@@ -33,6 +35,7 @@ class SettingsController(QObject):
         self._queries = queries
         self._flow = flow
         self._dialog: Any = None
+        self._sandbox: SandboxState | None = None
 
     def open(self) -> None:
         """Show the settings."""
@@ -63,6 +66,8 @@ class SettingsController(QObject):
         dialog.check_requested.connect(self._check)
         dialog.models_requested.connect(self._ask_models)
         dialog.update_check_requested.connect(self._check_updates)
+        dialog.sandbox_check_requested.connect(self.sandbox_check_requested)
+        dialog.set_sandbox(self._sandbox)
         dialog.finished.connect(self._on_finished)
         return dialog
 
@@ -117,6 +122,12 @@ class SettingsController(QObject):
     def _add_rule(self, rule: Rule) -> None:
         self.rule_added.emit(rule)
         self._queries.run(self._feed(), "settings")
+
+    def set_sandbox(self, state: SandboxState | None) -> None:
+        """Know whether commands are contained."""
+        self._sandbox = state
+        if self._dialog is not None:
+            self._dialog.set_sandbox(state)
 
     def follow(self, settings: Settings) -> None:
         """Show settings that were changed elsewhere, such as the text size by a key."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.models import KeyInfo, ModelInfo
+from desktop_agent.core.sandbox import SandboxState
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.updates import UpdateAnswer
 from desktop_agent.gui.kit.lists.filter_delegate import PickRow
@@ -26,14 +27,15 @@ from desktop_agent.gui.settings.about_page import AboutPage
 from desktop_agent.gui.settings.models_page import ModelsPage
 from desktop_agent.gui.settings.pages import AppearancePage, BehaviourPage
 from desktop_agent.gui.settings.rules_page import RulesPage
+from desktop_agent.gui.settings.sandbox_page import SandboxPage
 
-PageName = Literal["appearance", "models", "behaviour", "rules", "about"]
-_NAMES: tuple[PageName, ...] = ("appearance", "models", "behaviour", "rules", "about")
+PageName = Literal["appearance", "models", "behaviour", "rules", "sandbox", "about"]
+_NAMES: tuple[PageName, ...] = get_args(PageName)
 # In widths of the text size.
 _SIDE, _WIDE, _HIGH = 15, 63, 48
 _SIDE_SHARE = 0.37
 _TITLE = 36
-_ICONS = ("sun", "key", "settings", "shield-check", "info")
+_ICONS = ("sun", "key", "settings", "shield-check", "shield", "info")
 
 
 class SettingsDialog(QDialog):
@@ -46,6 +48,7 @@ class SettingsDialog(QDialog):
         key_entered(provider, key, where), key_deleted(provider): answered by `set_keys`
         models_requested: answered by `set_models`
         update_check_requested: answered by `set_update_answer`
+        sandbox_check_requested: answered by `set_sandbox`
     """
 
     settings_changed = Signal(object)
@@ -56,6 +59,7 @@ class SettingsDialog(QDialog):
     rule_deleted = Signal(object)
     rule_added = Signal(object)
     update_check_requested = Signal()
+    sandbox_check_requested = Signal()
 
     def __init__(self, theme: Theme, settings: Settings, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -67,6 +71,7 @@ class SettingsDialog(QDialog):
         self._models = ModelsPage(theme, settings)
         self._behaviour = BehaviourPage(theme, settings)
         self._rules = RulesPage(theme)
+        self._sandbox = SandboxPage(theme)
         self._about = AboutPage(theme, settings)
         self._pages = QStackedWidget()
         for page in (
@@ -74,6 +79,7 @@ class SettingsDialog(QDialog):
             self._models,
             self._behaviour,
             self._rules,
+            self._sandbox,
             self._about,
         ):
             self._pages.addWidget(page)
@@ -104,6 +110,7 @@ class SettingsDialog(QDialog):
         self._models.models_requested.connect(self.models_requested)
         self._rules.rule_deleted.connect(self.rule_deleted)
         self._rules.rule_added.connect(self.rule_added)
+        self._sandbox.check_requested.connect(self.sandbox_check_requested)
         self._about.update_check_requested.connect(self.update_check_requested)
 
     def _make_names(self) -> FilterList:
@@ -112,6 +119,7 @@ class SettingsDialog(QDialog):
             self.tr("Models and keys"),
             self.tr("Behaviour"),
             self.tr("Rules"),
+            self.tr("Sandbox"),
             self.tr("About"),
         )
         names = FilterList(self._theme, self.tr("Pages"))
@@ -164,6 +172,10 @@ class SettingsDialog(QDialog):
     def set_rules(self, rules: tuple[Rule, ...]) -> None:
         """Show the approval rules."""
         self._rules.set_rules(tuple(rules))
+
+    def set_sandbox(self, state: SandboxState | None) -> None:
+        """Show whether commands are contained; None while it is not known."""
+        self._sandbox.set_sandbox(state)
 
     def set_folder(self, folder: str) -> None:
         """Know the folder that is open, or none."""

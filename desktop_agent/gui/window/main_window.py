@@ -39,7 +39,7 @@ from desktop_agent.gui.kit.folders import git_branch
 from desktop_agent.gui.kit.links import dropped_folder, open_link, open_path
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.sessions.empty_page import EmptySession
-from desktop_agent.gui.state.session_state import AgentPage, SessionState
+from desktop_agent.gui.state.session_state import AgentPage, Facet, SessionState
 from desktop_agent.gui.window.actions import WindowActions
 from desktop_agent.gui.window.shortcuts import connect_keys
 from desktop_agent.gui.window.tray import Attention
@@ -172,6 +172,7 @@ class MainWindow(QMainWindow):
         self.first_run.browse_requested.connect(popups.browse)
         self.settings_window.rule_deleted.connect(engine.delete_rule)
         self.settings_window.rule_added.connect(engine.add_rule)
+        self.settings_window.sandbox_check_requested.connect(engine.check_sandbox)
         self._empty.prompt_chosen.connect(self.frame.composer.set_text)
         popups.model_titled.connect(self.frame.composer.set_model)
 
@@ -206,6 +207,8 @@ class MainWindow(QMainWindow):
         events, changed = self.flow.take(batch)
         if changed:
             self.frame.composer.show_state(self.known)
+        if Facet.SANDBOX in changed:
+            self.settings_window.set_sandbox(self.known.sandbox)
         for event in events:
             owner = self.known.owner(event)
             if owner is None or owner == self.flow.current:

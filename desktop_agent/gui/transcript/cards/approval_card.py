@@ -28,6 +28,7 @@ from desktop_agent.gui.kit.widgets import (
     IconLabel,
     TextButton,
     TextLabel,
+    column,
     row,
 )
 from desktop_agent.gui.transcript.cards.allow_button import AllowButton, put_icon_behind
@@ -36,6 +37,8 @@ from desktop_agent.gui.transcript.cards.approval_text import (
     SCOPES,
     bound_rule,
     editable_argument,
+    is_leaving,
+    reach_words,
     request_words,
     rule_text,
     scope_text,
@@ -71,7 +74,8 @@ class ApprovalCard(AskCard):
     It never takes the focus by itself.
 
     Keys and clicks count from 400 ms after it appeared. Enter allows only while the card
-    itself has the focus; Esc asks for a refusal and its reason.
+    itself has the focus, and never to run a command outside the sandbox; Esc asks for a refusal
+    and its reason.
     """
 
     decided = Signal(object)
@@ -87,6 +91,7 @@ class ApprovalCard(AskCard):
     ) -> None:
         super().__init__(theme, parent, ground="warnSoft", edge="warnLine")
         self._request = item.request
+        self._is_leaving = is_leaving(item.request.display)
         self._asker = asker
         self._clock = clock
         self._appeared_at = clock()
@@ -140,7 +145,7 @@ class ApprovalCard(AskCard):
         """Answer by keyboard, but only when the card itself was chosen."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.hasFocus():
             event.accept()
-            if not event.isAutoRepeat():
+            if not event.isAutoRepeat() and not self._is_leaving:
                 self._decide(AllowOnce())
         elif event.key() in (Qt.Key.Key_Escape, Qt.Key.Key_R) and self.hasFocus():
             event.accept()
@@ -156,7 +161,7 @@ class ApprovalCard(AskCard):
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
         self.set_ground("warnSoft", "accent")
-        self._allow.show_key(is_shown=True)
+        self._allow.show_key(is_shown=not self._is_leaving)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         super().focusOutEvent(event)
@@ -176,8 +181,13 @@ class ApprovalCard(AskCard):
         top = row(IconLabel(theme, "shield-alert", "warn", 18), title, self._when)
         top.setAlignment(self._when, Qt.AlignmentFlag.AlignTop)
         self.body.addLayout(top)
+        reach = reach_words(request.display)
+        if reach:
+            self._add_line(reach)
         self._effect = self._build_effect()
         self.body.addWidget(self._effect)
+        if self._is_leaving:
+            self.body.addWidget(self._build_motive())
         if where := self._where():
             self._add_line(where)
         if request.stakes:
@@ -187,13 +197,26 @@ class ApprovalCard(AskCard):
             self._add_line(with_marks(request.reason))
         self._buttons = self._build_buttons()
         self.body.addWidget(self._buttons)
-        spoken = f"{with_marks(request.title)} {request_words(request)}"
+        spoken = " ".join(filter(None, (with_marks(request.title), request_words(request), reach)))
         self.setAccessibleName(self.tr("Approval needed. {what}").format(what=spoken))
-        self.setAccessibleDescription(
-            self.tr("Press Enter to allow it once, Esc to refuse it. {reason}").format(
-                reason=with_marks(request.reason)
-            )
-        )
+        keys = self.tr("Press Enter to allow it once, Esc to refuse it. {reason}")
+        if self._is_leaving:
+            keys = self.tr("Press Esc to refuse it. {reason}")
+        self.setAccessibleDescription(keys.format(reason=with_marks(request.reason)))
+
+    def _build_motive(self) -> QWidget:
+        """Return the model's reason, as its words and nobody else's."""
+        display = self._request.display
+        kept = display.containment if isinstance(display, CommandDisplay) else None
+        frame = QWidget(self)
+        frame.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        frame.setProperty("frame", "sunken")
+        words = TextLabel(f"“{with_marks(kept.reason if kept is not None else '')}”", "")
+        words.setObjectName("modelsReason")
+        words.setWordWrap(True)
+        title = TextLabel(self.tr("Why, in the model's words"), "subtle")
+        frame.setLayout(column(title, words, spacing=2, edges=(10, 8, 10, 8)))
+        return frame
 
     def _build_effect(self) -> QWidget:
         frame = QWidget(self)
@@ -233,7 +256,8 @@ class ApprovalCard(AskCard):
 
     def _build_buttons(self) -> QWidget:
         theme = self._theme
-        allow = self._allow = AllowButton(theme, self.tr("Allow once"))
+        once = self.tr("Run outside once") if self._is_leaving else self.tr("Allow once")
+        allow = self._allow = AllowButton(theme, once)
         put_icon_behind(allow)
         allow.setObjectName("allowOnce")
         allow.clicked.connect(lambda: self._decide(AllowOnce()))

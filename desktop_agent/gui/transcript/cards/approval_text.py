@@ -102,6 +102,34 @@ def editable_argument(request: ApprovalRequest) -> str:
     return next((name for name in _EDITABLE if name in texts), "")
 
 
+def reach_words(display: object) -> str:
+    """Return what a command can reach; nothing where no sandbox holds."""
+    if not isinstance(display, CommandDisplay) or display.containment is None:
+        return ""
+    kept = display.containment
+    if not kept.is_contained:
+        return translate(
+            "Transcript",
+            "Not in the sandbox: can change any of your files, use the network and start programs.",
+        )
+    if not kept.is_changing:
+        return translate("Transcript", "In the sandbox: can change nothing · no network")
+    if kept.is_wide:
+        return translate("Transcript", "In the sandbox: can change your home folder · no network")
+    if kept.is_git_writable:
+        return translate(
+            "Transcript", "In the sandbox: can change this folder and its repository · no network"
+        )
+    return translate("Transcript", "In the sandbox: can change this folder · no network")
+
+
+def is_leaving(display: object) -> bool:
+    """Whether it is a command that is to run outside a sandbox that holds."""
+    if not isinstance(display, CommandDisplay) or display.containment is None:
+        return False
+    return not display.containment.is_contained
+
+
 def request_words(request: ApprovalRequest) -> str:
     """Return the exact effect of what is asked, every hidden character shown."""
     match request.display:
