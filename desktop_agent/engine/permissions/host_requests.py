@@ -262,7 +262,7 @@ def _request(asker: _Asker, question: HostQuestion) -> ApprovalRequest:
         id=(request_id := new_request_id()),
         agent_id=asker.agent_id,
         # A call of its own: the command's keeps running.
-        call=ToolCall(request_id, NETWORK, {"host": host, "port": port, "command": words}),
+        call=ToolCall(request_id, NETWORK, {"host": host, "port": port, "wanted_by": words}),
         title=f"Allow {host}?",
         display=None,
         reason=f"{who} wants to reach it (port {port}). What it reads could be sent there.",

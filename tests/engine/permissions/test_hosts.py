@@ -90,6 +90,7 @@ async def test_the_person_is_asked_with_the_command_and_what_it_could_do(tmp_pat
     )
     assert request.rules == (Rule(NETWORK, PATTERN),)
     assert request.refusals == (Rule(NETWORK, PATTERN, is_deny=True),)
+    assert request.call.arguments == {"host": HOST, "port": PORT, "wanted_by": "npm install"}
     # The command's own card goes on running.
     assert request.call.id != call_id
     assert rig.of(AgentsChanged)[-1].agents[0].status == "waiting_approval"

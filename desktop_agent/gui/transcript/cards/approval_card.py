@@ -42,6 +42,7 @@ from desktop_agent.gui.transcript.cards.approval_text import (
     request_words,
     rule_text,
     scope_text,
+    scopes_of,
 )
 from desktop_agent.gui.transcript.cards.card import Card
 from desktop_agent.gui.transcript.cards.diff_view import DiffView
@@ -313,7 +314,7 @@ class ApprovalCard(AskCard):
                 bound_rule(rule, scope, asker.session_id, asker.folder),
             )
             for rule in rules
-            for scope in SCOPES
+            for scope in scopes_of(rule)
         ]
 
     def _open_menu(self, button: QWidget) -> None:

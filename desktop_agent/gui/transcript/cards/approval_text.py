@@ -74,7 +74,9 @@ def rule_text(rule: Rule, display: object = None) -> str:
         return translate("Transcript", "everything that “{tool}” does").format(tool=rule.tool)
     if pattern == "*" and rule.tool in {"write", "edit"}:
         return translate("Transcript", "every change that “{tool}” makes").format(tool=rule.tool)
-    if isinstance(display, CommandDisplay) or rule.tool == "shell":
+    if rule.tool == "network":
+        words = translate("Transcript", "connections of commands to {pattern}")
+    elif isinstance(display, CommandDisplay) or rule.tool == "shell":
         words = translate("Transcript", "commands that start with “{pattern}”")
     elif isinstance(display, UrlDisplay) or rule.tool == "web_fetch":
         words = translate("Transcript", "requests to {pattern}")
@@ -87,6 +89,11 @@ def rule_text(rule: Rule, display: object = None) -> str:
     else:
         words = translate("Transcript", "“{tool}” with “{pattern}”")
     return words.format(pattern=pattern, tool=rule.tool)
+
+
+def scopes_of(rule: Rule) -> tuple[RuleScope, ...]:
+    """Return where a rule may hold: a host that commands may send to, nowhere unseen."""
+    return SCOPES[:2] if rule.tool == "network" and not rule.is_deny else SCOPES
 
 
 def bound_rule(rule: Rule, scope: RuleScope, session_id: str, folder: str) -> Rule:
