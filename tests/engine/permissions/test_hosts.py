@@ -168,6 +168,29 @@ async def test_a_while_after_a_refusal_the_person_is_asked_again(tmp_path: Path)
     await rig.end()
 
 
+async def test_the_time_that_the_person_takes_is_not_the_commands(tmp_path: Path) -> None:
+    rig = Running(tmp_path)
+    now = [0.0]
+    hosts = rig.engine._dispatch.hosts
+    hosts._clock = lambda: now[0]
+    call_id = await rig.begin()
+    first, second = rig.ask(), rig.ask("other.example")
+    request, other = await rig.request(), await rig.request(2)
+    now[0] = 40.0
+    assert hosts.waited_s(rig.session_id, call_id) == 40.0
+    rig.engine.decide(request.id, AllowOnce())
+    await first
+    now[0] = 50.0
+    rig.engine.decide(other.id, AllowOnce())
+    await second
+    now[0] = 90.0
+    # Two questions at the same time are no longer than one.
+    assert hosts.waited_s(rig.session_id, call_id) == 50.0
+    assert hosts.waited_s(rig.session_id, "call_other") == 0.0
+    await rig.end()
+    assert hosts.waited_s(rig.session_id, call_id) == 0.0
+
+
 async def test_a_rule_made_elsewhere_answers_what_waits(tmp_path: Path) -> None:
     rig = Running(tmp_path)
     await rig.begin()
