@@ -32,7 +32,9 @@ class CommandEnclosure:
     ) -> None:
         self._plan = plan
         self._at_end = at_end
+        self._status, self._theirs = -1, ()
         self._status, theirs = os.pipe()
+        self._theirs: tuple[int, ...] = (theirs,)
         self._theirs = (_memory_file(rules), theirs)
         self._words = (*start, *_arguments(plan, *self._theirs), "--")
 

@@ -22,6 +22,8 @@ from desktop_agent.core.sandbox import Boundary
 from desktop_agent.core.tool import ToolError
 
 _MOST_GIT = 400
+# Each that is opened takes seven mounts, and bubblewrap looks through all of them for each.
+_MOST_OPENED = 40
 _MOST_PROTECTED = 200
 # The system's own: as the sandbox makes them, and no folder of a session.
 _SYSTEM = ("/dev", "/proc", "/sys")
@@ -69,6 +71,7 @@ class Layout:
         roots = (*boundary.write_roots, *boundary.read_roots)
         homes = Homes(environment, roots)
         homes.hide(mounts)
+        homes.show_programs(mounts)
         more = homes.add_caches(mounts, places.caches)
         self._show_roots(mounts, boundary, homes)
         homes.add_settings(mounts, self._made)
@@ -76,7 +79,7 @@ class Layout:
         _hide_own(mounts, boundary)
         changing = boundary.write_roots if boundary.is_changing else ()
         before = {root: self.find(root) for root in changing}
-        git = _protect(mounts, boundary, before)
+        git = _protect(mounts, boundary, directory, before)
         hide_sockets(mounts)
         more["TMPDIR"] = "/tmp"
         return Plan(mounts, directory, more, remember(before, git))
@@ -100,7 +103,7 @@ class Layout:
         for root in boundary.write_roots:
             if top := git_places.enclosing(root, homes.paths):
                 mounts.show(top)
-                git_places.protect(mounts, [f"{top}/.git"], is_writable=False)
+                git_places.protect(mounts, [f"{top}/.git"], ())
         for root in boundary.read_roots:
             # Elsewhere the system's own tree is seen already.
             if mounts.at(root) is not None and not _is_in(root, boundary.write_roots):
@@ -112,7 +115,9 @@ class Layout:
                 mounts.show(root)
 
 
-def _protect(mounts: Mounts, boundary: Boundary, found: dict[str, Found]) -> Protected:
+def _protect(
+    mounts: Mounts, boundary: Boundary, directory: str, found: dict[str, Found]
+) -> Protected:
     # What is hidden for another reason stays hidden.
     git = [place for each in found.values() for place in each.git if not mounts.is_hidden(place)]
     protected = [place for each in found.values() for place in each.protected]
@@ -124,11 +129,13 @@ def _protect(mounts: Mounts, boundary: Boundary, found: dict[str, Found]) -> Pro
     for path in protected[:_MOST_PROTECTED]:
         if mounts.is_writable(path) and not os.path.islink(path):  # noqa: PTH114
             mounts.show(path)
-    result = git_places.protect(mounts, git, is_writable=boundary.is_git_writable)
+    near = [place for place in git if _is_in(directory, (os.path.dirname(place),))]  # noqa: PTH120
+    opened = git if len(git) <= _MOST_OPENED else near
+    result = git_places.protect(mounts, git, opened if boundary.is_git_writable else ())
     # What is only read still has to be found: the repository of a linked work tree, say.
     others = [f"{root}/.git" for root in boundary.read_roots if root not in found]
     others += [f"{root}/.git" for root in boundary.write_roots if root not in found]
-    git_places.protect(mounts, filter(os.path.isfile, others), is_writable=False)
+    git_places.protect(mounts, filter(os.path.isfile, others), ())
     return result
 
 

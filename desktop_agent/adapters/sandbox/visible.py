@@ -83,6 +83,20 @@ class Homes:
             if place is not None and place.kind == "empty" and self.may_show(path):
                 mounts.show(path)
 
+    def show_programs(self, mounts: Mounts) -> None:
+        """Show folders that programs are looked for in by a path that is hidden.
+
+        Those are links, made for one terminal or one system: with the libraries beside them.
+        """
+        for entry in self._environment.get("PATH", "").split(os.pathsep):
+            if not entry.startswith("/") or not mounts.is_hidden(entry):
+                continue
+            path = PurePath(os.path.normpath(entry))
+            place = str(path.parent if path.name == "bin" else path)
+            real = os.path.realpath(place)
+            if place != real and self.may_show(real) and not mounts.is_hidden(real):
+                mounts.show(place, real)
+
     def add_caches(self, mounts: Mounts, folder: Path) -> dict[str, str]:
         """Give the command caches of its own; return what its environment says of them.
 
