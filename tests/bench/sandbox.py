@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
 import statistics
+import subprocess
 import sys
 import tempfile
 import time

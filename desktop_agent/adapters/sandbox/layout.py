@@ -14,7 +14,7 @@ from desktop_agent.adapters.sandbox import git_places
 from desktop_agent.adapters.sandbox.folder_walk import FolderWalk, Found
 from desktop_agent.adapters.sandbox.git_places import Protected
 from desktop_agent.adapters.sandbox.made_files import MadeFiles
-from desktop_agent.adapters.sandbox.mounts import Mounts
+from desktop_agent.adapters.sandbox.mounts import Mounts, is_in
 from desktop_agent.adapters.sandbox.set_aside import Before, remember, set_aside
 from desktop_agent.adapters.sandbox.sockets import hide_sockets
 from desktop_agent.adapters.sandbox.visible import Homes
@@ -41,9 +41,13 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one command sees, what is set in its environment, and how git's places were before."""
+    """What one command sees, what is set in its environment, and how git's places were before.
+
+    `copied` are files of ours, by the path that a copy of each is made at.
+    """
 
     mounts: Mounts
+    copied: dict[str, str]
     directory: str
     environment: dict[str, str]
     before: Before
@@ -74,7 +78,7 @@ class Layout:
         homes.show_programs(mounts)
         more = homes.add_caches(mounts, places.caches)
         self._show_roots(mounts, boundary, homes)
-        homes.add_settings(mounts, self._made)
+        copied = homes.add_settings(mounts, self._made)
         homes.hide_secrets(mounts)
         _hide_own(mounts, boundary)
         changing = boundary.write_roots if boundary.is_changing else ()
@@ -82,7 +86,7 @@ class Layout:
         git = _protect(mounts, boundary, directory, before)
         hide_sockets(mounts)
         more["TMPDIR"] = "/tmp"
-        return Plan(mounts, directory, more, remember(before, git))
+        return Plan(mounts, copied, directory, more, remember(before, git))
 
     def set_aside(self, plan: Plan) -> tuple[str, ...]:
         """Put right what a command left that has ended; return a line for each thing."""
@@ -106,7 +110,7 @@ class Layout:
                 git_places.protect(mounts, [f"{top}/.git"], ())
         for root in boundary.read_roots:
             # Elsewhere the system's own tree is seen already.
-            if mounts.at(root) is not None and not _is_in(root, boundary.write_roots):
+            if mounts.at(root) is not None and not _is_in_any(root, boundary.write_roots):
                 mounts.show(root)
         for root in boundary.write_roots:
             if boundary.is_changing:
@@ -129,7 +133,7 @@ def _protect(
     for path in protected[:_MOST_PROTECTED]:
         if mounts.is_writable(path) and not os.path.islink(path):  # noqa: PTH114
             mounts.show(path)
-    near = [place for place in git if _is_in(directory, (os.path.dirname(place),))]  # noqa: PTH120
+    near = [place for place in git if _is_in_any(directory, (os.path.dirname(place),))]  # noqa: PTH120
     opened = git if len(git) <= _MOST_OPENED else near
     result = git_places.protect(mounts, git, opened if boundary.is_git_writable else ())
     # What is only read still has to be found: the repository of a linked work tree, say.
@@ -154,11 +158,11 @@ def _hide_own(mounts: Mounts, boundary: Boundary) -> None:
 
 def _require(boundary: Boundary, directory: str) -> None:
     for root in boundary.write_roots:
-        if root == "/" or _is_in(root, _SYSTEM) or not Path(root).is_dir():
+        if root == "/" or _is_in_any(root, _SYSTEM) or not Path(root).is_dir():
             raise ToolError(f"the sandbox can't open '{root}' for writing.")
     if not Path(directory).is_dir():
         raise ToolError(f"'{directory}' is not a folder.")
 
 
-def _is_in(path: str, roots: tuple[str, ...]) -> bool:
-    return any(PurePath(path).is_relative_to(root) for root in roots)
+def _is_in_any(path: str, folders: tuple[str, ...]) -> bool:
+    return any(is_in(path, folder) for folder in folders)
