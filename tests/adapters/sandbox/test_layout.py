@@ -212,3 +212,28 @@ async def test_a_folder_that_looks_like_a_repository_opens_nothing_in_it(bench: 
     await bench.run("mkdir objects refs; echo 'ref: refs/heads/main' > HEAD")
     done = await bench.run("echo x > .envrc; echo x > nested/.git/config", git=True)
     assert done.output.count("Read-only file system") == 2
+
+
+async def test_a_clone_with_its_submodules_is_left_as_it_is(bench: Bench) -> None:
+    allow = "git -c protocol.file.allow=always"
+    make_repository(bench.work / "part")
+    make_repository(bench.work / "whole")
+    free(f"{allow} submodule --quiet add ../part inner; git commit -qm x", bench.work / "whole")
+    clone = (
+        f"{allow} clone -q --recurse-submodules whole copy; git -C whole worktree add -q ../tree"
+    )
+    done = await bench.run(clone, git=True)
+    assert done.lines == ()
+    assert (bench.work / "copy" / "inner" / "tracked").exists()
+    assert (bench.work / "tree" / "tracked").exists()
+    free("git status", bench.work / "copy" / "inner")
+
+
+async def test_what_a_command_left_is_renamed_and_not_deleted(bench: Bench) -> None:
+    make_repository(bench.work / "new")
+    script = "git clone -q new two; echo '#!/bin/sh' > two/.git/hooks/pre-push"
+    (line,) = (await bench.run(script, git=True)).lines
+    kept = bench.work / "two" / ".git" / "hooks" / "pre-push.set-aside"
+    assert kept.read_text() == "#!/bin/sh\n"
+    assert "two/.git/hooks/pre-push" in line
+    assert not kept.with_name("pre-push").exists()
