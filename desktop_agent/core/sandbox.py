@@ -23,7 +23,8 @@ class Probe(Value, frozen=True):
 class SandboxState(Value, frozen=True):
     """Whether commands are contained here.
 
-    `reason` says in one sentence why not, `fix` what kind of remedy there is and `remedy` its words.
+    `reason` says in one sentence why not, `fix` what kind of remedy there is and `remedy` its
+    words.
     """
 
     holds: bool = False
@@ -73,9 +74,9 @@ class Enclosure(Protocol):
         ...
 
     def has_started(self, exit_code: int) -> bool:
-        """Whether the command itself ran, told from its end; else its output says why it didn't.
+        """Whether the command itself ran, asked once after its end.
 
-        `exit_code` is that of the first of `words`. Asked once.
+        Else what was printed are the sandbox's words, which say why it did not.
         """
         ...
 

@@ -13,11 +13,12 @@ from desktop_agent.core.ids import AgentId, new_message_id
 from desktop_agent.core.keys import known_keys, redaction
 from desktop_agent.core.messages import Message, TextPart
 from desktop_agent.core.network import hosts
+from desktop_agent.core.parts.containment import Containment
 from desktop_agent.core.parts.origins import Report
 from desktop_agent.core.prose import framing
 from desktop_agent.core.skill_install import SkillLibraryError
 from desktop_agent.core.tool import ToolError
-from desktop_agent.engine.permissions.shell import classify, deny_list, looking, parse
+from desktop_agent.engine.permissions.shell import classify, deny_list, git_profile, looking, parse
 from desktop_agent.engine.skills import front_matter, rules, yaml_fields
 from desktop_agent.engine.workspace import windows_names
 from desktop_agent.guard import heads
@@ -32,7 +33,7 @@ from desktop_agent.model_host.demo import orders
 from desktop_agent.model_host.litellm_client import faults, tool_arguments
 from desktop_agent.model_host.litellm_client.sse import EventJoiner
 from desktop_agent.tools.files import diffs, edits, text_files
-from desktop_agent.tools.shell import output
+from desktop_agent.tools.shell import output, sandbox_hint
 from desktop_agent.tools.web import html_markdown
 
 # Libraries that parse; whoever imports one is in a table below.
@@ -294,6 +295,10 @@ PARSERS: dict[str, Parser] = {
     "core.updates:is_newer": Parser(lambda text: updates.is_newer(text, "1.0"), (("1.", "1", ""),)),
     "engine.permissions.shell.looking:parts_of": Parser(_looking, _SHELL),
     "engine.permissions.shell.classify:words_of": Parser(_words, _SHELL),
+    "engine.permissions.shell.git_profile:git_use": Parser(
+        git_profile.git_use,
+        (*_SHELL, ("", "git add a;", ""), ("git rebase ", "-m ", ""), ("git add ", "--", "")),
+    ),
     "engine.permissions.shell.deny_list:why_never": Parser(
         lambda text: deny_list.why_never(parse.SimpleCommand(words=["rm", "-rf", text])),
         (("/", "../", ""), ("/", "./", "")),
@@ -345,6 +350,18 @@ PARSERS: dict[str, Parser] = {
     ),
     "model_host.litellm_client.sse:feed": Parser(
         _streamed, (('data: {"a":"', "x", '"}\n\n'), ("", "data: {}\n\n", ""), ("", "\r\n", ""))
+    ),
+    "tools.shell.sandbox_hint:sandbox_hint": Parser(
+        lambda text: sandbox_hint.sandbox_hint(text, 1, Containment(), ("/a",), "/home/me"),
+        (
+            ("", "Read-only file system ", "/"),
+            ("", "/a", " Read-only file system"),
+            ("", "~/.a ", "not found"),
+            ("", "ENOENT /home/me/x\n", ""),
+            ("", "\n", ""),
+        ),
+        # No more than so much of the end is looked at.
+        bounded_at=1 << 13,
     ),
     "tools.files.diffs:diff_of": Parser(
         _diff,

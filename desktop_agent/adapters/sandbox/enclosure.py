@@ -32,9 +32,9 @@ class CommandEnclosure:
     ) -> None:
         self._plan = plan
         self._at_end = at_end
-        self._status, theirs = os.pipe()
-        self._theirs = (_memory_file(rules), theirs)
-        self._words = (*start, *_arguments(plan, *self._theirs), "--")
+        self._status = -1
+        self._theirs: tuple[int, ...] = ()
+        self._words = (*start, *self._arguments(rules), "--")
 
     def __del__(self) -> None:
         self.close()
@@ -92,18 +92,27 @@ class CommandEnclosure:
             os.close(self._status)
             self._status = -1
 
+    def _give(self, descriptor: int) -> str:
+        """Let the command's first program inherit a descriptor; return its number."""
+        self._theirs = (*self._theirs, descriptor)
+        return str(descriptor)
 
-def _arguments(plan: Plan, rules: int, status: int) -> list[str]:
-    words = ["--die-with-parent", "--new-session", *_NAMESPACES, "--ro-bind", "/", "/"]
-    words += ["--dev", "/dev", "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
-    if os.geteuid() == 0:
-        for path in (f"/proc/{name}" for name in _OF_ROOT):
-            words += ["--ro-bind-try", path, path]
-    words += plan.mounts.words()
-    for name in WITHOUT:
-        words += ["--unsetenv", name]
-    words += ["--seccomp", str(rules), "--json-status-fd", str(status)]
-    return [*words, "--chdir", plan.directory]
+    def _arguments(self, rules: bytes) -> list[str]:
+        plan = self._plan
+        words = ["--die-with-parent", "--new-session", *_NAMESPACES, "--ro-bind", "/", "/"]
+        words += ["--dev", "/dev", "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
+        if os.geteuid() == 0:
+            for path in (f"/proc/{name}" for name in _OF_ROOT):
+                words += ["--ro-bind-try", path, path]
+        words += plan.mounts.words()
+        for target, source in plan.copied.items():
+            words += ["--file", self._give(os.open(source, os.O_RDONLY | os.O_CLOEXEC)), target]
+        for name in WITHOUT:
+            words += ["--unsetenv", name]
+        words += ["--seccomp", self._give(_memory_file(rules))]
+        self._status, theirs = os.pipe()
+        words += ["--json-status-fd", self._give(theirs)]
+        return [*words, "--chdir", plan.directory]
 
 
 def _memory_file(content: bytes) -> int:

@@ -56,6 +56,7 @@ class FolderWalk:
         self._root = root
         self._is_protected = is_protected
         self._known: dict[str, _Folder] = {}
+        self._last = Found()
 
     def walk(self) -> Found:
         """Return what is there now."""
@@ -79,7 +80,22 @@ class FolderWalk:
                     place = f"{path}/{name}" if name else path
                     git[place] = identity(place)
             level = below
-        return Found(git, tuple(protected), is_whole=not level)
+        self._last = self._with_last(git, protected, is_whole=not level)
+        return self._last
+
+    def _with_last(
+        self, git: dict[str, tuple[int, int]], protected: list[str], *, is_whole: bool
+    ) -> Found:
+        """Put first what was found before: what a command makes does not displace it."""
+        last, now = self._last, set(protected)
+        if not is_whole:
+            # Whoever makes too many folders hides nothing in them that was known.
+            now.update(path for path in last.protected if os.path.lexists(path))
+            for place in last.git:
+                if place not in git and os.path.lexists(place):
+                    git[place] = identity(place)
+        kept = [path for path in last.protected if path in now]
+        return Found(git, tuple(dict.fromkeys((*kept, *protected))), is_whole=is_whole)
 
     def _look(self, path: str, known: _Folder | None) -> _Folder | None:
         try:
@@ -98,9 +114,6 @@ class FolderWalk:
     ) -> _Folder:
         names = [entry.name for entry in entries]
         git = [name for name in names if name.casefold() == ".git"]
-        # A folder that looks like a bare repository is one to git.
-        if _BARE.issubset(names):
-            return _Folder(changed, inode, (), (*git, ""), ())
         is_own = not _INSTALLED.intersection(path[len(self._root) :].split("/"))
         others = [name for name in names if name not in git] if is_own else []
         protected = [name for name in others if self._is_protected(path, name)]
@@ -110,7 +123,9 @@ class FolderWalk:
             for entry in entries
             if entry.name not in closed and entry.is_dir(follow_symlinks=False)
         )
-        return _Folder(changed, inode, folders, tuple(git), tuple(protected))
+        # A folder that looks like a bare repository is one to git, whatever else is in it.
+        bare = ("",) if _BARE.issubset(names) else ()
+        return _Folder(changed, inode, folders, (*git, *bare), tuple(protected))
 
 
 def identity(path: str) -> tuple[int, int]:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
@@ -31,12 +31,13 @@ class Protected:
     named: tuple[str, ...]
 
 
-def protect(mounts: Mounts, found: Iterable[str], *, is_writable: bool) -> Protected:
-    """Make what belongs to git read-only, or with `is_writable` only what would run by itself.
+def protect(mounts: Mounts, found: Iterable[str], opened: Collection[str]) -> Protected:
+    """Make what belongs to git read-only; of what is `opened` only what would run by itself.
 
-    `found` are `.git` entries and bare repositories, as real paths.
+    `found` are `.git` entries and bare repositories, as real paths, `opened` some of them.
     """
     folders: list[str] = []
+    writable: list[str] = []
     for place in found:
         if os.path.islink(place):  # noqa: PTH114 - one call, hundreds of places
             # A link may name any folder of the person's: it opens none, and shows none.
@@ -45,18 +46,20 @@ def protect(mounts: Mounts, found: Iterable[str], *, is_writable: bool) -> Prote
             continue
         if not os.path.isdir(place):  # noqa: PTH112
             mounts.show(place)
-        folders += folders_of(place)
+        behind = folders_of(place)
+        folders += behind
+        writable += behind if place in opened else ()
     unique = tuple(dict.fromkeys(folders))
     # Before the folders themselves are mounts, and say nothing about what they lie in.
     named = [path for folder in unique for path in named_in(folder) if mounts.is_writable(path)]
     for folder in unique:
-        _protect_folder(mounts, folder, is_writable=is_writable)
+        _protect_folder(mounts, folder, is_writable=folder in writable)
     for path in named:
         real = os.path.realpath(path)
         # Hooks that are said to be in the folder itself would make all of it read-only.
         if os.path.exists(real) and mounts.is_writable(real) and not mounts.holds(real):  # noqa: PTH110
             mounts.show(real)
-    return Protected(unique, unique if is_writable else (), tuple(dict.fromkeys(named)))
+    return Protected(unique, tuple(dict.fromkeys(writable)), tuple(dict.fromkeys(named)))
 
 
 def folders_of(place: str) -> tuple[str, ...]:

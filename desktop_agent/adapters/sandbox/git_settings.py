@@ -12,9 +12,8 @@ _SECTION = re.compile(r'\[([a-z0-9-]+)(?: "((?:[^"\\]|\\["\\])*)")?\]')
 _ENTRY = re.compile(r"([a-z][a-z0-9-]*)(?:\s*=\s*(.*))?")
 # Sections all of whose keys are names, addresses, switches and numbers.
 _PLAIN_SECTIONS = {
-    "branch", "user", "init", "pull", "push", "fetch", "rebase", "rerere", "color", "column",
-    "advice", "status", "log", "gui", "tag", "stash", "worktree", "feature", "index", "pack",
-    "clone", "checkout", "apply", "help", "i18n",
+    "user", "push", "fetch", "rerere", "color", "column", "advice", "status", "log", "tag", "stash",
+    "worktree", "feature", "index", "pack", "checkout", "apply", "i18n",
 }  # fmt: skip
 _PLAIN_KEYS = {
     "core": {
@@ -22,7 +21,15 @@ _PLAIN_KEYS = {
         "precomposeunicode", "symlinks", "autocrlf", "eol", "safecrlf", "quotepath", "abbrev",
         "compression", "whitespace", "longpaths", "untrackedcache", "preloadindex",
         "sparsecheckout", "sparsecheckoutcone", "commitgraph", "multipackindex", "fscache",
+        "worktree",
     },
+    "branch": {
+        "remote", "merge", "rebase", "description", "pushremote", "autosetuprebase",
+        "autosetupmerge", "sort", "vscode-merge-base", "gh-merge-base", "github-pr-owner-number",
+    },
+    "init": {"defaultbranch"},
+    "pull": {"rebase", "ff"},
+    "rebase": {"autosquash", "autostash", "updaterefs", "stat"},
     "remote": {
         "url", "fetch", "pushurl", "push", "tagopt", "prune", "promisor", "partialclonefilter",
         "gh-resolved", "mirror", "skipfetchall",

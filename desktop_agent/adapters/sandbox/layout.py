@@ -14,7 +14,7 @@ from desktop_agent.adapters.sandbox import git_places
 from desktop_agent.adapters.sandbox.folder_walk import FolderWalk, Found
 from desktop_agent.adapters.sandbox.git_places import Protected
 from desktop_agent.adapters.sandbox.made_files import MadeFiles
-from desktop_agent.adapters.sandbox.mounts import Mounts
+from desktop_agent.adapters.sandbox.mounts import Mounts, is_in
 from desktop_agent.adapters.sandbox.set_aside import Before, remember, set_aside
 from desktop_agent.adapters.sandbox.sockets import hide_sockets
 from desktop_agent.adapters.sandbox.visible import Homes
@@ -22,6 +22,8 @@ from desktop_agent.core.sandbox import Boundary
 from desktop_agent.core.tool import ToolError
 
 _MOST_GIT = 400
+# Each that is opened takes seven mounts, and bubblewrap looks through all of them for each.
+_MOST_OPENED = 40
 _MOST_PROTECTED = 200
 # The system's own: as the sandbox makes them, and no folder of a session.
 _SYSTEM = ("/dev", "/proc", "/sys")
@@ -39,9 +41,13 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one command sees, what is set in its environment, and how git's places were before."""
+    """What one command sees, what is set in its environment, and how git's places were before.
+
+    `copied` are files of ours, by the path that a copy of each is made at.
+    """
 
     mounts: Mounts
+    copied: dict[str, str]
     directory: str
     environment: dict[str, str]
     before: Before
@@ -69,17 +75,18 @@ class Layout:
         roots = (*boundary.write_roots, *boundary.read_roots)
         homes = Homes(environment, roots)
         homes.hide(mounts)
+        homes.show_programs(mounts)
         more = homes.add_caches(mounts, places.caches)
         self._show_roots(mounts, boundary, homes)
-        homes.add_settings(mounts, self._made)
+        copied = homes.add_settings(mounts, self._made)
         homes.hide_secrets(mounts)
         _hide_own(mounts, boundary)
         changing = boundary.write_roots if boundary.is_changing else ()
         before = {root: self.find(root) for root in changing}
-        git = _protect(mounts, boundary, before)
+        git = _protect(mounts, boundary, directory, before)
         hide_sockets(mounts)
         more["TMPDIR"] = "/tmp"
-        return Plan(mounts, directory, more, remember(before, git))
+        return Plan(mounts, copied, directory, more, remember(before, git))
 
     def set_aside(self, plan: Plan) -> tuple[str, ...]:
         """Put right what a command left that has ended; return a line for each thing."""
@@ -100,10 +107,10 @@ class Layout:
         for root in boundary.write_roots:
             if top := git_places.enclosing(root, homes.paths):
                 mounts.show(top)
-                git_places.protect(mounts, [f"{top}/.git"], is_writable=False)
+                git_places.protect(mounts, [f"{top}/.git"], ())
         for root in boundary.read_roots:
             # Elsewhere the system's own tree is seen already.
-            if mounts.at(root) is not None and not _is_in(root, boundary.write_roots):
+            if mounts.at(root) is not None and not _is_in_any(root, boundary.write_roots):
                 mounts.show(root)
         for root in boundary.write_roots:
             if boundary.is_changing:
@@ -112,7 +119,9 @@ class Layout:
                 mounts.show(root)
 
 
-def _protect(mounts: Mounts, boundary: Boundary, found: dict[str, Found]) -> Protected:
+def _protect(
+    mounts: Mounts, boundary: Boundary, directory: str, found: dict[str, Found]
+) -> Protected:
     # What is hidden for another reason stays hidden.
     git = [place for each in found.values() for place in each.git if not mounts.is_hidden(place)]
     protected = [place for each in found.values() for place in each.protected]
@@ -124,11 +133,13 @@ def _protect(mounts: Mounts, boundary: Boundary, found: dict[str, Found]) -> Pro
     for path in protected[:_MOST_PROTECTED]:
         if mounts.is_writable(path) and not os.path.islink(path):  # noqa: PTH114
             mounts.show(path)
-    result = git_places.protect(mounts, git, is_writable=boundary.is_git_writable)
+    near = [place for place in git if _is_in_any(directory, (os.path.dirname(place),))]  # noqa: PTH120
+    opened = git if len(git) <= _MOST_OPENED else near
+    result = git_places.protect(mounts, git, opened if boundary.is_git_writable else ())
     # What is only read still has to be found: the repository of a linked work tree, say.
     others = [f"{root}/.git" for root in boundary.read_roots if root not in found]
     others += [f"{root}/.git" for root in boundary.write_roots if root not in found]
-    git_places.protect(mounts, filter(os.path.isfile, others), is_writable=False)
+    git_places.protect(mounts, filter(os.path.isfile, others), ())
     return result
 
 
@@ -147,11 +158,11 @@ def _hide_own(mounts: Mounts, boundary: Boundary) -> None:
 
 def _require(boundary: Boundary, directory: str) -> None:
     for root in boundary.write_roots:
-        if root == "/" or _is_in(root, _SYSTEM) or not Path(root).is_dir():
+        if root == "/" or _is_in_any(root, _SYSTEM) or not Path(root).is_dir():
             raise ToolError(f"the sandbox can't open '{root}' for writing.")
     if not Path(directory).is_dir():
         raise ToolError(f"'{directory}' is not a folder.")
 
 
-def _is_in(path: str, roots: tuple[str, ...]) -> bool:
-    return any(PurePath(path).is_relative_to(root) for root in roots)
+def _is_in_any(path: str, folders: tuple[str, ...]) -> bool:
+    return any(is_in(path, folder) for folder in folders)

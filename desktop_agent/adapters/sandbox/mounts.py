@@ -59,15 +59,16 @@ class Mounts:
 
     def at(self, path: str) -> Mount | None:
         """Return the place that decides about a path, None where the system's own tree is."""
-        for step in (path, *map(str, PurePath(path).parents)):
-            if found := self._places.get(step):
+        while path:
+            if found := self._places.get(path):
                 return found
+            path = path.rpartition("/")[0]
         return None
 
     def holds(self, path: str) -> bool:
         """Whether a writable place is at a path, or below it."""
         inner = (place for place in self._places.values() if place.kind == "write")
-        return any(PurePath(place.target).is_relative_to(path) for place in inner)
+        return any(is_in(place.target, path) for place in inner)
 
     def is_hidden(self, path: str) -> bool:
         """Whether something else is seen there than what the person has."""
@@ -95,6 +96,11 @@ class Mounts:
         if above is None or not (above.kind == "empty" or above.source):
             return _exists(mount.target)
         return above.kind == "empty" or _has_no_link(above, mount.target)
+
+
+def is_in(path: str, folder: str) -> bool:
+    """Whether a path is a folder, or below it; both are real, absolute paths."""
+    return path == folder or path.startswith(folder if folder.endswith("/") else f"{folder}/")
 
 
 def _exists(path: str) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePath
 
 from desktop_agent.adapters.sandbox.made_files import MadeFiles
-from desktop_agent.adapters.sandbox.mounts import Mounts
+from desktop_agent.adapters.sandbox.mounts import Mounts, is_in
 
 # Hidden also where somebody shows the whole home.
 SECRET = (
@@ -29,18 +29,17 @@ _TOOLCHAINS = (
     ".ghcup", ".deno", ".bun", ".dotnet", ".juliaup", "go", "miniconda3", "anaconda3",
     "miniforge3", "bin", ".local/bin", ".local/lib", ".local/share/uv", ".local/share/pipx",
     ".local/share/mise", ".local/share/pnpm", ".local/share/fnm", ".local/share/rtx",
-    ".cargo/bin", ".cargo/registry", ".cargo/git", ".cargo/env", ".config/git/ignore",
+    ".cargo/bin", ".cargo/registry", ".cargo/git", ".config/git/ignore",
 )  # fmt: skip
-# Where tools keep what they fetched and compiled, by the name of the folder of ours behind it.
-_CACHES = {
-    ".cache": "cache", ".npm": "npm", ".cargo": "cargo", ".gradle": "gradle", ".m2": "maven",
-    ".nuget": "nuget", ".yarn": "yarn",
-}  # fmt: skip
-# A person may keep these elsewhere; a command has them at their usual place.
+# Where tools keep what they fetched and compiled: a folder of ours is behind each. Those that the
+# person has none of are inside the first.
+_CACHES = {".cache": "cache", ".cargo": "cargo", ".gradle": "gradle", ".m2": "maven"}
+# A person may keep these elsewhere; a command has them here, in the home.
 _CACHE_VARIABLES = {
-    "XDG_CACHE_HOME": ".cache", "CARGO_HOME": ".cargo", "GRADLE_USER_HOME": ".gradle",
-    "GOCACHE": ".cache/go-build", "GOMODCACHE": ".cache/go-mod",
+    "XDG_CACHE_HOME": ".cache", "GOCACHE": ".cache/go-build", "GOMODCACHE": ".cache/go-mod",
+    "npm_config_cache": ".cache/npm", "NUGET_PACKAGES": ".cache/nuget",
 }  # fmt: skip
+_CACHE_HOMES = {"CARGO_HOME": ".cargo", "GRADLE_USER_HOME": ".gradle"}
 # Settings of tools, made without what is secret in them.
 _MADE = (".gitconfig", ".npmrc", ".pip", ".config")
 _NAMING = ("VIRTUAL_ENV", "CONDA_PREFIX", "JAVA_HOME", "PYENV_ROOT", "NVM_DIR", "RUSTUP_HOME")
@@ -79,9 +78,25 @@ class Homes:
         for home in self.paths:
             mounts.hide(home)
         for path in (*self._toolchains(), *self._named(), *self._interpreters()):
-            place = mounts.at(path)
-            if place is not None and place.kind == "empty" and self.may_show(path):
-                mounts.show(path)
+            real = os.path.realpath(path)
+            if mounts.is_hidden(real) and self.may_show(real):
+                mounts.show(real)
+            if path != real and mounts.is_hidden(path) and self.may_show(real):
+                mounts.show(path, real)
+
+    def show_programs(self, mounts: Mounts) -> None:
+        """Show folders that programs are looked for in by a path that is hidden.
+
+        Those are links, made for one terminal or one system: with the libraries beside them.
+        """
+        for entry in self._environment.get("PATH", "").split(os.pathsep):
+            if not entry.startswith("/") or not mounts.is_hidden(entry):
+                continue
+            path = PurePath(os.path.normpath(entry))
+            place = str(path.parent if path.name == "bin" else path)
+            real = os.path.realpath(place)
+            if place != real and self.may_show(real) and not mounts.is_hidden(real):
+                mounts.show(place, real)
 
     def add_caches(self, mounts: Mounts, folder: Path) -> dict[str, str]:
         """Give the command caches of its own; return what its environment says of them.
@@ -92,26 +107,39 @@ class Homes:
         if home not in self.paths:
             return {}
         for name, ours in _CACHES.items():
-            (folder / ours).mkdir(mode=0o700, parents=True, exist_ok=True)
-            mounts.open(f"{home}/{name}", str(folder / ours))
+            if name == ".cache" or os.path.isdir(f"{home}/{name}"):  # noqa: PTH112
+                os.makedirs(folder / ours, mode=0o700, exist_ok=True)  # noqa: PTH103
+                mounts.open(f"{home}/{name}", f"{folder}/{ours}")
         places = {name: f"{home}/{place}" for name, place in _CACHE_VARIABLES.items()}
+        for name, place in _CACHE_HOMES.items():
+            has_own = os.path.isdir(f"{home}/{place}")  # noqa: PTH112
+            places[name] = f"{home}/{place if has_own else f'.cache/{place}'}"
         fetched = self._environment.get("GOPATH", "").partition(":")[0] or f"{home}/go"
         # What the person's Go has fetched is taken from there, as from a mirror.
         mirror = f"file://{fetched}/pkg/mod/cache/download"
         return {**places, "GOPROXY": f"{mirror},https://proxy.golang.org,direct"}
 
-    def add_settings(self, mounts: Mounts, made: MadeFiles) -> None:
-        """Show the person's settings of tools, without what is secret in them."""
+    def add_settings(self, mounts: Mounts, made: MadeFiles) -> dict[str, str]:
+        """Show the person's settings of tools, without what is secret in them.
+
+        Returns those that are copied into a home, by path, and the file of ours each is.
+        """
         root = self._roots[0] if self._roots else "/"
+        copied: dict[str, str] = {}
         for home in self.paths:
             place = mounts.at(home)
             if place is None or place.kind != "empty":
                 continue
             for target, source in made.of(home, root).items():
-                mounts.show(target, source)
+                # Only in a folder that is empty at first: a link in it would be followed.
+                if mounts.at(os.path.dirname(target)) == place:  # noqa: PTH120
+                    copied[target] = source
+                else:
+                    mounts.show(target, source)
             ignored = made.ignored(home, root)
             if ignored and os.path.isfile(ignored) and self.may_show(ignored):  # noqa: PTH113
                 mounts.show(ignored)
+        return copied
 
     def hide_secrets(self, mounts: Mounts) -> None:
         """Hide what is secret in a home that is shown as a whole."""
@@ -127,22 +155,18 @@ class Homes:
         """Whether a place is neither a home as a whole nor something secret in it."""
         if path == "/" or not os.path.lexists(path):
             return False
-        for home in self.paths:
-            if PurePath(home).is_relative_to(path):
-                return False
-            if _is_secret(path, home):
-                return False
-        return True
+        return not any(is_in(home, path) or _is_secret(path, home) for home in self.paths)
 
     def _toolchains(self) -> Iterator[str]:
         for home in self.paths:
             for name in _TOOLCHAINS:
-                yield os.path.realpath(f"{home}/{name}")
+                if os.path.lexists(f"{home}/{name}"):
+                    yield f"{home}/{name}"
 
     def _named(self) -> Iterator[str]:
         """Yield what the environment names, where programs are looked for among it."""
         for name in _NAMING:
-            if value := self._environment.get(name, ""):
+            if (value := self._environment.get(name, "")).startswith("/"):
                 yield os.path.realpath(value)
         for entry in self._environment.get("PATH", "").split(os.pathsep):
             if entry.startswith("/"):
@@ -166,7 +190,7 @@ def hidden_entries(shown: tuple[str, ...]) -> list[str]:
         if name not in seen
     ]
     found += [f"{home}/{name}" for home in homes(os.environ) for name in SECRET]
-    return [path for path in found if not any(PurePath(p).is_relative_to(path) for p in shown)]
+    return [path for path in found if not any(is_in(place, path) for place in shown)]
 
 
 def app_places() -> tuple[str, ...]:
@@ -177,7 +201,7 @@ def app_places() -> tuple[str, ...]:
 
 
 def _is_secret(path: str, home: str) -> bool:
-    return any(PurePath(path).is_relative_to(f"{home}/{name}") for name in SECRET)
+    return any(is_in(path, f"{home}/{name}") for name in SECRET) if is_in(path, home) else False
 
 
 def _base_of(venv: Path) -> str:

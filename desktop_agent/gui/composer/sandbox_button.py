@@ -58,7 +58,7 @@ class SandboxButton(TextButton):
         if self._state.holds:
             return self.tr(
                 "Commands can change this session's folders only, see nothing private in your "
-                "home folder, and have no network."
+                "home folder, and ask before they reach a new host."
             )
         more = self.tr("Commands that may change something are asked about in every mode.")
         return f"{self._state.reason} {more}"

@@ -24,8 +24,8 @@ class SandboxPage(QWidget):
         about = TextLabel(
             self.tr(
                 "In the sandbox a command can read the system and the session's folders, and "
-                "change these folders. The rest of your home folder is hidden, and there is no "
-                "network. What needs more is asked about, each time."
+                "change these folders. The rest of your home folder is hidden, and a new host is "
+                "reached once you allow it. What needs more is asked about, each time."
             ),
             "muted",
         )

@@ -48,7 +48,7 @@ def _of_line(line: str, containment: Containment, seen: tuple[str, ...], home: s
     if _READ_ONLY.search(line):
         return _of_read_only(line, containment)
     if _NO_NETWORK.search(line):
-        return f"[Sandbox: there is no network. {_AGAIN}"
+        return f"[Sandbox: there is no network but by the proxy in HTTPS_PROXY. {_AGAIN}"
     if _ABSENT.search(line) and (path := _hidden_path(line, seen, home)):
         return f"[Sandbox: {path} may be hidden. {_AGAIN}"
     return ""

@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import tempfile
+from os import _exit
 
 sys.path.insert(0, os.path.dirname(__file__))
 
@@ -35,7 +36,7 @@ def main(what):
                 except (OSError, ValueError, KeyError, TypeError) as error:
                     words = f"{type(error).__name__}: {error}"
                 os.write(told.fileno(), words.encode())
-                os._exit(0)
+                _exit(0)
             status = os.waitpid(child, 0)[1]
             told.seek(0)
             words = told.read().decode() or f"ended with {status}"

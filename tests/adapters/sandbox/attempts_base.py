@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+from os import _exit
 
 LIBRARY = ctypes.CDLL(None, use_errno=True)
 ATTEMPTS = {}
@@ -63,7 +64,7 @@ def own(function):
                 function(w)
             except OSError as error:
                 code = error.errno or 255
-            os._exit(code)
+            _exit(code)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         if code:
             raise OSError(abs(code), os.strerror(abs(code)))

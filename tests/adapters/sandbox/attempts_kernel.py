@@ -8,6 +8,7 @@ import resource
 import signal
 import socket
 import struct
+from os import _exit
 
 from attempts_base import LIBRARY, attempt, call, own
 
@@ -217,7 +218,7 @@ def _(w):
 def _(w):
     child = call("clone", 0x10000000 | signal.SIGCHLD, 0, 0, 0, 0)
     if child == 0:
-        os._exit(0)
+        _exit(0)
     os.waitpid(child, 0)
 
 
@@ -226,7 +227,7 @@ def _(w):
     arguments = struct.pack("=11Q", 0x10000000, 0, 0, 0, signal.SIGCHLD, 0, 0, 0, 0, 0, 0)
     child = call("clone3", ctypes.create_string_buffer(arguments), len(arguments))
     if child == 0:
-        os._exit(0)
+        _exit(0)
     os.waitpid(child, 0)
 
 

@@ -159,3 +159,81 @@ async def test_a_repository_made_or_moved_meanwhile_is_seen_by_the_next_command(
     (bench.work / "a").rename(bench.work / "c")
     refused = await bench.run("echo x > c/b/.git/config")
     assert "Read-only file system" in refused.output
+
+
+async def test_a_flood_of_files_does_not_leave_a_protected_one_open(bench: Bench) -> None:
+    (bench.work / ".vscode").mkdir()
+    (bench.work / ".vscode" / "tasks.json").write_text("{}")
+    await bench.run("for i in $(seq 300); do : > a$i.pem; : > .$i.env; done")
+    done = await bench.run("echo x > .vscode/tasks.json")
+    assert "Read-only file system" in done.output
+
+
+async def test_a_flood_of_folders_does_not_leave_a_repository_open(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("desktop_agent.adapters.sandbox.folder_walk._MOST_FOLDERS", 50)
+    make_repository(bench.work / "a" / "b" / "c")
+    await bench.run("true")
+    flood = await bench.run("mkdir $(seq 100)")
+    assert "not all were searched" in " ".join(flood.lines)
+    done = await bench.run("echo x > a/b/c/.git/config")
+    assert "Read-only file system" in done.output
+
+
+async def test_of_many_repositories_the_one_worked_in_is_opened(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("desktop_agent.adapters.sandbox.layout._MOST_OPENED", 1)
+    for name in ("one", "two"):
+        make_repository(bench.work / name)
+    script = "for r in one two; do git -C ../$r commit -q --allow-empty -m x; done"
+    done = await bench.run(script, git=True, directory=bench.work / "one")
+    assert done.output.count("Read-only file system") == 1
+
+
+async def test_programs_of_a_path_that_is_hidden_are_found(
+    bench: Bench, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    tool = bench.folder / ".nvm" / "v1" / "bin" / "tool"
+    tool.parent.mkdir(parents=True)
+    (tool.parent.parent / "lib").write_text("library")
+    tool.write_text('#!/bin/sh\ncat "${0%/bin/tool}/lib"\n')
+    tool.chmod(0o755)
+    link = tmp_path_factory.mktemp("multishell") / "current"
+    link.symlink_to(tool.parent.parent)
+    done = await bench.run("tool", more={"PATH": f"{link}/bin:/usr/bin:/bin"})
+    assert done.output == "library"
+
+
+async def test_a_folder_that_looks_like_a_repository_opens_nothing_in_it(bench: Bench) -> None:
+    (bench.work / ".envrc").write_text("")
+    make_repository(bench.work / "nested")
+    await bench.run("mkdir objects refs; echo 'ref: refs/heads/main' > HEAD")
+    done = await bench.run("echo x > .envrc; echo x > nested/.git/config", git=True)
+    assert done.output.count("Read-only file system") == 2
+
+
+async def test_a_clone_with_its_submodules_is_left_as_it_is(bench: Bench) -> None:
+    allow = "git -c protocol.file.allow=always"
+    make_repository(bench.work / "part")
+    make_repository(bench.work / "whole")
+    free(f"{allow} submodule --quiet add ../part inner; git commit -qm x", bench.work / "whole")
+    clone = (
+        f"{allow} clone -q --recurse-submodules whole copy; git -C whole worktree add -q ../tree"
+    )
+    done = await bench.run(clone, git=True)
+    assert done.lines == ()
+    assert (bench.work / "copy" / "inner" / "tracked").exists()
+    assert (bench.work / "tree" / "tracked").exists()
+    free("git status", bench.work / "copy" / "inner")
+
+
+async def test_what_a_command_left_is_renamed_and_not_deleted(bench: Bench) -> None:
+    make_repository(bench.work / "new")
+    script = "git clone -q new two; echo '#!/bin/sh' > two/.git/hooks/pre-push"
+    (line,) = (await bench.run(script, git=True)).lines
+    kept = bench.work / "two" / ".git" / "hooks" / "pre-push.set-aside"
+    assert kept.read_text() == "#!/bin/sh\n"
+    assert "two/.git/hooks/pre-push" in line
+    assert not kept.with_name("pre-push").exists()

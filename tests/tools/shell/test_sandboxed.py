@@ -81,8 +81,9 @@ async def test_there_is_no_network_and_the_model_is_told(inside: Bench) -> None:
     program = "import socket; socket.getaddrinfo('host.example', 443)"
     result = await inside.run(shell, command=f'python3 -c "{program}"')
     assert (
-        '[Sandbox: there is no network. If needed, call again with outside="why".]' in result.text
-    )
+        "[Sandbox: there is no network but by the proxy in HTTPS_PROXY. "
+        'If needed, call again with outside="why".]'
+    ) in result.text
 
 
 async def test_a_server_in_the_background_answers_the_next_command(inside: Bench) -> None:

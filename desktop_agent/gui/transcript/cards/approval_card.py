@@ -217,7 +217,7 @@ class ApprovalCard(AskCard):
         words.setWordWrap(True)
         title = TextLabel(self.tr("Why, in the model's words"), "subtle")
         frame.setLayout(column(title, words, spacing=2, edges=(10, 8, 10, 8)))
-        return frame
+        return _Ground(self._theme, frame, self)
 
     def _build_effect(self) -> QWidget:
         frame = QWidget(self)

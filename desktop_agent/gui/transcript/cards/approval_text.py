@@ -120,14 +120,21 @@ def reach_words(display: object) -> str:
             "Not in the sandbox: can change any of your files, use the network and start programs.",
         )
     if not kept.is_changing:
-        return translate("Transcript", "In the sandbox: can change nothing · no network")
+        return translate(
+            "Transcript", "In the sandbox: can change nothing · new hosts are asked about"
+        )
     if kept.is_wide:
-        return translate("Transcript", "In the sandbox: can change your home folder · no network")
+        return translate(
+            "Transcript", "In the sandbox: can change your home folder · new hosts are asked about"
+        )
     if kept.is_git_writable:
         return translate(
-            "Transcript", "In the sandbox: can change this folder and its repository · no network"
+            "Transcript",
+            "In the sandbox: can change this folder and its repository · new hosts are asked about",
         )
-    return translate("Transcript", "In the sandbox: can change this folder · no network")
+    return translate(
+        "Transcript", "In the sandbox: can change this folder · new hosts are asked about"
+    )
 
 
 def is_leaving(display: object) -> bool:
