@@ -135,9 +135,8 @@ async def compose(
     """Open the sessions and start the engine.
 
     Without `settings` the file's are used. `is_warmed` starts the model host and checks the
-    sandbox at once, in the background; else both wait until they are needed, as the keyring
-    does. With `is_machine_sandbox` there is no other. Raises StoreLocked when another copy of
-    the app has the sessions file.
+    sandbox at once, in the background; else both wait until they are needed. Commands run as they
+    are with `is_machine_sandbox`. Raises StoreLocked when another copy has the sessions file.
     """
     file = SettingsFile(config_dir / "settings.json")
     secrets = Secrets(config_dir)
@@ -154,8 +153,6 @@ async def compose(
             environment=_environment(model, data_dir, config_dir, is_machine=is_machine_sandbox),
         )
         engine.start()
-        if is_warmed:
-            engine.check_sandbox()
         if store.set_aside is not None:
             emit(EngineFailed("sessions", _DAMAGED.format(path=store.set_aside)))
     except BaseException:
@@ -163,7 +160,7 @@ async def compose(
         raise
     catalog = ModelCatalog(secrets, model)
     library = LazyLibrary(lambda: _library(data_dir, config_dir, engine.rescan_skills))
-    warming = asyncio.create_task(_warm(model)) if is_warmed else None
+    warming = asyncio.create_task(_warm(model, engine)) if is_warmed else None
     return Backend(engine, model, store, secrets, catalog, file, library, warming)
 
 
@@ -187,7 +184,8 @@ def _sandbox(data_dir: Path) -> Sandbox:
     return BubblewrapSandbox(data_dir)
 
 
-async def _warm(model: HostedModel) -> None:
+async def _warm(model: HostedModel, engine: Engine) -> None:
+    engine.check_sandbox()
     try:
         await model.start()
     except ModelError as error:
