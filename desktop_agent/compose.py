@@ -142,8 +142,8 @@ async def compose(
     """Open the sessions and start the engine.
 
     Without `settings` the file's are used. `is_warmed` starts the model host and checks the
-    sandbox in the background. With `is_machine_sandbox` there is no other. `rules` hold beside
-    the stored ones. Raises StoreLocked when another copy of the app has the sessions file.
+    sandbox in the background. Commands run as they are with `is_machine_sandbox`. `rules` hold
+    beside the stored ones. Raises StoreLocked when another copy has the sessions file.
     """
     file = SettingsFile(config_dir / "settings.json")
     secrets = Secrets(config_dir)
@@ -160,24 +160,16 @@ async def compose(
             spill_dir=_outputs_of(store_path or data_dir / SESSIONS_FILE),
             environment=_environment(model, data_dir, config_dir, network, rules),
         )
-        _start(engine, store, emit, is_warmed=is_warmed)
+        engine.start()
+        if store.set_aside is not None:
+            emit(EngineFailed("sessions", _DAMAGED.format(path=store.set_aside)))
     except BaseException:
         store.close()
         raise
     catalog = ModelCatalog(secrets, model)
     library = LazyLibrary(lambda: _library(data_dir, config_dir, engine.rescan_skills))
-    warming = asyncio.create_task(_warm(model)) if is_warmed else None
+    warming = asyncio.create_task(_warm(model, engine)) if is_warmed else None
     return Backend(engine, model, store, secrets, catalog, file, library, warming, network)
-
-
-def _start(
-    engine: Engine, store: SqliteStore, emit: Callable[[Event], None], *, is_warmed: bool
-) -> None:
-    engine.start()
-    if is_warmed:
-        engine.check_sandbox()
-    if store.set_aside is not None:
-        emit(EngineFailed("sessions", _DAMAGED.format(path=store.set_aside)))
 
 
 def _environment(
@@ -212,7 +204,8 @@ def _network(ask: AskHost) -> GuardedNetwork:
     return GuardedNetwork(ask)
 
 
-async def _warm(model: HostedModel) -> None:
+async def _warm(model: HostedModel, engine: Engine) -> None:
+    engine.check_sandbox()
     try:
         await model.start()
     except ModelError as error:

@@ -175,7 +175,7 @@ async def _finding(gallery: Gallery) -> None:
     side_panel(window).tasks.findChild(QWidget, "taskListTab").click()
     window.frame.close_drawer()
     await gallery.type("@re")
-    window.frame.composer.set_completions("re", ("README.md", "src/", "src/retry.py"))
+    window.frame.composer.box.set_completions("re", ("README.md", "src/", "src/retry.py"))
     await gallery.take("14-files")
     part(window, "composerText").clear()
     window.commands.shortcuts.trigger()

@@ -79,13 +79,11 @@ class Engine(SkillCommands, SandboxCommands):
         self._model = model
         # It knows of prices, and keeps histories; a model that is scripted has none.
         self._model_host = model if isinstance(model, ModelHost) else None
-        self._store = store
-        self._settings = settings
+        self._store, self._settings = store, settings
         self._new_jobs = around.new_jobs
         self._sandbox = self._checked(around.sandbox)
         self._prompt, self._thread = Prompt(self._is_contained), 0
-        self._approvals = Approvals(store, around.rules)
-        self._questions = Questions()
+        self._approvals, self._questions = Approvals(store, around.rules), Questions()
         self._toolbox = Toolbox(tools)
         self._getting_ready: asyncio.Task[None] | None = None
         # Each part is given those before it; what needs a later one calls a method of this class.

@@ -29,7 +29,7 @@ from desktop_agent.gui.kit.widgets import (
     row,
 )
 from desktop_agent.gui.state.session_state import PendingRequest
-from desktop_agent.gui.transcript.cards.approval_text import request_words
+from desktop_agent.gui.transcript.cards.approval_text import request_text
 
 # The card in the transcript shows all of it.
 _EFFECT_LINES = 3
@@ -93,7 +93,7 @@ class RequestRow(QFrame):
         asked = self.ask.asked
         if not isinstance(asked, ApprovalRequest):
             return ""
-        lines = request_words(asked).splitlines()
+        lines = request_text(asked).splitlines()
         if isinstance(asked.display, DiffDisplay):
             # The file and the size of the change, then the lines that change.
             change = asked.display

@@ -62,7 +62,7 @@ class Attachment:
 
 
 class Refused(Exception):
-    """The file can't be attached; the text says why, for the person."""
+    """The file can't be attached; the text says why, for the user."""
 
 
 def read_attachment(path: Path, root: str = "") -> Attachment:
@@ -74,7 +74,7 @@ def read_attachment(path: Path, root: str = "") -> Attachment:
     except Refused as refusal:
         return Attachment(name, reason=str(refusal), detail=str(path))
     except OSError as error:
-        return Attachment(name, reason=_system_words(error), detail=str(path))
+        return Attachment(name, reason=_system_text(error), detail=str(path))
     return Attachment(name, part, detail=f"{path} · {size_text(len(content))}")
 
 
@@ -168,13 +168,9 @@ def _image_part(content: bytes, name: str) -> ImagePart:
     reader = QImageReader(buffer)
     size = reader.size()
     if not size.isValid():
-        raise Refused(translate("Attachments", "This picture is damaged or of an unknown kind."))
+        raise _damaged()
     if size.width() * size.height() > MAX_IMAGE_PIXELS:
-        raise Refused(
-            translate("Attachments", "This picture is too large: {size}.").format(
-                size=_pixels(size)
-            )
-        )
+        raise _too_large(size)
     media_type = _media_type(content[:16])
     is_small = max(size.width(), size.height()) <= _SENT_IMAGE_EDGE
     if media_type and is_small and len(content) <= _SENT_IMAGE_BYTES:
@@ -182,13 +178,13 @@ def _image_part(content: bytes, name: str) -> ImagePart:
     reader.setAutoTransform(True)
     image = reader.read()
     if image.isNull():
-        raise Refused(translate("Attachments", "This picture is damaged or of an unknown kind."))
+        raise _damaged()
     return _encoded(image, name)
 
 
 def _encoded(image: QImage, name: str) -> ImagePart:
     if image.isNull():
-        raise Refused(translate("Attachments", "This picture is damaged or of an unknown kind."))
+        raise _damaged()
     if max(image.width(), image.height()) > _SENT_IMAGE_EDGE:
         edge = QSize(_SENT_IMAGE_EDGE, _SENT_IMAGE_EDGE)
         aspect, smooth = Qt.AspectRatioMode, Qt.TransformationMode
@@ -197,11 +193,7 @@ def _encoded(image: QImage, name: str) -> ImagePart:
         encoded = _saved(image, kind)
         if encoded and len(encoded) <= _SENT_IMAGE_BYTES:
             return ImagePart(media_type, encoded, name)
-    raise Refused(
-        translate("Attachments", "This picture is too large: {size}.").format(
-            size=_pixels(image.size())
-        )
-    )
+    raise _too_large(image.size())
 
 
 def _saved(image: QImage, kind: str) -> bytes:
@@ -213,6 +205,15 @@ def _saved(image: QImage, kind: str) -> bytes:
     return bytes(array.data())
 
 
+def _damaged() -> Refused:
+    return Refused(translate("Attachments", "This picture is damaged or of an unknown kind."))
+
+
+def _too_large(size: QSize) -> Refused:
+    words = translate("Attachments", "This picture is too large: {size}.")
+    return Refused(words.format(size=_pixels(size)))
+
+
 def _pixels(size: QSize) -> str:
     return f"{size.width()} × {size.height()}"
 
@@ -222,7 +223,7 @@ def _too_big(size: int, limit: int) -> str:
     return words.format(size=size_text(size), limit=size_text(limit))
 
 
-def _system_words(error: OSError) -> str:
+def _system_text(error: OSError) -> str:
     if isinstance(error, FileNotFoundError):
         return translate("Attachments", "The file is not there any more.")
     if isinstance(error, PermissionError):
@@ -249,28 +250,23 @@ class AttachmentList(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._entries: dict[int, Attachment] = {}
+        # By number, oldest first.
+        self.entries: dict[int, Attachment] = {}
         self._next = 0
         self._read.connect(self._on_read, Qt.ConnectionType.QueuedConnection)
 
     @property
-    def entries(self) -> tuple[tuple[int, Attachment], ...]:
-        """Number and attachment, oldest first."""
-        return tuple(self._entries.items())
-
-    @property
     def parts(self) -> tuple[TextPart | ImagePart, ...]:
         """What goes out; refused files are left behind."""
-        return tuple(entry.part for entry in self._entries.values() if entry.part is not None)
+        return tuple(entry.part for entry in self.entries.values() if entry.part is not None)
 
     @property
     def is_reading(self) -> bool:
-        """Whether a file is still on its way from the disk."""
-        return any(entry.is_reading for entry in self._entries.values())
+        return any(entry.is_reading for entry in self.entries.values())
 
     def add_files(self, paths: Sequence[Path], root: str = "") -> None:
         """Show the files at once and read them one after another."""
-        room = MAX_ATTACHMENTS - sum(1 for one in self._entries.values() if not one.reason)
+        room = MAX_ATTACHMENTS - sum(1 for one in self.entries.values() if not one.reason)
         numbers = [(self._add(_unread(path)), path) for path in paths[:room]]
         if len(paths) > room:
             # One chip tells of all the others: a thousand would fill the window.
@@ -292,21 +288,20 @@ class AttachmentList(QObject):
 
     def remove(self, number: int) -> None:
         """Take one away; removing it twice is harmless."""
-        if self._entries.pop(number, None) is not None:
+        if self.entries.pop(number, None) is not None:
             self.changed.emit()
 
     def clear(self) -> None:
-        """Start an empty draft."""
-        if self._entries:
-            self._entries.clear()
+        if self.entries:
+            self.entries.clear()
             self.changed.emit()
 
     def _add(self, attachment: Attachment) -> int:
-        used = sum(1 for entry in self._entries.values() if not entry.reason)
+        used = sum(1 for entry in self.entries.values() if not entry.reason)
         if used >= MAX_ATTACHMENTS and not attachment.reason:
             attachment = Attachment(attachment.name, reason=_too_many(), detail=attachment.detail)
         self._next += 1
-        self._entries[self._next] = attachment
+        self.entries[self._next] = attachment
         return self._next
 
     def _read_all(self, numbers: list[tuple[int, Path]], root: str) -> None:
@@ -320,6 +315,6 @@ class AttachmentList(QObject):
             return  # the window was closed while the file was read
 
     def _on_read(self, number: int, attachment: Attachment) -> None:
-        if number in self._entries:
-            self._entries[number] = attachment
+        if number in self.entries:
+            self.entries[number] = attachment
             self.changed.emit()

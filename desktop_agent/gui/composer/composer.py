@@ -1,14 +1,13 @@
-"""The composer: what the person types, attaches and sends, and the notes that wait."""
+"""The composer: what the user types, attaches and sends, and the notes that wait."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 import msgspec
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_agent.core.agents import ENDED
 from desktop_agent.core.approvals import Mode
@@ -24,15 +23,13 @@ from desktop_agent.core.notes import Delivery, Note
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.settings import Settings
 from desktop_agent.gui.composer.attachments import Attachment
-from desktop_agent.gui.composer.draft import Draft
-from desktop_agent.gui.composer.drafts import Drafts
-from desktop_agent.gui.composer.ended_bar import EndedBar
+from desktop_agent.gui.composer.drafts import Draft, Drafts
 from desktop_agent.gui.composer.frame import ComposerFrame
 from desktop_agent.gui.composer.input import ComposerInput
-from desktop_agent.gui.composer.placeholders import idle_words, running_words
 from desktop_agent.gui.composer.toolbar import ComposerBar, SendState
 from desktop_agent.gui.kit.text import plain
 from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import TextButton, TextLabel, row
 from desktop_agent.gui.language_models.text import own_name
 from desktop_agent.gui.notes.strip import NoteStrip
 from desktop_agent.gui.state.agent_notes import AgentNotes, NoteRow
@@ -45,24 +42,18 @@ _MAX_WIDTH = 784
 
 
 class Composer(QWidget):
-    """Follows one session. Signals: `begun` (somebody writes, the first time),
-    `submitted(Note)`, `stop_requested`,
-    `stop_and_send_requested(Note)`, `note_edited(id, text)`, `note_withdrawn(id)`,
-    `resume_requested` (what the engine has already is to be sent), `mode_chosen(str)`,
-    `model_picker_requested`, `path_completion_requested(prefix)`,
-    `main_requested(Note | None)` (the agent has ended: the main one is to be shown, or sent this).
-    """
+    """Writes to the agent that is shown; the box is `box`."""
 
-    begun = Signal()
-    submitted = Signal(object)
+    begun = Signal()  # the user writes, for the first time
+    submitted = Signal(object)  # a note
     stop_requested = Signal()
-    stop_and_send_requested = Signal(object)
-    note_edited = Signal(str, str)
-    note_withdrawn = Signal(str)
-    resume_requested = Signal()
+    stop_and_send_requested = Signal(object)  # a note
+    note_edited = Signal(str, str)  # id, text
+    note_withdrawn = Signal(str)  # id
+    resume_requested = Signal()  # what the engine has already is to be sent
     mode_chosen = Signal(str)
     model_picker_requested = Signal()
-    path_completion_requested = Signal(str)
+    # The agent has ended: the main one is to get this note, or with None to be shown.
     main_requested = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -74,7 +65,7 @@ class Composer(QWidget):
         self._info: SessionInfo | None = None
         self._dollars: float | None = None
         self._tokens: int | None = None
-        # The turn that the person asked to stop.
+        # The turn that the user asked to stop.
         self._stopped_turn = -1
         self._has_begun = False
         # A message that was sent while its files were still being read goes when they are.
@@ -87,7 +78,7 @@ class Composer(QWidget):
         self._lay_out()
         self._connect()
         self._draft = self._drafts.first
-        self._input.open_draft(self._draft, "")
+        self.box.open_draft(self._draft, "")
         self.set_settings(self._settings)
 
     # -- down -----------------------------------------------------------------------------
@@ -117,15 +108,14 @@ class Composer(QWidget):
         self._show_buttons()
 
     def set_settings(self, settings: Settings) -> None:
-        """Follow the keys that the person chose."""
         self._settings = settings
-        self._input.set_keys(send_with_ctrl_enter=settings.send_with_ctrl_enter)
+        self.box.edit.send_with_ctrl_enter = settings.send_with_ctrl_enter
         self._bar.set_keys(*self._keys())
         self._show_buttons()
 
     def set_model(self, title: str, has_images: bool | None = None) -> None:
         """Show the model; `has_images` False warns when a picture is attached."""
-        self._input.set_has_images(has_images)
+        self.box.set_has_images(has_images)
         self._bar.set_model(title)
 
     def set_mode(self, mode: Mode) -> None:
@@ -133,29 +123,23 @@ class Composer(QWidget):
         self._bar.mode.set_mode(mode)
         self._frame.set_free(mode == "free")
 
-    def set_completions(self, prefix: str, paths: tuple[str, ...]) -> None:
-        """Show the files for what stands behind the `@`; late answers are passed over."""
-        self._input.set_completions(prefix, paths)
-
     def draft(self) -> str:
-        """Return the unsent text of this session."""
-        return self._input.text
+        return self.box.text
 
     def set_draft(self, text: str) -> None:
         """Show a text that was kept; what is being typed wins."""
         if not self.draft():
-            self._input.replace_text(text)
+            self.box.edit.replace_text(text)
 
     def set_text(self, text: str, skills: Sequence[str] = ()) -> None:
         """Put a text into the box, as for *Edit and resend*, and give it the focus."""
-        self._input.replace_text(text)
+        self.box.edit.replace_text(text)
         for name in skills:
-            self._input.add_skill(name)
+            self.box.add_skill(name)
         self.focus_text()
 
     def focus_text(self) -> None:
-        """Put the cursor into the box."""
-        place = self._ended if self._is_ended else self._input
+        place = self._ended if self._is_ended else self.box
         place.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def request_stop(self) -> None:
@@ -167,29 +151,24 @@ class Composer(QWidget):
 
     @property
     def model_button(self) -> QWidget:
-        """What the list of models opens at."""
         return self._bar.model
 
     # -- construction ---------------------------------------------------------------------
-
-    def attach_files(self, paths: list[Path]) -> None:
-        """Attach files, as those dropped on the window."""
-        self._input.attach_files(paths)
 
     def _make_parts(self) -> None:
         theme = self._theme
         self._strip = NoteStrip(theme, self)
         self._frame = ComposerFrame(theme, self)
-        self.box = self._input = ComposerInput(theme, self._frame)
+        self.box = ComposerInput(theme, self._frame)
         self._bar = ComposerBar(theme, self._frame)
-        self._ended = EndedBar(theme, self)
+        self._ended = _EndedBar(theme, self)
 
     def _lay_out(self) -> None:
         inner = QVBoxLayout(self._frame)
         inner.setContentsMargins(12, 10, 10, 8)
         inner.setSpacing(6)
-        inner.addWidget(self._input)
-        self._frame.setFocusProxy(self._input)
+        inner.addWidget(self.box)
+        self._frame.setFocusProxy(self.box)
         inner.addWidget(self._bar)
         column = QWidget(self)
         column.setMaximumWidth(_MAX_WIDTH)
@@ -209,27 +188,34 @@ class Composer(QWidget):
         outer.addSpacing(self._theme.size("scrollbar"))
 
     def _connect(self) -> None:
-        box, bar, strip = self._input, self._bar, self._strip.notes
-        box.sent.connect(self._send)
+        box, bar, strip = self.box, self._bar, self._strip.notes
+        box.edit.sent.connect(self._send)
+        box.edit.focus_changed.connect(self._frame.set_focused)
+        box.edit.files_held.connect(self._frame.set_held_over)
         box.changed.connect(self._on_input_changed)
-        box.focus_changed.connect(self._frame.set_focused)
-        box.path_completion_requested.connect(self.path_completion_requested)
         self._frame.files_given.connect(box.attach_files)
         bar.sent.connect(self._send)
-        bar.stop_pressed.connect(self.request_stop)
-        bar.stop_and_send_pressed.connect(self._stop_and_send)
-        bar.attach_pressed.connect(box.pick_files)
-        bar.mention_pressed.connect(box.begin_mention)
-        bar.model_pressed.connect(self.model_picker_requested)
+        bar.stop.clicked.connect(self.request_stop)
+        bar.halt.triggered.connect(self.request_stop)
+        bar.cut.triggered.connect(self._stop_and_send)
+        bar.attach.clicked.connect(box.pick_files)
+        bar.mention.clicked.connect(box.begin_mention)
+        bar.model.clicked.connect(self.model_picker_requested)
         bar.mode.mode_chosen.connect(self._on_mode_chosen)
-        strip.edited.connect(lambda row, words: self.note_edited.emit(row.note.id, words))
-        strip.withdrawn.connect(lambda row: self.note_withdrawn.emit(row.note.id))
+        strip.edited.connect(self._edit)
+        strip.withdrawn.connect(self._withdraw)
         strip.interrupted.connect(self._interrupt_with)
         strip.resent.connect(self._resend)
         strip.discarded.connect(self._discard)
         strip.retried.connect(self._retry)
         strip.edit_missed.connect(self.set_draft)
-        self._ended.left.connect(self._leave)
+        self._ended.button.clicked.connect(self._leave)
+
+    def _edit(self, row: NoteRow, text: str) -> None:
+        self.note_edited.emit(row.note.id, text)
+
+    def _withdraw(self, row: NoteRow) -> None:
+        self.note_withdrawn.emit(row.note.id)
 
     # -- the session ----------------------------------------------------------------------
 
@@ -240,13 +226,13 @@ class Composer(QWidget):
         self._stopped_turn = -1
         self._dollars = info.usage.cost
         self._tokens = info.context_tokens
-        self._draft = self._drafts.open(info.id, page.agent_id, self._input.text)
+        self._draft = self._drafts.open(info.id, page.agent_id, self.box.text)
         for event in page.events:
             if isinstance(event, NoteQueued) and event.agent_id == page.agent_id:
                 self._unconfirmed.pop(event.note.id, None)
                 self._draft.remember(event.note)
-        self._input.open_draft(self._draft, info.workspace.root)
-        self._bar.mode.set_folder(info.workspace.root)
+        self.box.open_draft(self._draft, info.workspace.root)
+        self._bar.mode.folder = info.workspace.root
         self.set_mode(info.mode)
         self._bar.set_model(own_name(page.model))
         self._show_numbers()
@@ -273,15 +259,15 @@ class Composer(QWidget):
         for note_id, (owner, draft, note, attached) in reversed(tuple(self._unconfirmed.items())):
             if agent_id in (None, owner):
                 del self._unconfirmed[note_id]
-                self._input.give_back(draft, note, attached)
+                self.box.give_back(draft, note, attached)
 
     # -- sending --------------------------------------------------------------------------
 
     def _note(self, delivery: Delivery) -> Note | None:
         """Take what is in the box as a note; None when there is nothing to send yet."""
         text = self.draft().strip("\n").rstrip()
-        parts, skills = self._input.parts, self._input.skills
-        if self._input.is_reading or not (text or parts or skills):
+        parts, skills = self.box.parts, self.box.skills
+        if self.box.is_reading or not (text or parts or skills):
             return None
         if self._info is not None and not self._info.model:
             self.model_picker_requested.emit()
@@ -291,24 +277,24 @@ class Composer(QWidget):
             note_id, text, delivery=delivery, attachments=parts, created_at=now, skills=skills
         )
         self._draft.remember(note)
-        sent = (self._notes.agent_id, self._draft, note, self._input.attached)
+        sent = (self._notes.agent_id, self._draft, note, self.box.attached)
         self._unconfirmed[note.id] = sent
-        self._input.clear()
+        self.box.clear()
         return note
 
     def _on_input_changed(self) -> None:
-        self._drafts.keep(self._input.text)
+        self._drafts.keep(self.box.text)
         waiting = self._sends_when_read
-        if waiting is not None and not self._input.is_reading:
+        if waiting is not None and not self.box.is_reading:
             self._sends_when_read = None
             self._send(waiting)
-        if not self._has_begun and self._input.has_content:
+        if not self._has_begun and self.box.has_content:
             self._has_begun = True
             self.begun.emit()
         self._show_buttons()
 
     def _send(self, is_other: bool) -> None:
-        if self._input.is_reading:
+        if self.box.is_reading:
             self._sends_when_read = is_other
             return
         steers = is_other != self._settings.steer_on_enter
@@ -329,7 +315,7 @@ class Composer(QWidget):
         self.stop_and_send_requested.emit(note)
 
     def _interrupt_with(self, row: NoteRow) -> None:
-        self.note_withdrawn.emit(row.note.id)
+        self._withdraw(row)
         self._stop_with(self._again(row))
 
     def _resend(self, row: NoteRow) -> None:
@@ -338,7 +324,7 @@ class Composer(QWidget):
 
     def _leave(self) -> None:
         """Go to the main agent, with what is typed here."""
-        self._drafts.carry(self._input.text)
+        self._drafts.carry(self.box.text)
         self.main_requested.emit(None)
 
     def _again(self, row: NoteRow) -> Note:
@@ -350,7 +336,7 @@ class Composer(QWidget):
     def _discard(self, row: NoteRow) -> None:
         self._state.forget_note(self._notes.agent_id, row.note.id)
         self._strip.refresh()
-        self.note_withdrawn.emit(row.note.id)
+        self._withdraw(row)
 
     def _retry(self, row: NoteRow) -> None:
         if row.is_in_history or row.state == "queued":
@@ -385,8 +371,8 @@ class Composer(QWidget):
         state = SendState(
             is_running=self._notes.is_running,
             is_stopping=self._notes.is_running and self._is_stopping(),
-            has_content=self._input.has_content,
-            is_reading=self._input.is_reading,
+            has_content=self.box.has_content,
+            is_reading=self.box.is_reading,
             steers_first=self._settings.steer_on_enter,
             cuts=self._strip.cuts(),
             scope=name,
@@ -394,16 +380,48 @@ class Composer(QWidget):
         )
         self._ended.stand_for(self._frame, name, is_ended=self._is_ended)
         self._bar.show_state(state)
-        self._input.set_placeholders(self._placeholders(state))
+        self.box.edit.set_placeholders(self._placeholders(state))
 
     def _placeholders(self, state: SendState) -> tuple[str, ...]:
-        """What Enter will do, in words; the longest that fits is shown."""
+        """Return what the empty box may say; the longest that fits is shown."""
         if not state.is_running:
-            return idle_words()
+            whole = self.tr("Ask for something to be done…   / for skills, @ for files")
+            return whole, self.tr("Ask for something…")
         queue, steer = reversed(self._keys()) if state.steers_first else self._keys()
-        return running_words(queue, steer)
+        whole = self.tr("{queue} queues for after this turn, {steer} steers at the next step")
+        brief = self.tr("{queue}: queue · {steer}: steer")
+        return tuple(words.format(queue=queue, steer=steer) for words in (whole, brief))
 
     def _show_numbers(self) -> None:
         limit = self._info.context_limit if self._info else None
         self._bar.show_context(self._tokens, limit)
         self._bar.show_cost(self._dollars)
+
+
+class _EndedBar(QFrame):
+    """Stands in the place of the message box once a subagent has ended."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("endedBar")
+        self.setProperty("frame", "card")
+        self.words = TextLabel("", "muted", self)
+        self.words.setObjectName("endedWords")
+        self.words.setWordWrap(True)
+        self.button = TextButton(theme, self.tr("Write to Main"), parent=self)
+        self.button.setObjectName("writeToMain")
+        self.button.setToolTip(self.tr("Shows the main agent; what you typed here comes along"))
+        self.setFocusProxy(self.button)
+        line = row(self.words, self.button, spacing=8)
+        line.setContentsMargins(12, 8, 8, 8)
+        line.setStretch(0, 1)
+        self.setLayout(line)
+        self.hide()
+
+    def stand_for(self, box: QWidget, name: str, *, is_ended: bool) -> None:
+        """Take the place of the message box while the agent can't be written to."""
+        box.setHidden(is_ended)
+        self.setVisible(is_ended)
+        words = self.tr("{name} has ended. You can read what it did, but not write to it.")
+        self.words.setText(words.format(name=name))
+        self.setAccessibleName(self.words.text())

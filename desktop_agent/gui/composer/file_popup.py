@@ -1,4 +1,4 @@
-"""The list that opens behind an `@`; the text keeps the focus."""
+"""The lists of files and of skills that open behind an `@` and a `/`; the text keeps the focus."""
 
 from __future__ import annotations
 
@@ -8,11 +8,17 @@ from PySide6.QtCore import QPoint, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QKeyEvent
 from PySide6.QtWidgets import QFrame, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
+from desktop_agent.core.skills import Skill
+from desktop_agent.gui.kit.fuzzy import ranked
+from desktop_agent.gui.kit.lists.filter_delegate import FilterDelegate, PickRow
+from desktop_agent.gui.kit.lists.list_model import ROW_ROLE
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import TextLabel
+from desktop_agent.gui.skills.text import origin_word, state_icon
 
 _ROWS = 8
 _WIDTH = 420
+_SHOWN_SKILLS = 20
 
 
 class FilePopup(QFrame):
@@ -26,24 +32,23 @@ class FilePopup(QFrame):
         self._anchor = anchor
         self.setObjectName("filePopup")
         self.setProperty("frame", "popover")
-        self.setAccessibleName(self.tr("Files that match"))
         self.list = QListWidget(self)
         self.list.setObjectName("fileList")
-        self.list.setAccessibleName(self.tr("Files that match"))
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.list.setUniformItemSizes(True)
         self.list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         # Paths read from left to right in every language.
         self.list.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
-        self.list.itemClicked.connect(lambda item: self.chosen.emit(item.text()))
+        self.list.itemClicked.connect(self._choose)
         self.list.currentTextChanged.connect(self._announce)
-        self._empty = TextLabel(self.tr("No file matches"), "subtle")
+        self._empty = TextLabel("", "subtle")
         self._empty.setContentsMargins(8, 4, 8, 4)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(4, 4, 4, 4)
         layout.addWidget(self.list)
         layout.addWidget(self._empty)
+        self.name_list(self.tr("Files that match"), self.tr("No file matches"))
         self.hide()
 
     def name_list(self, name: str, empty: str) -> None:
@@ -73,7 +78,7 @@ class FilePopup(QFrame):
         self._place(len(items))
 
     def take_key(self, event: QKeyEvent) -> bool:
-        """Act on a key that belongs to an open list; True when it did."""
+        """Act on a key that belongs to the open list; True when it did."""
         if not self.isVisible():
             return False
         key = event.key()
@@ -88,9 +93,12 @@ class FilePopup(QFrame):
             return True
         is_enter = key in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
         if key == Qt.Key.Key_Tab or (is_enter and not event.modifiers()):
-            self.chosen.emit(self.list.currentItem().text())
+            self._choose(self.list.currentItem())
             return True
         return False
+
+    def _choose(self, item: QListWidgetItem) -> None:
+        self.chosen.emit(item.text())
 
     def _announce(self, path: str) -> None:
         # The focus stays in the text: a screen reader would not hear of the list by itself.
@@ -113,3 +121,32 @@ class FilePopup(QFrame):
         self.move(corner)
         self.show()
         self.raise_()
+
+
+class SkillPopup(FilePopup):
+    """`chosen` carries a skill's name."""
+
+    def __init__(self, theme: Theme, anchor: QWidget) -> None:
+        super().__init__(theme, anchor)
+        self.setObjectName("skillPopup")
+        self.name_list(self.tr("Skills that match"), self.tr("No skill matches"))
+        self.list.setItemDelegate(FilterDelegate(theme, self.list))
+
+    def show_skills(self, text: str, skills: Sequence[Skill]) -> None:
+        """Show what matches by name, best first, then by description."""
+        named = ranked(text, skills, lambda one: one.name)
+        names = {one.name for one in named}
+        wanted = text.casefold()
+        described = (
+            one for one in skills if one.name not in names and wanted in one.description.casefold()
+        )
+        self.show_items([_skill_item(one) for one in (*named, *described)][:_SHOWN_SKILLS])
+
+
+def _skill_item(skill: Skill) -> QListWidgetItem:
+    item = QListWidgetItem(skill.name)
+    line = " ".join(skill.description.split())
+    icon, tag = state_icon(skill)[0], origin_word(skill.origin)
+    item.setData(ROW_ROLE, PickRow(skill.name, skill.name, detail=line, icon=icon, tag=tag))
+    item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{skill.name}, {line}")
+    return item

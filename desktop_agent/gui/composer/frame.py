@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from PySide6.QtCore import QMimeData, QRectF, Qt, Signal
+from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import (
     QDragEnterEvent,
     QDragLeaveEvent,
@@ -13,11 +11,10 @@ from PySide6.QtGui import (
     QPainter,
     QPaintEvent,
     QPen,
-    QShowEvent,
 )
 from PySide6.QtWidgets import QFrame, QWidget
 
-from desktop_agent.gui.composer.text_edit import ComposerText, is_folder_drop
+from desktop_agent.gui.composer.text_edit import is_folder_drop, local_files
 from desktop_agent.gui.kit.theme import Theme
 
 
@@ -40,17 +37,19 @@ class ComposerFrame(QFrame):
         theme.changed.connect(self.update)
 
     def set_focused(self, is_focused: bool) -> None:
-        """Draw the ring."""
         self._is_focused = is_focused
         self.update()
 
     def set_free(self, is_free: bool) -> None:
-        """Draw the warning colour."""
         self._is_free = is_free
         self.update()
 
+    def set_held_over(self, is_over: bool) -> None:
+        """Light up for files that are held over it, or over the text in it."""
+        self._is_over = is_over
+        self.update()
+
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw ground and edge."""
         theme = self._theme
         is_lit = self._is_focused or self._is_over
         is_strong = is_lit or self._is_free or theme.is_high_contrast
@@ -71,37 +70,19 @@ class ComposerFrame(QFrame):
         super().mousePressEvent(event)
         self.setFocus(Qt.FocusReason.MouseFocusReason)
 
-    def showEvent(self, event: QShowEvent) -> None:
-        """Light up for what is held over the text, too: it takes what is dropped by itself."""
-        super().showEvent(event)
-        text = self.findChild(ComposerText)
-        if text is not None:
-            text.files_held.connect(self._light, Qt.ConnectionType.UniqueConnection)
-
-    def _light(self, is_over: bool) -> None:
-        self._is_over = is_over
-        self.update()
-
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Files, but no folders: those are the window's."""
-        if _is_file_drop(event.mimeData()):
+        """Take files, but no folders: those are the window's."""
+        if event.mimeData().hasUrls() and not is_folder_drop(event.mimeData()):
             event.acceptProposedAction()
-            self._light(True)
+            self.set_held_over(True)
         else:
             event.ignore()
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
-        """They went elsewhere."""
         super().dragLeaveEvent(event)
-        self._light(False)
+        self.set_held_over(False)
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Attach what was dropped."""
-        self._light(False)
-        urls = event.mimeData().urls()
-        self.files_given.emit([Path(url.toLocalFile()) for url in urls if url.isLocalFile()])
+        self.set_held_over(False)
+        self.files_given.emit(local_files(event.mimeData()))
         event.acceptProposedAction()
-
-
-def _is_file_drop(source: QMimeData) -> bool:
-    return source.hasUrls() and not is_folder_drop(source)

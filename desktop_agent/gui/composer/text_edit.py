@@ -59,8 +59,9 @@ class ComposerText(QPlainTextEdit):
         self.is_recalling = False
         # The open list of files takes its keys before the text does.
         self.key_filter: Callable[[QKeyEvent], bool] | None = None
-        self._mention: str | None = None
-        self._slash: str | None = None
+        # What stands between an `@` and the cursor, or a `/` at the beginning; None without one.
+        self.mention: str | None = None
+        self.slash: str | None = None
         self._placeholders: tuple[str, ...] = ()
         self.setObjectName("composerText")
         self.setAccessibleName(self.tr("Message"))
@@ -74,16 +75,6 @@ class ComposerText(QPlainTextEdit):
         self.cursorPositionChanged.connect(self._look_for_mention)
         theme.changed.connect(self._on_theme_changed)
         self._on_theme_changed()
-
-    @property
-    def mention(self) -> str | None:
-        """What stands between an `@` and the cursor; None without an `@`."""
-        return self._mention
-
-    @property
-    def slash(self) -> str | None:
-        """What stands between a `/` at the beginning and the cursor; None without one."""
-        return self._slash
 
     def set_placeholders(self, texts: tuple[str, ...]) -> None:
         """Show the longest of these that fits on one line."""
@@ -110,24 +101,19 @@ class ComposerText(QPlainTextEdit):
         self.setTextCursor(cursor)
 
     def replace_mention(self, text: str) -> None:
-        """Put text in the place of the `@` and what was typed behind it."""
-        if self._mention is None:
-            return
-        cursor = self.textCursor()
-        start = cursor.position() - utf16_length(self._mention) - 1
-        cursor.setPosition(start, QTextCursor.MoveMode.KeepAnchor)
-        cursor.insertText(text)
-        self.setTextCursor(cursor)
+        self._replace_sign(self.mention, text)
 
     def remove_slash(self) -> None:
         """Take the `/` and what was typed behind it away: it became a chip."""
-        if self._slash is None:
-            return
-        cursor = self.textCursor()
-        start = cursor.position() - utf16_length(self._slash) - 1
-        cursor.setPosition(start, QTextCursor.MoveMode.KeepAnchor)
-        cursor.removeSelectedText()
-        self.setTextCursor(cursor)
+        self._replace_sign(self.slash, "")
+
+    def _replace_sign(self, typed: str | None, text: str) -> None:
+        if typed is not None:
+            cursor = self.textCursor()
+            start = cursor.position() - utf16_length(typed) - 1
+            cursor.setPosition(start, QTextCursor.MoveMode.KeepAnchor)
+            cursor.insertText(text)
+            self.setTextCursor(cursor)
 
     def event(self, event: QEvent) -> bool:
         """Give the list of files its keys before Tab moves the focus."""
@@ -142,7 +128,6 @@ class ComposerText(QPlainTextEdit):
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Send, recall, or type."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self._press_enter(event)
         elif event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down) and self._can_recall(event):
@@ -170,22 +155,19 @@ class ComposerText(QPlainTextEdit):
         return is_plain and (not self.toPlainText() or self.is_recalling)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Tell the frame."""
         super().focusInEvent(event)
         self.focus_changed.emit(True)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Tell the frame."""
         super().focusOutEvent(event)
         self.focus_changed.emit(False)
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:
-        """Text, files and pictures."""
-        return source.hasText() or source.hasImage() or bool(_local_files(source))
+        return source.hasText() or source.hasImage() or bool(local_files(source))
 
     def insertFromMimeData(self, source: QMimeData) -> None:
         """Text goes into the box; files, pictures and very long text become attachments."""
-        files = _local_files(source)
+        files = local_files(source)
         if files:
             self.files_given.emit(files)
         elif source.hasImage() and not source.hasText():
@@ -203,27 +185,24 @@ class ComposerText(QPlainTextEdit):
             event.ignore()
         else:
             super().dragEnterEvent(event)
-            self.files_held.emit(bool(_local_files(event.mimeData())))
+            self.files_held.emit(bool(local_files(event.mimeData())))
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
-        """They went elsewhere."""
         super().dragLeaveEvent(event)
         self.files_held.emit(False)
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """They were let go."""
         super().dropEvent(event)
         self.files_held.emit(False)
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
         """Accept files anywhere, text where it can go."""
-        if _local_files(event.mimeData()):
+        if local_files(event.mimeData()):
             event.acceptProposedAction()
         else:
             super().dragMoveEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Wrap again."""
         super().resizeEvent(event)
         self._fit()
         self._show_placeholder()
@@ -233,7 +212,6 @@ class ComposerText(QPlainTextEdit):
         return QSize(200, self._height())
 
     def minimumSizeHint(self) -> QSize:
-        """Narrow windows wrap the text."""
         return QSize(80, self._height())
 
     def _lines(self) -> int:
@@ -272,11 +250,11 @@ class ComposerText(QPlainTextEdit):
             found = match.group(1) if match else None
             named = _SLASH.match(before) if cursor.blockNumber() == 0 else None
             slash = named.group(1) if named else None
-        if found != self._mention:
-            self._mention = found
+        if found != self.mention:
+            self.mention = found
             self.mention_changed.emit(found)
-        if slash != self._slash:
-            self._slash = slash
+        if slash != self.slash:
+            self.slash = slash
             self.slash_changed.emit(slash)
 
     def _on_theme_changed(self) -> None:
@@ -291,11 +269,12 @@ def _before(cursor: QTextCursor) -> str:
 
 def is_folder_drop(source: QMimeData) -> bool:
     """Whether only folders are dragged."""
-    files = _local_files(source)
+    files = local_files(source)
     return bool(files) and all(path.is_dir() for path in files)
 
 
-def _local_files(source: QMimeData) -> list[Path]:
+def local_files(source: QMimeData) -> list[Path]:
+    """Return the paths of what is dragged or pasted."""
     urls = source.urls() if source.hasUrls() else []
     return [Path(url.toLocalFile()) for url in urls if url.isLocalFile()]
 

@@ -45,18 +45,11 @@ class SendState:
 
 
 class ComposerBar(QWidget):
-    """Signals: `sent(bool)` true for the other way, `stop_pressed`, `stop_and_send_pressed`,
-    `attach_pressed`, `mention_pressed`, `model_pressed`.
-    """
+    """Shows what fits of its buttons. `sent` is true for the other way of sending."""
 
     sent = Signal(bool)
-    stop_pressed = Signal()
-    stop_and_send_pressed = Signal()
-    attach_pressed = Signal()
-    mention_pressed = Signal()
-    model_pressed = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self._theme = theme
         self._model_title = ""
@@ -76,13 +69,10 @@ class ComposerBar(QWidget):
         theme = self._theme
         self.attach = IconButton(theme, "paperclip", self.tr("Attach files"))
         self.attach.setObjectName("attachButton")
-        self.attach.clicked.connect(self.attach_pressed)
         self.mention = IconButton(theme, "at-sign", self.tr("Mention a file"))
         self.mention.setObjectName("mentionButton")
-        self.mention.clicked.connect(self.mention_pressed)
         self.model = MenuButton(theme, "sparkles")
         self.model.setObjectName("modelButton")
-        self.model.clicked.connect(self.model_pressed)
         self.mode = ModeButton(theme)
         self.sandbox = SandboxButton(theme)
 
@@ -97,7 +87,6 @@ class ComposerBar(QWidget):
         self.send.clicked.connect(lambda: self.sent.emit(False))
         self.stop = TextButton(theme, self.tr("Stop"), "square")
         self.stop.setObjectName("stopButton")
-        self.stop.clicked.connect(self.stop_pressed)
         self.second = TextButton(theme, "")
         self.second.setObjectName("secondButton")
         self.second.clicked.connect(lambda: self.sent.emit(True))
@@ -111,10 +100,8 @@ class ComposerBar(QWidget):
         menu.setAccessibleName(self.tr("More ways to send"))
         self.cut = menu.addAction("")
         self.cut.setObjectName("stopAndSend")
-        self.cut.triggered.connect(self.stop_and_send_pressed)
         self.halt = menu.addAction(self.tr("Stop, keep what I typed"))
         self.halt.setObjectName("stopOnly")
-        self.halt.triggered.connect(self.stop_pressed)
         self.more.setMenu(menu)
         self.more.setPopupMode(IconButton.ToolButtonPopupMode.InstantPopup)
         theme.changed.connect(self._paint_menu)
@@ -124,19 +111,18 @@ class ComposerBar(QWidget):
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(_GAP)
-        near = (self.attach, self.mention, self.model, self.mode, self.sandbox)
-        far = (self.cost, self.meter, self.second, self.first, self.more, self.stop, self.send)
-        self._placed: tuple[QWidget, ...] = near + far
+        leading = (self.attach, self.mention, self.model, self.mode, self.sandbox)
+        trailing = (self.cost, self.meter, self.second, self.first, self.more, self.stop, self.send)
+        self._placed: tuple[QWidget, ...] = leading + trailing
         self.cost.setContentsMargins(0, 0, 8, 0)
         self.meter.setContentsMargins(0, 0, 8, 0)
-        for widget in near:
+        for widget in leading:
             layout.addWidget(widget)
         layout.addStretch(1)
-        for widget in far:
+        for widget in trailing:
             layout.addWidget(widget)
 
     def set_keys(self, first: str, second: str) -> None:
-        """Name the keys in the tooltips."""
         self._keys = (first, second)
         self._show_state()
 
@@ -179,7 +165,7 @@ class ComposerBar(QWidget):
             words = self.tr("Stop and send now – cuts {what}").format(what=_short(state.cuts))
         self.cut.setText(words.replace("&", "&&"))
 
-    def _stop_words(self, state: SendState) -> str:
+    def _stop_text(self, state: SendState) -> str:
         if state.is_stopping:
             return self.tr("Stopping…")
         if not state.scope:
@@ -207,13 +193,13 @@ class ComposerBar(QWidget):
     def set_model(self, title: str) -> None:
         """Show the model's name, or that one has to be chosen."""
         self._model_title = title
-        name = self.tr("Model: {title}").format(title=title) if title else self._model_words()
+        name = self.tr("Model: {title}").format(title=title) if title else self._model_text()
         self.model.set_icon("sparkles", "muted" if title else "warn")
         self._fit()
         self.model.setAccessibleName(name)
         self.model.setToolTip(plain_tip(name))
 
-    def _model_words(self) -> str:
+    def _model_text(self) -> str:
         return self._model_title or self.tr("Choose a model")
 
     def show_context(self, tokens: int | None, limit: int | None) -> None:
@@ -281,14 +267,14 @@ class ComposerBar(QWidget):
         self.meter.setVisible(self._tokens is not None and tier < 5)
         self.mention.setVisible(tier < 5)
         self.attach.setVisible(tier < 6)
-        whole = self._stop_words(self._state)
+        whole = self._stop_text(self._state)
         brief = self._state.scope and not self._state.is_stopping and tier >= 4
         self.stop.set_text(self.tr("Stop") if brief else whole)
         self.stop.setAccessibleName(whole.replace("&&", "&"))
 
     def _name_model(self, limit: int) -> None:
         metrics, name = self.model.fontMetrics(), self.model.accessibleName()
-        shown = metrics.elidedText(self._model_words(), Qt.TextElideMode.ElideMiddle, limit)
+        shown = metrics.elidedText(self._model_text(), Qt.TextElideMode.ElideMiddle, limit)
         self._name_width = metrics.horizontalAdvance(shown)
         self.model.set_text(shown)
         self.model.setAccessibleName(name)

@@ -62,7 +62,7 @@ class TranscriptController(QObject):
 
     def complete_path(self, prefix: str) -> None:
         """Find the files for what stands behind an `@`."""
-        session_id, show = self._flow.current, self._frame.composer.set_completions
+        session_id, show = self._flow.current, self._frame.composer.box.set_completions
         if session_id is not None:
             names = self._queries.engine.complete_path(session_id, prefix)
             self._queries.ask(lambda names: show(prefix, names), names)

@@ -7,9 +7,9 @@ from PySide6.QtGui import QKeyEvent, QKeySequence, QWheelEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.transcript.document.answer import SHOW_ALL
 from desktop_agent.gui.transcript.document.document import TranscriptDocument
-from desktop_agent.gui.transcript.document.highlighter import color_frame
+from desktop_agent.gui.transcript.document.highlighting import color_frame
+from desktop_agent.gui.transcript.document.markdown_writer import SHOW_ALL
 from desktop_agent.gui.transcript.document.styles import Styles
 from desktop_agent.gui.transcript.state.items import AnswerItem
 from desktop_agent.gui.transcript.view.browser import TranscriptBrowser

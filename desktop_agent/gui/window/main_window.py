@@ -150,7 +150,7 @@ class MainWindow(QMainWindow):
         composer.resume_requested.connect(lambda: tell(engine.resume))
         composer.mode_chosen.connect(lambda mode: self.flow.set(engine.set_mode, mode))
         composer.model_picker_requested.connect(self.open_models)
-        composer.path_completion_requested.connect(self.tools.complete_path)
+        composer.box.path_completion_requested.connect(self.tools.complete_path)
 
     def _connect_header(self) -> None:
         frame, engine = self.frame, self._bridge.engine

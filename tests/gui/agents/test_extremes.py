@@ -23,7 +23,6 @@ from desktop_agent.gui.agents.breadcrumb import Breadcrumb
 from desktop_agent.gui.agents.panel import AgentPanel
 from desktop_agent.gui.composer.composer import Composer
 from desktop_agent.gui.transcript.cards.question_card import QuestionCard
-from desktop_agent.gui.transcript.state.items import QuestionItem
 from tests.helpers.panels import follow
 
 NAMES = {
@@ -136,7 +135,7 @@ def test_stopping_one_that_stops_already_does_nothing_more(panel, qtbot):
 def test_a_question_with_fifty_answers_can_be_answered(qtbot, theme, panel):
     options = tuple(f"option {number} " + "y" * number * 8 for number in range(50))
     question = Question("qu_1", "sa_1", "c", "Which?", options, time.time())
-    card = QuestionCard(theme, QuestionItem("qu_1", question))
+    card = QuestionCard(theme, question.text, question.options)
     qtbot.addWidget(card)
     card.resize(600, card.height_for(600))
     card.show()

@@ -175,7 +175,7 @@ def test_files_are_shown_at_once_and_read_beside_the_window(qtbot, tmp_path):
         name.write_text(name.name)
     attachments = AttachmentList()
     attachments.add_files(names)
-    assert [one.name for _, one in attachments.entries] == ["0.txt", "1.txt", "2.txt"]
+    assert [one.name for one in attachments.entries.values()] == ["0.txt", "1.txt", "2.txt"]
     assert attachments.is_reading
     qtbot.waitUntil(lambda: not attachments.is_reading)
     assert len(attachments.parts) == 3
@@ -186,13 +186,13 @@ def test_a_file_removed_while_it_is_read_does_not_come_back(qtbot, tmp_path):
     file.write_text("x")
     attachments = AttachmentList()
     attachments.add_files([file])
-    attachments.remove(attachments.entries[0][0])
+    attachments.remove(next(iter(attachments.entries)))
     other = tmp_path / "b.txt"
     other.write_text("y")
     with qtbot.waitSignals([attachments.changed, attachments.changed]):
         attachments.add_files([other])
     qtbot.waitUntil(lambda: not attachments.is_reading)
-    assert [one.name for _, one in attachments.entries] == ["b.txt"]
+    assert [one.name for one in attachments.entries.values()] == ["b.txt"]
 
 
 def test_more_than_the_limit_is_refused_one_by_one(qtbot):
@@ -200,14 +200,14 @@ def test_more_than_the_limit_is_refused_one_by_one(qtbot):
     for number in range(MAX_ATTACHMENTS + 1):
         attachments.add(Attachment(str(number), TextPart("x")))
     assert len(attachments.parts) == MAX_ATTACHMENTS
-    assert "At most 20" in attachments.entries[-1][1].reason
+    assert "At most 20" in list(attachments.entries.values())[-1].reason
 
 
 def test_a_thousand_dropped_files_do_not_fill_the_window(qtbot, tmp_path):
     attachments = AttachmentList()
     attachments.add_files([tmp_path / f"{number}.txt" for number in range(1000)])
     assert len(attachments.entries) == MAX_ATTACHMENTS + 1
-    assert attachments.entries[-1][1].name == "980 files"
+    assert list(attachments.entries.values())[-1].name == "980 files"
     qtbot.waitUntil(lambda: not attachments.is_reading)
 
 

@@ -216,7 +216,7 @@ def test_each_session_keeps_its_own_draft_and_attachments(qtbot, composer, tmp_p
     file = tmp_path / "a.txt"
     file.write_text("x")
     composer.set_text("half a thought")
-    composer.attach_files([file])
+    composer.box.attach_files([file])
     qtbot.waitUntil(lambda: not composer.box.is_reading)
     follow(composer, opened("se_2"))
     assert composer.draft() == ""
@@ -381,7 +381,7 @@ def test_a_message_sent_while_its_file_is_being_read_goes_with_the_file(qtbot, c
     file = tmp_path / "a.txt"
     file.write_text("content")
     composer.set_text("look")
-    composer.attach_files([file])
+    composer.box.attach_files([file])
     note = sent(qtbot, composer, lambda: qtbot.keyClick(box(composer), ENTER))
     assert len(note.attachments) == 1
     assert note.text == "look"
@@ -389,7 +389,7 @@ def test_a_message_sent_while_its_file_is_being_read_goes_with_the_file(qtbot, c
 
 def test_a_refused_file_shows_why_and_is_not_sent(qtbot, composer, tmp_path):
     composer.set_text("look")
-    composer.attach_files([tmp_path / "gone.txt"])
+    composer.box.attach_files([tmp_path / "gone.txt"])
     qtbot.waitUntil(lambda: not composer.box.is_reading)
     chips = [w for w in composer.findChildren(QWidget) if w.property("tone") == "err"]
     assert "The file is not there any more." in chips[0].accessibleName()
@@ -398,7 +398,7 @@ def test_a_refused_file_shows_why_and_is_not_sent(qtbot, composer, tmp_path):
 
 def test_chips_on_several_lines_take_no_room_from_the_text(qtbot, composer, tmp_path):
     composer.set_text("one\ntwo\nthree")
-    composer.attach_files([tmp_path / f"{'long name ' * 3}{number}.txt" for number in range(6)])
+    composer.box.attach_files([tmp_path / f"{'long name ' * 3}{number}.txt" for number in range(6)])
     qtbot.waitUntil(lambda: not composer.box.is_reading)
     text, chips = box(composer), composer.findChild(QWidget, "attachmentRow")
     qtbot.waitUntil(lambda: chips.height() > 100)
@@ -417,10 +417,10 @@ def test_a_model_without_eyes_is_told_of_before_a_picture_is_sent(composer):
 
 
 def test_an_at_sign_asks_for_files_and_tab_puts_the_path_in(qtbot, composer):
-    with qtbot.waitSignal(composer.path_completion_requested) as hit:
+    with qtbot.waitSignal(composer.box.path_completion_requested) as hit:
         qtbot.keyClicks(box(composer), "see @re")
     assert hit.args == ["re"]
-    composer.set_completions("re", ("retry.py", "src/", "read me.md"))
+    composer.box.set_completions("re", ("retry.py", "src/", "read me.md"))
     popup = composer.findChild(QWidget, "filePopup")
     assert popup.isVisible()
     qtbot.keyClick(box(composer), Qt.Key.Key_Tab)
@@ -441,19 +441,19 @@ def test_a_path_goes_in_behind_rare_characters_and_before_what_follows(qtbot, co
 
 def test_in_the_list_of_files_keys_move_choose_and_leave(qtbot, composer):
     qtbot.keyClicks(box(composer), "@r")
-    composer.set_completions("r", ("a.py", "read me.md", "src/"))
+    composer.box.set_completions("r", ("a.py", "read me.md", "src/"))
     popup = composer.findChild(QWidget, "filePopup")
     qtbot.keyClick(box(composer), Qt.Key.Key_Down)
     with qtbot.assertNotEmitted(composer.submitted):
         qtbot.keyClick(box(composer), ENTER)
     assert composer.draft() == "`read me.md` "
     qtbot.keyClicks(box(composer), "@s")
-    composer.set_completions("s", ("a.py", "src/"))
+    composer.box.set_completions("s", ("a.py", "src/"))
     qtbot.keyClick(box(composer), Qt.Key.Key_Up)
-    with qtbot.waitSignal(composer.path_completion_requested) as hit:
+    with qtbot.waitSignal(composer.box.path_completion_requested) as hit:
         qtbot.keyClick(box(composer), Qt.Key.Key_Tab)
     assert hit.args == ["src/"]
-    composer.set_completions("src/", ())
+    composer.box.set_completions("src/", ())
     assert popup.isVisible()
     qtbot.keyClick(box(composer), Qt.Key.Key_Escape)
     assert not popup.isVisible()
@@ -461,7 +461,7 @@ def test_in_the_list_of_files_keys_move_choose_and_leave(qtbot, composer):
 
 def test_an_answer_for_what_is_no_longer_typed_is_passed_over(qtbot, composer):
     qtbot.keyClicks(box(composer), "@re")
-    composer.set_completions("r", ("late.py",))
+    composer.box.set_completions("r", ("late.py",))
     assert composer.findChild(QWidget, "filePopup") is None
 
 

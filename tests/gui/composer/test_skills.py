@@ -3,14 +3,13 @@
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QListWidget, QToolButton
+from PySide6.QtWidgets import QListWidget, QToolButton, QWidget
 
 from desktop_agent.core.events import CommandRefused
 from desktop_agent.core.messages import Message, TextPart
 from desktop_agent.core.parts.origins import PickedSkill, Spoken
 from desktop_agent.gui.composer.composer import Composer
 from desktop_agent.gui.composer.frame import ComposerFrame
-from desktop_agent.gui.composer.skill_chips import SkillChip
 from desktop_agent.gui.composer.text_edit import ComposerText
 from desktop_agent.gui.transcript.state.message_items import user_items
 from tests.gui.skills.samples import SKILLS, untrusted
@@ -47,7 +46,7 @@ def offered(composer):
 
 
 def chips(composer):
-    return [one for one in composer.findChildren(SkillChip) if one.isVisible()]
+    return [one for one in composer.findChildren(QWidget, "skillChip") if one.isVisible()]
 
 
 def sent(qtbot, composer):

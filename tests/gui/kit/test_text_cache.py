@@ -94,15 +94,15 @@ def test_an_unsent_steer_is_there_after_a_restart(start, qtbot):
 
 def test_the_free_mode_is_confirmed_once_a_folder_also_after_a_restart(start, qtbot):
     button = start(ModeButton)
-    button.set_folder("/home/ada/shop")
+    button.folder = "/home/ada/shop"
     button.findChild(QAction, "mode_free").trigger()
     button.window().findChild(QWidget, "confirmFreeYes").click()
     again = start(ModeButton)
-    again.set_folder("/home/ada/shop")
+    again.folder = "/home/ada/shop"
     with qtbot.waitSignal(again.mode_chosen):
         again.findChild(QAction, "mode_free").trigger()
     other = start(ModeButton)
-    other.set_folder("/home/ada/other")
+    other.folder = "/home/ada/other"
     other.findChild(QAction, "mode_free").trigger()
     box = other.window().findChild(QWidget, "confirmFree")
     assert box is not None

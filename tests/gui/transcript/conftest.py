@@ -3,9 +3,8 @@
 import pytest
 
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.transcript.cards.factory import Clocks
+from desktop_agent.gui.transcript.cards.card import Clocks
 from desktop_agent.gui.transcript.view.row_window import VisibleRows
-from desktop_agent.gui.transcript.view.timers import TranscriptTimers
 from desktop_agent.gui.transcript.view.view import TranscriptView
 from tests.helpers.windows import has_running_timer
 
@@ -36,12 +35,12 @@ def settle(qtbot, view):
 
 def tick(view):
     """Let a second pass."""
-    view.findChild(TranscriptTimers).second.emit()
-    view.findChild(TranscriptTimers).tick()
+    view.cards.second.emit()
+    view.cards.tick()
 
 
 def is_ticking(view):
-    return view.findChild(TranscriptTimers).is_beating
+    return view.cards.is_ticking
 
 
 @pytest.fixture(scope="session")

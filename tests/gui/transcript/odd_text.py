@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from markdown_it.token import Token
 from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QApplication
@@ -21,7 +22,7 @@ from PySide6.QtWidgets import QApplication
 from desktop_agent.core.events import ToolOutput
 from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.transcript.document.markdown import Token, parse, task_mark
+from desktop_agent.gui.transcript.document.markdown import parse, task_mark
 from desktop_agent.gui.transcript.state.items import AnswerItem, UserItem
 from desktop_agent.gui.transcript.view.view import TranscriptView
 from tests.gui.transcript import story

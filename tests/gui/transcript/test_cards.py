@@ -296,8 +296,8 @@ def test_an_answer_of_the_parent_is_not_said_to_be_the_persons(view, text, said)
     open_page(view, opened(begins(), asks(1)[0], says(1, "", ask), wonders(ask), agents=agents))
     view.apply([QuestionAnswered(AGENT, "qu_1", text, "ag_0")])
     card = view.cards.cards["qu_1"]
-    assert card.line.target == said
-    assert card.line.is_prose  # a long answer is cut at its end, not in its middle
+    assert card.header.target == said
+    assert card.header.is_prose  # a long answer is cut at its end, not in its middle
     assert said in card.toolTip()
 
 
@@ -423,16 +423,16 @@ def test_a_stop_that_ends_the_agent_while_it_is_looked_at_takes_the_offers_away(
 
 def test_a_paused_agent_neither_spins_nor_counts(view, clock):
     open_page(view, opened(begins(), status="running"))
-    line = view.cards.cards["working"].line
+    line = view.cards.cards["working"].header
     assert (line.verb, line.state) == ("Thinking…", "running")
     view.apply([AgentsChanged("se_1", (AgentInfo(AGENT, "se_1", "tester", "paused"),))])
     clock.advance(36)
     tick(view)
-    line = view.cards.cards["working"].line
+    line = view.cards.cards["working"].header
     assert (line.verb, line.state, line.target) == ("Paused", "", "")
     assert not is_ticking(view)
     view.apply([AgentsChanged("se_1", (AgentInfo(AGENT, "se_1", "tester", "running"),))])
-    line = view.cards.cards["working"].line
+    line = view.cards.cards["working"].header
     assert (line.verb, line.state) == ("Thinking…", "running")
     assert is_ticking(view)
 
@@ -446,7 +446,7 @@ def test_a_turn_at_its_limit_can_go_on(view, qtbot):
 def test_a_retry_counts_down(view, clock):
     open_page(view, opened(begins(), status="running"))
     view.apply([RetryScheduled(AGENT, 1, 8.0, Fault("rate_limit", "Too many requests."))])
-    line = view.cards.cards["retry"].line
+    line = view.cards.cards["retry"].header
     assert line.verb == "Too many requests."
     assert line.target == "Trying again in 8 s (attempt 2)"
     clock.advance(5)

@@ -7,7 +7,7 @@ from PySide6.QtGui import QGuiApplication, QTextCursor
 
 from desktop_agent.gui.transcript.document.answer import SHOWN_LIMIT, STEP
 from desktop_agent.gui.transcript.document.copy_selection import selection_text
-from desktop_agent.gui.transcript.document.long_paragraph import WALL, pieces
+from desktop_agent.gui.transcript.document.markdown import WALL, pieces
 from tests.gui.transcript.story import begins, delta, long_session, opened, says, starts_to_say
 from tests.gui.transcript.test_markdown import FULL, Answer
 from tests.helpers.panels import open_page

@@ -7,7 +7,7 @@ from PySide6.QtGui import QTextBlockFormat, QTextCursor, QTextDocument, QTextFor
 
 from desktop_agent.gui.transcript.document.answer import SHOWN_LIMIT, AnswerText
 from desktop_agent.gui.transcript.document.copy_selection import selection_text
-from desktop_agent.gui.transcript.document.highlighter import color_frame
+from desktop_agent.gui.transcript.document.highlighting import color_frame
 from desktop_agent.gui.transcript.document.styles import FRAME_KIND, Styles
 
 FULL = """# Title

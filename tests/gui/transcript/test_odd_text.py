@@ -146,8 +146,8 @@ def test_a_card_that_can_not_be_made_says_so_and_the_others_stand(view, monkeypa
     make = CardFactory.make
     bad, good = call(1), call(2)
 
-    def make_or_fail(factory, row, parent):
-        return fail() if row.key == "call_1" else make(factory, row, parent)
+    def make_or_fail(factory, row):
+        return fail() if row.key == "call_1" else make(factory, row)
 
     monkeypatch.setattr(CardFactory, "make", make_or_fail)
     open_page(

@@ -87,7 +87,7 @@ def test_what_a_person_typed_is_theirs_whatever_it_looks_like():
     ):
         (item,) = transcript(told(said(text))).items
         assert isinstance(item, UserItem)
-        assert item.is_from_person
+        assert item.is_from_user
         assert (item.text, item.attachments, item.skills) == (text.strip("\n"), (), ())
 
 
@@ -107,7 +107,7 @@ def test_a_report_that_quotes_the_person_does_not_speak_for_them():
 def test_the_person_and_the_parent_are_told_apart_in_a_subagents_transcript():
     items = transcript(told(said("prompt", "parent"), said("note"))).items
     assert [(item.speaker, item.text) for item in items] == [("parent", "prompt"), ("user", "note")]
-    assert [item.is_from_person for item in items] == [False, True]
+    assert [item.is_from_user for item in items] == [False, True]
     assert len({item.key for item in items}) == 2
 
 

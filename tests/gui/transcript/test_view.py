@@ -9,7 +9,7 @@ from desktop_agent.core.approvals import AllowOnce
 from desktop_agent.core.events import ApprovalResolved, ToolOutput
 from desktop_agent.core.messages import FilesDisplay, OutputDisplay
 from desktop_agent.gui.transcript.cards.tool_card import ToolCard
-from desktop_agent.gui.transcript.state.items import AnswerItem, UserItem
+from desktop_agent.gui.transcript.state.items import UserItem
 from desktop_agent.gui.transcript.state.rows import EarlierRow, WorkingRow
 from tests.gui.transcript.conftest import is_ticking, settle, tick
 from tests.gui.transcript.story import (
@@ -346,7 +346,7 @@ def test_the_menu_offers_to_edit_and_send_again(view, qtbot):
     open_page(view, opened(*asks(1, "Do it"), says(1, "Done")))
     index = next(n for n, shown in enumerate(view.page.rows) if isinstance(shown.row, UserItem))
     center = view.page.rect(view.page.rows[index]).center().toPoint()
-    menu = view._menu.build(center - QPoint(0, bar(view).value()))
+    menu = view.menu_at(center - QPoint(0, bar(view).value()))
     action = next(a for a in menu.actions() if a.text() == "Edit and send again")
     with qtbot.waitSignal(view.edit_requested) as hit:
         action.trigger()
@@ -371,13 +371,20 @@ def test_the_arrow_keys_scroll(view, qtbot):
     assert bar(view).value() == bar(view).maximum()
 
 
-def test_a_whole_long_message_opens_in_a_window(view, qtbot):
-    open_page(view, opened(says(1, "start " + "x" * 300_000 + " the very end")))
+@pytest.mark.parametrize("is_by_keys", [False, True])
+def test_a_whole_long_message_opens_in_a_window(view, qtbot, is_by_keys):
+    text = "start " + "x" * 300_000 + " the very end"
+    open_page(view, opened(says(1, text), says(2, "short")))
     assert len(view.browser.toPlainText()) < 140_000
-    shown = view.page.rows[0]
-    assert isinstance(shown.row, AnswerItem)
-    bar(view).setValue(0)
-    view._show_whole(QPoint(300, 40))
+    settle(qtbot, view)
+    link = view.browser.document().find("Show all")
+    if is_by_keys:
+        view.browser.setFocus()
+        qtbot.keyClick(view.browser, Qt.Key.Key_Tab)
+        qtbot.keyClick(view.browser, Qt.Key.Key_Return)
+    else:
+        place = view.browser.cursorRect(link).center()
+        qtbot.mouseClick(view.browser.viewport(), Qt.MouseButton.LeftButton, pos=place)
     dialog = view.findChild(QDialog, "textDialog")
     assert dialog.findChild(QPlainTextEdit).toPlainText().endswith("the very end")
 

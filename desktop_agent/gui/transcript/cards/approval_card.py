@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from functools import partial
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtGui import (
     QAccessible,
     QAccessibleAnnouncementEvent,
@@ -16,12 +16,9 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QMenu, QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_agent.core.approvals import AllowAlways, AllowOnce, Decision, Deny, Edited, Rule
-from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import CommandDisplay, DiffDisplay
-from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.safe_text import elapsed_text, with_marks
-from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
     Chip,
     GhostButton,
@@ -31,22 +28,28 @@ from desktop_agent.gui.kit.widgets import (
     column,
     row,
 )
-from desktop_agent.gui.transcript.cards.allow_button import AllowButton, put_icon_behind
-from desktop_agent.gui.transcript.cards.approval_forms import EditForm, RefuseForm
+from desktop_agent.gui.transcript.cards.approval_forms import (
+    AllowButton,
+    EditForm,
+    RefuseForm,
+    RuleChoices,
+    menu_button,
+    pop_up_below,
+    rule_menu,
+)
 from desktop_agent.gui.transcript.cards.approval_text import (
     SCOPES,
     bound_rule,
     editable_argument,
     is_leaving,
     reach_words,
-    request_words,
+    request_text,
     rule_text,
     scope_text,
     scopes_of,
 )
-from desktop_agent.gui.transcript.cards.card import Card
+from desktop_agent.gui.transcript.cards.card import AskCard, Card, CardHost
 from desktop_agent.gui.transcript.cards.diff_view import DiffView
-from desktop_agent.gui.transcript.cards.focus_card import AskCard
 from desktop_agent.gui.transcript.cards.output_view import OutputView
 from desktop_agent.gui.transcript.state.items import ApprovalItem
 
@@ -55,59 +58,33 @@ ARMING_S = 0.4
 _EFFECT_LIMIT = 240
 
 
-@dataclass(frozen=True, slots=True)
-class Asker:
-    """Who asks, and where: what the rules the card offers are bound to."""
-
-    name: str = ""
-    session_id: str = ""
-    folder: str = ""
-
-
-def asker_of(item: ApprovalItem, names: Mapping[AgentId, str], info: SessionInfo | None) -> Asker:
-    """Return who asks; of a single agent nothing has to be said."""
-    name = names.get(item.request.agent_id, "") if len(names) > 1 else ""
-    return Asker(name, info.id if info else "", info.workspace.root if info else "")
-
-
 class ApprovalCard(AskCard):
-    """Asks; `decided` carries the decision, `all_allowed` is for all that wait of its kind.
-    It never takes the focus by itself.
+    """Asks whether a call may be made; it never takes the focus by itself.
 
     Keys and clicks count from 400 ms after it appeared. Enter allows only while the card
     itself has the focus, and never to run a command outside the sandbox; Esc asks for a refusal
     and its reason.
     """
 
-    decided = Signal(object)
-    all_allowed = Signal()
-
-    def __init__(
-        self,
-        theme: Theme,
-        item: ApprovalItem,
-        asker: Asker,
-        clock: Callable[[], float],
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(theme, parent, ground="warnSoft", edge="warnLine")
+    def __init__(self, host: CardHost, item: ApprovalItem) -> None:
+        super().__init__(host.theme, host.ground, ground="warnSoft", edge="warnLine")
+        self._host = host
+        self._item = item
         self._request = item.request
         self._is_leaving = is_leaving(item.request.display)
-        self._asker = asker
-        self._clock = clock
-        self._appeared_at = clock()
+        self._asker = host.asker_of(item)
+        self._clock = host.clocks.steady
+        self._appeared_at = self._clock()
         self._is_decided = False
         self._form: EditForm | RefuseForm | None = None
-        self._view: OutputView | None = None
-        self._diff: DiffView | None = None
         self.setObjectName("approvalCard")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._build()
+        self.set_alike(len(host.alike(item)))
         self.tick(0.0)
 
     @property
     def is_live(self) -> bool:
-        """Whether the waiting time has to go on."""
         return not self._is_decided
 
     @property
@@ -132,15 +109,13 @@ class ApprovalCard(AskCard):
         QAccessible.updateAccessibility(event)
 
     def tick(self, now: float) -> None:
-        """Show how long it has been waiting."""
+        parts: list[str] = []
+        if self._asker.name:
+            parts.append(self.tr("asked by {name}").format(name=self._asker.name))
         waited = now - self._request.created_at
         if now and self._request.created_at and waited >= 1:
-            words = self.tr("waiting {time}").format(time=elapsed_text(waited))
-        else:
-            words = ""
-        asked = self.tr("asked by {name}").format(name=self._asker.name)
-        parts = [asked if self._asker.name else "", words]
-        self._when.setText("  ·  ".join(part for part in parts if part))
+            parts.append(self.tr("waiting {time}").format(time=elapsed_text(waited)))
+        self._when.setText("  ·  ".join(parts))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Answer by keyboard, but only when the card itself was chosen."""
@@ -185,12 +160,12 @@ class ApprovalCard(AskCard):
         reach = reach_words(request.display)
         if reach:
             self._add_line(reach)
-        self._effect = self._build_effect()
-        self.body.addWidget(self._effect)
+        self.body.addWidget(self._build_effect())
         if self._is_leaving:
             self.body.addWidget(self._build_motive())
-        if where := self._where():
-            self._add_line(where)
+        if isinstance(request.display, CommandDisplay) and request.display.directory:
+            folder = with_marks(request.display.directory)
+            self._add_line(self.tr("Runs in {folder}").format(folder=folder))
         if request.stakes:
             chips = [Chip(with_marks(stake)) for stake in request.stakes]
             self.body.addLayout(row(*chips, None, spacing=6))
@@ -198,7 +173,7 @@ class ApprovalCard(AskCard):
             self._add_line(with_marks(request.reason))
         self._buttons = self._build_buttons()
         self.body.addWidget(self._buttons)
-        spoken = " ".join(filter(None, (with_marks(request.title), request_words(request), reach)))
+        spoken = " ".join(filter(None, (with_marks(request.title), request_text(request), reach)))
         self.setAccessibleName(self.tr("Approval needed. {what}").format(what=spoken))
         keys = self.tr("Press Enter to allow it once, Esc to refuse it. {reason}")
         if self._is_leaving:
@@ -209,46 +184,38 @@ class ApprovalCard(AskCard):
         """Return the model's reason, as its words and nobody else's."""
         display = self._request.display
         kept = display.containment if isinstance(display, CommandDisplay) else None
-        frame = QWidget(self)
-        frame.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        frame.setProperty("frame", "sunken")
+        ground = Card(self._theme, self, ground="sunken")
         words = TextLabel(f"“{with_marks(kept.reason if kept is not None else '')}”", "")
         words.setObjectName("modelsReason")
         words.setWordWrap(True)
         title = TextLabel(self.tr("Why, in the model's words"), "subtle")
-        frame.setLayout(column(title, words, spacing=2, edges=(10, 8, 10, 8)))
-        return _Ground(self._theme, frame, self)
+        ground.body.addLayout(column(title, words, spacing=2, edges=(10, 8, 10, 8)))
+        return ground
 
     def _build_effect(self) -> QWidget:
-        frame = QWidget(self)
+        """Return exactly what will be done, on a dark ground."""
+        ground = Card(self._theme, self, ground="sunken")
+        frame = QWidget(ground)
         frame.setObjectName("approvalEffect")
         frame.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         frame.setProperty("frame", "sunken")
+        ground.body.addWidget(frame)
         layout = QVBoxLayout(frame)
         layout.setContentsMargins(1, 1, 1, 1)
         layout.setSpacing(0)
-        request = self._request
-        if isinstance(request.display, DiffDisplay):
-            diff = DiffView(self._theme, request.display, frame)
-            diff.setFixedHeight(min(_EFFECT_LIMIT, diff.content_height()))
-            self._diff = diff
-            path = TextLabel(with_marks(request.display.path), "mono")
+        display = self._request.display
+        self._effect: OutputView | DiffView
+        if isinstance(display, DiffDisplay):
+            self._effect = DiffView(self._theme, display, frame)
+            path = TextLabel(with_marks(display.path), "mono")
             path.setContentsMargins(10, 6, 10, 4)
             layout.addWidget(path)
-            layout.addWidget(diff)
-            return _Ground(self._theme, frame, self)
-        view = OutputView(self._theme, self.tr("Exactly what will be done"), frame)
-        prefix = "$ " if isinstance(request.display, CommandDisplay) else ""
-        view.set_text(prefix + request_words(request))
-        self._view = view
-        layout.addWidget(view)
-        return _Ground(self._theme, frame, self)
-
-    def _where(self) -> str:
-        display = self._request.display
-        if isinstance(display, CommandDisplay) and display.directory:
-            return self.tr("Runs in {folder}").format(folder=with_marks(display.directory))
-        return ""
+        else:
+            self._effect = OutputView(self._theme, self.tr("Exactly what will be done"), frame)
+            prefix = "$ " if isinstance(display, CommandDisplay) else ""
+            self._effect.set_text(prefix + request_text(self._request))
+        layout.addWidget(self._effect)
+        return ground
 
     def _add_line(self, words: str) -> None:
         label = TextLabel(words, "muted")
@@ -259,14 +226,11 @@ class ApprovalCard(AskCard):
         theme = self._theme
         once = self.tr("Run outside once") if self._is_leaving else self.tr("Allow once")
         allow = self._allow = AllowButton(theme, once)
-        put_icon_behind(allow)
         allow.setObjectName("allowOnce")
         allow.clicked.connect(lambda: self._decide(AllowOnce()))
         shown: list[QWidget] = [allow]
         if self._request.rules:
-            always = TextButton(theme, self.tr("Allow…"), "chevron-down")
-            put_icon_behind(always)
-            always.setObjectName("allowAlways")
+            always = menu_button(theme, self.tr("Allow…"), "allowAlways")
             always.clicked.connect(lambda: self._open_menu(always))
             shown.append(always)
         if editable_argument(self._request):
@@ -295,18 +259,10 @@ class ApprovalCard(AskCard):
 
     def rule_menu(self) -> QMenu:
         """Return the menu of rules, each with exactly what it covers and where."""
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        choices = self._rule_choices(self._request.rules, self.tr("Always allow {rule}, {scope}"))
-        for number, (words, rule) in enumerate(choices):
-            if number and number % len(SCOPES) == 0:
-                menu.addSeparator()
-            action = menu.addAction(words.replace("&", "&&"))
-            action.triggered.connect(lambda _=False, r=rule: self._decide(AllowAlways(r)))
-        return menu
+        choices = self._choices(self._request.rules, self.tr("Always allow {rule}, {scope}"))
+        return rule_menu(self, choices, lambda rule: self._decide(AllowAlways(rule)))
 
-    def _rule_choices(self, rules: Sequence[Rule], words: str) -> list[tuple[str, Rule]]:
-        """Return each rule in every scope, with exactly what it covers and where."""
+    def _choices(self, rules: Sequence[Rule], words: str) -> RuleChoices:
         asker, display = self._asker, self._request.display
         return [
             (
@@ -319,7 +275,7 @@ class ApprovalCard(AskCard):
 
     def _open_menu(self, button: QWidget) -> None:
         if self.is_armed:
-            self.rule_menu().popup(button.mapToGlobal(button.rect().bottomLeft()))
+            pop_up_below(self.rule_menu(), button)
 
     @property
     def _can_answer(self) -> bool:
@@ -327,23 +283,21 @@ class ApprovalCard(AskCard):
 
     def _allow_all(self) -> None:
         if self._can_answer:
-            self.all_allowed.emit()
+            for one in self._host.alike(self._item):
+                self._host.decided.emit(one.request.id, AllowOnce())
 
     def _open_editor(self) -> None:
-        if not self._can_answer:
-            return
-        name = editable_argument(self._request)
-        value = str(self._request.call.arguments.get(name, ""))
-        form = EditForm(self._theme, value, self)
-        form.accepted.connect(lambda text: self._decide_edited(name, text))
-        self._open_form(form)
+        if self._can_answer:
+            name = editable_argument(self._request)
+            form = EditForm(self._theme, str(self._request.call.arguments.get(name, "")), self)
+            form.accepted.connect(partial(self._decide_edited, name))
+            self._open_form(form)
 
     def _open_refusal(self) -> None:
         if self._can_answer and not isinstance(self._form, RefuseForm):
             words = self.tr("Always refuse {rule}, {scope}")
-            choices = self._rule_choices(self._request.refusals, words)
-            form = RefuseForm(self._theme, choices, self)
-            form.accepted.connect(lambda reason, rule: self._decide(Deny(reason, rule=rule)))
+            form = RefuseForm(self._theme, self._choices(self._request.refusals, words), self)
+            form.accepted.connect(self._refuse)
             self._open_form(form)
 
     def _open_form(self, form: EditForm | RefuseForm) -> None:
@@ -353,7 +307,7 @@ class ApprovalCard(AskCard):
         self.body.addWidget(form)
         form.show()
         # First: hiding what has the focus would give it to a link in the text.
-        form.take_focus()
+        form.setFocus()
         self._buttons.hide()
         self.resized.emit()
 
@@ -371,38 +325,25 @@ class ApprovalCard(AskCard):
             self._form = None
 
     def _decide_edited(self, name: str, text: str) -> None:
-        arguments = dict(self._request.call.arguments)
-        if arguments.get(name) == text:
-            self._decide(AllowOnce())
-            return
-        self._decide(Edited({**arguments, name: text}))
+        arguments = self._request.call.arguments
+        is_same = arguments.get(name) == text
+        self._decide(AllowOnce() if is_same else Edited({**arguments, name: text}))
+
+    def _refuse(self, reason: str, rule: Rule | None) -> None:
+        self._decide(Deny(reason, rule=rule))
 
     def _decide(self, decision: Decision) -> None:
         if not self._can_answer:
             return
         self._is_decided = True
         self.switch_off()
-        self.decided.emit(decision)
+        self._host.decided.emit(self._request.id, decision)
 
     def switch_on(self) -> None:
-        """Ask again: the decision could not be saved."""
         super().switch_on()
         self._is_decided = False
 
     def height_for(self, width: int) -> int:
-        """Return the height; a command takes what its lines need, up to a limit."""
-        if self._view is not None:
-            self._view.setFixedHeight(self._view.content_height(width - 32, _EFFECT_LIMIT))
-        if self._diff is not None:
-            wanted = self._diff.content_height(width - 36)
-            self._diff.setFixedHeight(min(_EFFECT_LIMIT, wanted))
+        inset = 36 if isinstance(self._effect, DiffView) else 32
+        self._effect.setFixedHeight(self._effect.content_height(width - inset, _EFFECT_LIMIT))
         return super().height_for(width)
-
-
-class _Ground(Card):
-    """The dark field that the exact effect stands in."""
-
-    def __init__(self, theme: Theme, content: QWidget, parent: QWidget) -> None:
-        super().__init__(theme, parent, ground="sunken", edge="line")
-        content.setParent(self)
-        self.body.addWidget(content)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QFontMetrics, QKeyEvent
+from PySide6.QtGui import QFontMetrics, QIcon, QKeyEvent
 from PySide6.QtWidgets import QMenu, QPlainTextEdit, QVBoxLayout, QWidget
 
 from desktop_agent.core.approvals import Rule
@@ -13,131 +13,170 @@ from desktop_agent.gui.kit.code_font import mono_font
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import GhostButton, PrimaryButton, TextButton, TextLabel, row
-from desktop_agent.gui.transcript.cards.allow_button import put_icon_behind
 from desktop_agent.gui.transcript.cards.card import AnswerLine
 
 _SHOWN_LINES = 12
 
+# Rules that can be made, each with the text that says what it covers and where.
+RuleChoices = Sequence[tuple[str, Rule]]
 
-class EditForm(QWidget):
-    """Change the command or the text before it is used. `accepted` carries it."""
 
-    accepted = Signal(str)
+class ApprovalForm(QWidget):
+    """A field below the request; Esc goes back to it and decides nothing."""
+
     cancelled = Signal()
 
-    def __init__(self, theme: Theme, text: str, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self.field = QPlainTextEdit(text, self)
-        self.field.setObjectName("editField")
-        self.field.setAccessibleName(self.tr("What will be done instead"))
-        self.field.setFont(mono_font(theme))
-        self.field.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
-        self.field.setTabChangesFocus(True)
-        lines = min(_SHOWN_LINES, max(2, text.count("\n") + 1))
-        line_height = QFontMetrics(self.field.font()).lineSpacing()
-        self.field.setFixedHeight(lines * line_height + 24)
-        allow = PrimaryButton(theme, self.tr("Allow this instead"))
-        allow.setObjectName("allowEdited")
-        allow.clicked.connect(lambda: self.accepted.emit(self.field.toPlainText()))
-        cancel = GhostButton(theme, self.tr("Cancel"))
-        cancel.clicked.connect(self.cancelled)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(TextLabel(self.tr("The agent is told that you changed it."), "subtle"))
-        layout.addWidget(self.field)
-        layout.addLayout(row(allow, cancel, None))
-
-    def take_focus(self) -> None:
-        """Go on typing here: the user has just asked for it."""
-        self.field.setFocus()
+        self.column = QVBoxLayout(self)
+        self.column.setContentsMargins(0, 0, 0, 0)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Ctrl+Enter allows, Esc goes back."""
-        is_enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
-        if is_enter and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
-            self.accepted.emit(self.field.toPlainText())
-        elif event.key() == Qt.Key.Key_Escape:
+        if event.key() == Qt.Key.Key_Escape:
             self.cancelled.emit()
         else:
             super().keyPressEvent(event)
 
+    def cancel_button(self, theme: Theme) -> GhostButton:
+        cancel = GhostButton(theme, self.tr("Cancel"))
+        cancel.clicked.connect(self.cancelled)
+        return cancel
 
-class RefuseForm(QWidget):
+
+class EditForm(ApprovalForm):
+    """Change the command or the text before it is used. `accepted` carries it."""
+
+    accepted = Signal(str)
+
+    def __init__(self, theme: Theme, text: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.field = field = QPlainTextEdit(text, self)
+        field.setObjectName("editField")
+        field.setAccessibleName(self.tr("What will be done instead"))
+        field.setFont(mono_font(theme))
+        field.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+        field.setTabChangesFocus(True)
+        lines = min(_SHOWN_LINES, max(2, text.count("\n") + 1))
+        field.setFixedHeight(lines * QFontMetrics(field.font()).lineSpacing() + 24)
+        self.setFocusProxy(field)
+        allow = PrimaryButton(theme, self.tr("Allow this instead"))
+        allow.setObjectName("allowEdited")
+        allow.clicked.connect(self._accept)
+        self.column.addWidget(
+            TextLabel(self.tr("The agent is told that you changed it."), "subtle")
+        )
+        self.column.addWidget(field)
+        self.column.addLayout(row(allow, self.cancel_button(theme), None))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Allow with Ctrl+Enter."""
+        is_enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if is_enter and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            self._accept()
+        else:
+            super().keyPressEvent(event)
+
+    def _accept(self) -> None:
+        self.accepted.emit(self.field.toPlainText())
+
+
+class RefuseForm(ApprovalForm):
     """An optional line that goes to the agent with the refusal, and a rule to refuse by from
     now on. `accepted` carries both; the rule is None for a refusal of this once.
-
-    `choices` are the rules that can be made, each in words.
     """
 
     accepted = Signal(str, object)
-    cancelled = Signal()
 
-    def __init__(
-        self,
-        theme: Theme,
-        choices: Sequence[tuple[str, Rule]] = (),
-        parent: QWidget | None = None,
-    ) -> None:
+    def __init__(self, theme: Theme, choices: RuleChoices, parent: QWidget) -> None:
         super().__init__(parent)
         self._choices = choices
         self.field = AnswerLine(self)
         self.field.setObjectName("refuseReason")
         self.field.setPlaceholderText(self.tr("Tell the agent why, or what to do instead"))
         self.field.setAccessibleName(self.tr("Why not (optional)"))
-        self.field.returnPressed.connect(self._accept)
+        self.field.returnPressed.connect(self._refuse_once)
+        self.setFocusProxy(self.field)
         refuse = TextButton(theme, self.tr("Refuse"), token="err")
         refuse.setProperty("tone", "danger")
         refuse.setObjectName("refuseNow")
-        refuse.clicked.connect(self._accept)
-        cancel = GhostButton(theme, self.tr("Cancel"))
-        cancel.clicked.connect(self.cancelled)
-        buttons: list[QWidget] = [refuse, cancel]
-        if choices:
-            buttons.insert(1, self._make_always(theme))
+        refuse.clicked.connect(self._refuse_once)
         strip = QWidget(self)
         flow = FlowLayout(strip, 8)
-        for button in buttons:
-            flow.addWidget(button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.field)
-        layout.addWidget(strip)
-
-    def _make_always(self, theme: Theme) -> TextButton:
-        always = TextButton(theme, self.tr("Always refuse…"), "chevron-down")
-        put_icon_behind(always)
-        always.setAutoDefault(False)
-        always.setObjectName("refuseAlways")
-        always.setToolTip(self.tr("Refuse, and make a rule that goes on refusing"))
-        corner = always.rect().bottomLeft
-        always.clicked.connect(lambda: self.rule_menu().popup(always.mapToGlobal(corner())))
-        return always
+        flow.addWidget(refuse)
+        if choices:
+            tip = self.tr("Refuse, and make a rule that goes on refusing")
+            always = menu_button(theme, self.tr("Always refuse…"), "refuseAlways", tip)
+            always.clicked.connect(lambda: pop_up_below(self.rule_menu(), always))
+            flow.addWidget(always)
+        flow.addWidget(self.cancel_button(theme))
+        self.column.addWidget(self.field)
+        self.column.addWidget(strip)
 
     def rule_menu(self) -> QMenu:
         """Return the menu of rules, each with exactly what it refuses and where."""
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        pattern: str | None = None
-        for words, rule in self._choices:
-            if pattern not in {None, rule.pattern}:
-                menu.addSeparator()
-            pattern = rule.pattern
-            action = menu.addAction(words.replace("&", "&&"))
-            action.triggered.connect(lambda _=False, r=rule: self._accept(r))
-        return menu
+        return rule_menu(self, self._choices, self._refuse)
 
-    def take_focus(self) -> None:
-        """Go on typing here: the user has just asked for it."""
-        self.field.setFocus()
+    def _refuse_once(self) -> None:
+        self._refuse(None)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Esc goes back to the question; it decides nothing."""
-        if event.key() == Qt.Key.Key_Escape:
-            self.cancelled.emit()
-        else:
-            super().keyPressEvent(event)
+    def _refuse(self, rule: Rule | None) -> None:
+        self.accepted.emit(self.field.text().strip(), rule)
 
-    def _accept(self, rule: Rule | bool | None = None) -> None:
-        # A button's `clicked` says whether it is checked.
-        kept = rule if isinstance(rule, Rule) else None
-        self.accepted.emit(self.field.text().strip(), kept)
+
+class AllowButton(PrimaryButton):
+    """Names its key while the key is its own; nothing moves when that comes or goes."""
+
+    _has_key = False
+
+    def __init__(self, theme: Theme, text: str) -> None:
+        super().__init__(theme, text, "corner-down-left")
+        put_icon_behind(self)
+
+    def show_key(self, *, is_shown: bool) -> None:
+        self._has_key = is_shown
+        self._paint_icon()
+
+    def _paint_icon(self) -> None:
+        super()._paint_icon()
+        if not self._has_key:
+            self.setMinimumWidth(self.sizeHint().width())
+            self.setIcon(QIcon())
+
+
+def put_icon_behind(button: TextButton) -> None:
+    """Put the icon of a button behind its text."""
+    words = button.accessibleName()
+    is_mirrored = button.layoutDirection() == Qt.LayoutDirection.RightToLeft
+    side = Qt.LayoutDirection.LeftToRight if is_mirrored else Qt.LayoutDirection.RightToLeft
+    button.setLayoutDirection(side)
+    # The mark keeps the thin spaces between the words and the icon.
+    button.setText(f"{words}\u2009\u2009\u200e")
+
+
+def menu_button(theme: Theme, text: str, name: str, tip: str = "") -> TextButton:
+    """Return a button that opens a menu of rules."""
+    button = TextButton(theme, text, "chevron-down")
+    put_icon_behind(button)
+    button.setObjectName(name)
+    button.setToolTip(tip)
+    button.setAutoDefault(False)
+    return button
+
+
+def pop_up_below(menu: QMenu, button: QWidget) -> None:
+    """Open a menu at its button."""
+    menu.popup(button.mapToGlobal(button.rect().bottomLeft()))
+
+
+def rule_menu(parent: QWidget, choices: RuleChoices, choose: Callable[[Rule], None]) -> QMenu:
+    """Return a menu of rules, those of one pattern together."""
+    menu = QMenu(parent)
+    menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    last: Rule | None = None
+    for words, rule in choices:
+        if last is not None and (last.tool, last.pattern) != (rule.tool, rule.pattern):
+            menu.addSeparator()
+        last = rule
+        action = menu.addAction(words.replace("&", "&&"))
+        action.triggered.connect(lambda _=False, r=rule: choose(r))
+    return menu

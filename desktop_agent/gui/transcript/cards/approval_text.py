@@ -1,4 +1,4 @@
-"""What was decided and what a rule covers, in plain words."""
+"""What is asked, what was decided and what a rule covers, as text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from desktop_agent.gui.kit.safe_text import with_marks
 translate = QCoreApplication.translate
 
 SCOPES: tuple[RuleScope, ...] = ("session", "folder", "everywhere")
-# Where the words of a changed call may stand in its arguments.
+# Where the text of a changed call may stand in its arguments.
 _EDITABLE = ("command", "content", "new_text", "new_string", "new", "text", "url")
 
 
@@ -144,7 +144,7 @@ def is_leaving(display: object) -> bool:
     return not display.containment.is_contained
 
 
-def request_words(request: ApprovalRequest) -> str:
+def request_text(request: ApprovalRequest) -> str:
     """Return the exact effect of what is asked, every hidden character shown."""
     match request.display:
         case CommandDisplay(command=command):

@@ -1,18 +1,13 @@
-"""The ground of all cards, and the one-line header that unfolds one."""
+"""What all cards are made of: a rounded panel, a header of one line, and what cards ask for."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import (
-    QColor,
-    QEnterEvent,
-    QFont,
-    QFontMetrics,
-    QKeyEvent,
-    QPainter,
-    QPaintEvent,
-    QPen,
-)
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from PySide6.QtCore import QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import (
     QAbstractButton,
     QApplication,
@@ -26,6 +21,7 @@ from PySide6.QtWidgets import (
 from desktop_agent.gui.kit.code_font import mono_font
 from desktop_agent.gui.kit.spinner import paint_spinner
 from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.transcript.state.items import ApprovalItem
 
 # A full red edge is louder than the sentence inside it.
 _SOFT_EDGE = 110
@@ -38,6 +34,64 @@ _STATE_ICONS = {
     "stopped": ("circle-stop", "muted"),
     "unknown": ("circle-question-mark", "warn"),
 }
+
+
+@dataclass(slots=True)
+class Clocks:
+    """`wall` is the time of day, `steady` only ever goes on; tests set their own."""
+
+    wall: Callable[[], float] = field(default=time.time)
+    steady: Callable[[], float] = field(default=time.monotonic)
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who asks, and where: what the rules that a card offers are bound to."""
+
+    name: str = ""
+    session_id: str = ""
+    folder: str = ""
+
+
+class CardHost(QWidget):
+    """What the cards stand in. Its signals are what the user asks for on any of them."""
+
+    decided = Signal(str, object)  # request, decision
+    answered = Signal(str, str)  # question, text
+    resume_requested = Signal()
+    compose_requested = Signal()  # the focus belongs into the message box
+    fault_action = Signal(str)
+    open_path_requested = Signal(str)
+    text_requested = Signal(str, str)  # title, text: shown in a window of its own
+    command_requested = Signal(str, str, str)  # agent ("" for the one shown), command, text
+
+    def __init__(self, theme: Theme, clocks: Clocks, parent: QWidget | None) -> None:
+        super().__init__(parent)
+        self.theme = theme
+        self.clocks = clocks
+        # By the key of their row, which cards the user opened or closed: it outlives them.
+        self.unfolded: dict[str, bool] = {}
+        self.last_event_at = 0.0
+
+    @property
+    def ground(self) -> QWidget:
+        """The parent of the cards."""
+        raise NotImplementedError
+
+    def name_of(self, agent_id: str) -> str:
+        """Return the name of an agent of the session; empty when it is not known."""
+        raise NotImplementedError
+
+    def asker_of(self, item: ApprovalItem) -> Asker:
+        raise NotImplementedError
+
+    def alike(self, item: ApprovalItem) -> tuple[ApprovalItem, ...]:
+        """Return the requests that wait and may be allowed with this one, itself included."""
+        raise NotImplementedError
+
+    def show_earlier(self) -> None:
+        """Show messages from before the first row."""
+        raise NotImplementedError
 
 
 class Card(QWidget):
@@ -60,7 +114,6 @@ class Card(QWidget):
         self.body = QVBoxLayout(self)
         self.body.setContentsMargins(0, 0, 0, 0)
         self.body.setSpacing(0)
-        theme.changed.connect(self.update)
 
     def set_ground(self, ground: str, edge: str) -> None:
         """Change the colours; an empty ground is none."""
@@ -68,7 +121,6 @@ class Card(QWidget):
         self.update()
 
     def height_for(self, width: int) -> int:
-        """Return the height the card needs at this width."""
         layout = self.body
         if layout.hasHeightForWidth():
             return layout.totalHeightForWidth(width)
@@ -108,12 +160,6 @@ class Card(QWidget):
         """Whether the card has to be ticked."""
         return False
 
-    def _edge_color(self) -> QColor:
-        color = QColor(self._theme.color(self._edge))
-        if self._edge == "err" and not self._theme.is_high_contrast:
-            color.setAlpha(_SOFT_EDGE)
-        return color
-
     def paintEvent(self, event: QPaintEvent) -> None:
         if not self._ground:
             return
@@ -121,8 +167,12 @@ class Card(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         is_strong = self._theme.is_high_contrast or self.hasFocus()
         width = 2 if is_strong else 1
-        pen = QPen(self._edge_color(), width) if self._edge else Qt.PenStyle.NoPen
-        painter.setPen(pen)
+        painter.setPen(Qt.PenStyle.NoPen)
+        if self._edge:
+            color = QColor(self._theme.color(self._edge))
+            if self._edge == "err" and not self._theme.is_high_contrast:
+                color.setAlpha(_SOFT_EDGE)
+            painter.setPen(QPen(color, width))
         painter.setBrush(self._theme.color(self._ground))
         box = QRectF(self.rect()).adjusted(width / 2, width / 2, -width / 2, -width / 2)
         radius = self._theme.radius("card")
@@ -130,11 +180,61 @@ class Card(QWidget):
         painter.end()
 
 
+class HeaderCard(Card):
+    """A card that is one line, or begins with one; a flat one has neither ground nor edge."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None, *, flat: bool = False) -> None:
+        ground, edge = ("", "") if flat else ("raised", "line")
+        super().__init__(theme, parent, ground=ground, edge=edge)
+        self.header = CardHeader(theme, self, flat=flat)
+        self.body.addWidget(self.header)
+
+    def set_name(self, name: str) -> None:
+        self.setAccessibleName(name)
+        self.header.setAccessibleName(name)
+
+    def height_for(self, width: int) -> int:
+        return self.header.minimumHeight()
+
+    def spin(self) -> None:
+        self.header.update()
+
+
+class AskCard(Card):
+    """Waits for the user: Tab stays in it. `left`: by Tab past its last control, or by Esc."""
+
+    left = Signal()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Esc leaves the card: from here, the window's would stop the agent."""
+        if event.key() == Qt.Key.Key_Escape:
+            self.left.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def focusNextPrevChild(self, is_next: bool) -> bool:
+        """Go through the card's own controls; the text underneath has its links in between."""
+        stops = [
+            one
+            for one in (self, *self.findChildren(QWidget))
+            if one.isVisible() and one.isEnabled() and one.focusPolicy() & Qt.FocusPolicy.TabFocus
+        ]
+        now = QApplication.focusWidget()
+        place = (stops.index(now) if now in stops else -1) + (1 if is_next else -1)
+        if 0 <= place < len(stops):
+            reason = Qt.FocusReason.TabFocusReason if is_next else Qt.FocusReason.BacktabFocusReason
+            stops[place].setFocus(reason)
+            return True
+        if is_next:
+            self.left.emit()
+            return True
+        return super().focusNextPrevChild(is_next)
+
+
 class AnswerLine(QLineEdit):
     """A line to type into. Enter ends in it, even when it has switched off the card around it."""
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Type; keep Enter from the text underneath, where it would follow a link."""
         super().keyPressEvent(event)
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             event.accept()
@@ -159,23 +259,14 @@ class CardHeader(QAbstractButton):
         self.reserved = 0
         # A sentence, not a path or a command.
         self.is_prose = False
-        self._is_hovered = False
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setCheckable(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setFixedHeight(header_height(theme))
-        theme.changed.connect(self._on_theme_changed)
+        self.setFixedHeight(line_height(theme) if flat else header_height(theme))
 
     def sizeHint(self) -> QSize:
-        return QSize(200, header_height(self._theme))
-
-    def enterEvent(self, event: QEnterEvent) -> None:
-        self._is_hovered = True
-        self.update()
-
-    def leaveEvent(self, event: QEvent) -> None:
-        self._is_hovered = False
-        self.update()
+        return QSize(200, self.height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint everything by hand: a widget per word would make long sessions slow to open."""
@@ -187,16 +278,10 @@ class CardHeader(QAbstractButton):
         self._paint_middle(painter, left, right)
         painter.end()
 
-    # -- inside --------------------------------------------------------------------------
-
-    def _on_theme_changed(self) -> None:
-        self.setFixedHeight(header_height(self._theme))
-        self.update()
-
     def _paint_ground(self, painter: QPainter) -> None:
         box = QRectF(self.rect()).adjusted(2.5, 2.5, -2.5, -2.5)
         radius = self._theme.radius("card") - 3
-        if self._is_hovered and self.can_unfold:
+        if self.underMouse() and self.can_unfold:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(self._theme.color("hover"))
             painter.drawRoundedRect(box, radius, radius)
@@ -209,7 +294,7 @@ class CardHeader(QAbstractButton):
         """Paint icon and verb; return where they end, counted from the leading edge."""
         at = 4 if self._flat else self._theme.space("m")
         size = self._theme.icon_px(16)
-        self._icon(painter, self.icon_name, "muted", QRect(at, self._top(size), size, size))
+        self._icon(painter, self.icon_name, "muted", at, size)
         at += size + self._theme.space("s")
         font = self._theme.font("ui", "medium" if self._flat else "semibold")
         token = "muted" if self._flat else "fg"
@@ -225,12 +310,12 @@ class CardHeader(QAbstractButton):
             is_mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
             if is_mirrored and not self.isChecked():
                 name = "chevron-left"
-            self._icon(painter, name, "subtle", QRect(at, self._top(small), small, small))
+            self._icon(painter, name, "subtle", at, small)
             at -= self._theme.space("s")
         if self.state:
             size = self._theme.icon_px(16)
             at -= size
-            self._paint_state(painter, QRect(at, self._top(size), size, size))
+            self._paint_state(painter, at, size)
             at -= self._theme.space("s")
         return self._paint_counts(painter, at - self.reserved)
 
@@ -239,9 +324,9 @@ class CardHeader(QAbstractButton):
             return at
         font = self._theme.font("small", "medium", mono=True)
         for sign, count, token in (("−", self.counts[1], "delFg"), ("+", self.counts[0], "addFg")):
-            words = f"{sign}{count}"
-            at -= QFontMetrics(font).horizontalAdvance(words)
-            self._text(painter, words, font, token, at, 200)
+            text = f"{sign}{count}"
+            at -= QFontMetrics(font).horizontalAdvance(text)
+            self._text(painter, text, font, token, at, 200)
             at -= self._theme.space("s")
         return at
 
@@ -270,44 +355,42 @@ class CardHeader(QAbstractButton):
             shown = QFontMetrics(target_font).elidedText(self.target, elide, room)
             self._text(painter, shown, target_font, "muted", left + gap, room)
 
-    def _paint_state(self, painter: QPainter, box: QRect) -> None:
-        if self.state == "running":
-            pulse = self._theme.pulse
-            place = QStyle.visualRect(self.layoutDirection(), self.rect(), box)
-            paint_spinner(
-                painter,
-                QRectF(place).adjusted(1, 1, -1, -1),
-                pulse,
-                self._theme.color("accent"),
-                self._theme.color("line2"),
-            )
+    def _paint_state(self, painter: QPainter, at: int, size: int) -> None:
+        if self.state != "running":
+            self._icon(painter, *_STATE_ICONS[self.state], at, size)
             return
-        name, token = _STATE_ICONS[self.state]
-        self._icon(painter, name, token, box)
+        theme = self._theme
+        place = QRectF(self._place(at, size)).adjusted(1, 1, -1, -1)
+        paint_spinner(painter, place, theme.pulse, theme.color("accent"), theme.color("line2"))
 
-    def _top(self, height: int) -> int:
-        return (self.height() - height) // 2
+    def _place(self, at: int, size: int) -> QRect:
+        box = QRect(at, (self.height() - size) // 2, size, size)
+        return QStyle.visualRect(self.layoutDirection(), self.rect(), box)
 
-    def _icon(self, painter: QPainter, name: str, token: str, box: QRect) -> None:
+    def _icon(self, painter: QPainter, name: str, token: str, at: int, size: int) -> None:
         if name:
-            place = QStyle.visualRect(self.layoutDirection(), self.rect(), box)
-            ratio = self.devicePixelRatioF()
-            painter.drawPixmap(place, self._theme.pixmap(name, token, box.width(), ratio))
+            pixmap = self._theme.pixmap(name, token, size, self.devicePixelRatioF())
+            painter.drawPixmap(self._place(at, size), pixmap)
 
     def _text(
-        self, painter: QPainter, words: str, font: QFont, token: str, at: int, room: int
+        self, painter: QPainter, text: str, font: QFont, token: str, at: int, room: int
     ) -> int:
         """Draw a line of text from a distance to the leading edge; return its width."""
         painter.setFont(font)
         painter.setPen(QColor(self._theme.color(token)))
-        width = min(room, painter.fontMetrics().horizontalAdvance(words) + 1)
+        width = min(room, painter.fontMetrics().horizontalAdvance(text) + 1)
         box = QRect(at, 0, max(0, width), self.height())
         place = QStyle.visualRect(self.layoutDirection(), self.rect(), box)
         flags = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
-        painter.drawText(place, int(flags) | Qt.TextFlag.TextForceLeftToRight.value, words)
+        painter.drawText(place, int(flags) | Qt.TextFlag.TextForceLeftToRight.value, text)
         return width
 
 
 def header_height(theme: Theme) -> int:
     """Return the height of a collapsed card."""
     return theme.size("row") + theme.space("xs")
+
+
+def line_height(theme: Theme) -> int:
+    """Return the height of a card that is one quiet line."""
+    return theme.size("row") - theme.space("xs")

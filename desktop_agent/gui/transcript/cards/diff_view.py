@@ -41,11 +41,16 @@ class DiffView(QAbstractScrollArea):
         self._measure()
         theme.changed.connect(self._on_theme_changed)
 
-    def content_height(self, width: int = 0) -> int:
+    def content_height(self, width: int = 0, limit: int | None = None) -> int:
         """Return the height of all lines, and of the scroll bar that this width calls for."""
         height = diff_height(self._theme, len(self._lines))
-        is_cut = 0 < width < self._gutter + round((self._longest + 2) * self._char_width)
-        return height + (self._theme.size("scrollbar") if is_cut else 0)
+        if 0 < width < self._all_width:
+            height += self._theme.size("scrollbar")
+        return height if limit is None else min(limit, height)
+
+    @property
+    def _all_width(self) -> int:
+        return self._gutter + round((self._longest + 2) * self._char_width)
 
     def sizeHint(self) -> QSize:
         return QSize(400, self.content_height())
@@ -69,8 +74,6 @@ class DiffView(QAbstractScrollArea):
             painter.drawRect(self.viewport().rect().adjusted(0, 0, -1, -1))
         painter.end()
 
-    # -- inside --------------------------------------------------------------------------
-
     def _measure(self) -> None:
         self._font = mono_font(self._theme, "small")
         self._char_width = QFontMetricsF(self._font).horizontalAdvance("0")
@@ -90,8 +93,7 @@ class DiffView(QAbstractScrollArea):
 
     def _fit_bars(self) -> None:
         view = self.viewport()
-        across = self._gutter + round((self._longest + 2) * self._char_width) - view.width()
-        self.horizontalScrollBar().setRange(0, max(0, across))
+        self.horizontalScrollBar().setRange(0, max(0, self._all_width - view.width()))
         self.horizontalScrollBar().setPageStep(view.width())
         self.horizontalScrollBar().setSingleStep(40)
         self.verticalScrollBar().setRange(0, max(0, self.content_height() - view.height()))

@@ -1,47 +1,45 @@
-"""Cards that end a turn: a failure with one thing to do, or a stop with what it left."""
+"""Cards that end a turn, or hold it: what happened, what it left, and what can be done now."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QSizePolicy
 
 from desktop_agent.core.events import StopReport
 from desktop_agent.core.faults import Fault
 from desktop_agent.gui.kit.safe_text import with_marks
-from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.text import short_count
 from desktop_agent.gui.kit.widgets import GhostButton, IconLabel, TextButton, TextLabel, row
-from desktop_agent.gui.transcript.cards.card import Card
+from desktop_agent.gui.transcript.cards.card import Card, CardHost
 from desktop_agent.gui.transcript.document.clock import clock_text
-from desktop_agent.gui.transcript.state.items import FailureItem, TurnItem
+from desktop_agent.gui.transcript.state.items import BudgetItem, FailureItem, TurnItem
 
 _ICON, _GAP = 18, 8
 
 
 class NoticeCard(Card):
-    """A sentence, lines of detail, and buttons.
+    """A sentence, lines of detail, and buttons."""
 
-    `resume_requested`, `compose_requested` and `fault_action` are what its buttons ask for.
-    """
-
-    resume_requested = Signal()
-    compose_requested = Signal()
-    fault_action = Signal(str)
-
-    def __init__(self, theme: Theme, icon: str, token: str, parent: QWidget | None = None) -> None:
-        super().__init__(theme, parent)
+    def __init__(self, host: CardHost, name: str, icon: str, token: str) -> None:
+        super().__init__(host.theme, host.ground)
+        self.host = host
         self.body.setContentsMargins(16, 12, 16, 12)
-        self.body.setSpacing(theme.space("s"))
-        self._icon = IconLabel(theme, icon, token, _ICON)
-        self.setObjectName("noticeCard")
+        self.body.setSpacing(host.theme.space("s"))
+        self._icon = IconLabel(host.theme, icon, token, _ICON)
+        self._buttons: list[TextButton] = []
+        self.setObjectName(name)
+        if token == "err":
+            self.set_ground("errSoft", "err")
 
-    @property
-    def _indent(self) -> int:
-        """Where the sentence begins, beside the icon."""
-        return self._theme.icon_px(_ICON) + _GAP
+    def warn(self, icon: str) -> None:
+        self._icon.set_icon(icon, "warn")
+        self.set_ground("warnSoft", "warnLine")
 
-    def say(self, sentence: str, details: list[str]) -> None:
-        """Put the words in."""
+    def say(self, sentence: str, *details: str) -> None:
         title = TextLabel(sentence, "strong")
         title.setWordWrap(True)
         title.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
@@ -57,126 +55,178 @@ class NoticeCard(Card):
         self.setAccessibleName(sentence)
         self.setAccessibleDescription(" ".join(details))
 
-    def offer(self, *buttons: QWidget) -> None:
-        """Put the buttons in."""
-        # A button without an edge has its padding to the left of the words.
-        indent = self._indent - (9 if isinstance(buttons[0], GhostButton) else 0)
-        line = row(indent, *buttons, None, spacing=8)
-        self.body.addLayout(line)
+    def offer(
+        self, words: str, name: str, icon: str, act: Callable[[], object], *, ghost: bool = False
+    ) -> None:
+        button = (GhostButton if ghost else TextButton)(self._theme, words, icon, self)
+        button.setObjectName(name)
+        button.clicked.connect(lambda: act())
+        self._buttons.append(button)
 
-    def button(self, words: str, name: str, icon: str = "", *, ghost: bool = False) -> TextButton:
-        """Return a button of this card."""
-        kind = GhostButton if ghost else TextButton
-        made = kind(self._theme, words, icon, self)
-        made.setObjectName(name)
-        return made
+    def finish(self) -> NoticeCard:
+        """Put the buttons in, beginning where the sentence does."""
+        if self._buttons:
+            # A button without an edge has its padding to the left of the words.
+            indent = self._indent - (9 if isinstance(self._buttons[0], GhostButton) else 0)
+            self.body.addLayout(row(indent, *self._buttons, None, spacing=8))
+        return self
+
+    def take_focus(self) -> bool:
+        if not self._buttons:
+            return super().take_focus()
+        self._buttons[0].setFocus(Qt.FocusReason.ShortcutFocusReason)
+        return self.isEnabled()
+
+    def offer_copy(self, text: str) -> None:
+        words = self.tr("Copy details")
+        clipboard = QGuiApplication.clipboard
+        self.offer(words, "copyDetails", "copy", lambda: clipboard().setText(text), ghost=True)
+
+    def offer_continue(self) -> None:
+        resume = self.host.resume_requested.emit
+        self.offer(self.tr("Continue"), "continueTurn", "play", resume)
+
+    @property
+    def _indent(self) -> int:
+        return self._theme.icon_px(_ICON) + _GAP
 
 
-class FaultCard(NoticeCard):
-    """What went wrong, in the provider's words, and the one thing to do about it."""
+def turn_card(host: CardHost, item: TurnItem, text: str) -> NoticeCard:
+    """Return the card of a turn's end; `text` says who stopped it, if somebody did."""
+    if item.reason == "cancelled":
+        return _stop_card(host, item, text)
+    if item.reason not in ("step_limit", "budget"):
+        return _fault_card(host, item)
+    card = NoticeCard(host, "limitCard", "circle-pause", "warn")
+    if item.reason == "budget":
+        card.say(card.tr("Paused: the budget for this work is used up."))
+    else:
+        card.say(card.tr("Paused: this turn took as many steps as the settings allow."))
+    if item.is_current:
+        card.offer_continue()
+    return card.finish()
 
-    def __init__(self, theme: Theme, item: TurnItem, parent: QWidget | None = None) -> None:
-        super().__init__(theme, "circle-alert", "err", parent)
-        fault = item.fault or Fault("internal", self.tr("The turn ended early."), "continue")
-        is_interrupted = item.reason == "interrupted"
-        if is_interrupted:
-            self._icon.set_icon("circle-alert", "warn")
-            self.set_ground("warnSoft", "warnLine")
-        else:
-            self.set_ground("errSoft", "err")
-        self.setObjectName("faultCard")
-        self.say(with_marks(fault.message), [])
-        buttons: list[QWidget] = []
-        if item.is_current:
-            buttons.append(self._action(fault))
-        if fault.details:
-            copy = self.button(self.tr("Copy details"), "copyDetails", "copy", ghost=True)
-            copy.clicked.connect(lambda: _copy(f"{fault.message}\n\n{fault.details}"))
-            buttons.append(copy)
-        if buttons:
-            self.offer(*buttons)
 
-    def _action(self, fault: Fault) -> TextButton:
+def failure_card(host: CardHost, item: FailureItem) -> NoticeCard:
+    """Return the card of a defect of the app itself that the session survived."""
+    card = NoticeCard(host, "failureCard", "triangle-alert", "warn")
+    card.say(card.tr("Something in the app went wrong. Your work goes on."))
+    card.offer_copy(f"{item.where}: {item.message}")
+    return card.finish()
+
+
+def _fault_card(host: CardHost, item: TurnItem) -> NoticeCard:
+    """Return what went wrong, in the provider's words, and the one thing to do about it."""
+    card = NoticeCard(host, "faultCard", "circle-alert", "err")
+    fault = item.fault or Fault("internal", card.tr("The turn ended early."), "continue")
+    if item.reason == "interrupted":
+        card.warn("circle-alert")
+    card.say(with_marks(fault.message))
+    if item.is_current:
         words = {
-            "retry": self.tr("Retry"),
-            "continue": self.tr("Continue"),
-            "edit_key": self.tr("Edit key…"),
-            "switch_model": self.tr("Switch model…"),
-            "settings": self.tr("Settings…"),
+            "retry": card.tr("Retry"),
+            "continue": card.tr("Continue"),
+            "edit_key": card.tr("Edit key…"),
+            "switch_model": card.tr("Switch model…"),
+            "settings": card.tr("Settings…"),
         }[fault.action]
         icons = {"retry": "refresh-cw", "continue": "play", "edit_key": "key"}
-        button = self.button(words, "faultAction", icons.get(fault.action, "settings"))
+        act: Callable[[], object] = partial(host.fault_action.emit, fault.action)
         if fault.action in {"retry", "continue"}:
-            button.clicked.connect(self.resume_requested)
-        else:
-            button.clicked.connect(lambda: self.fault_action.emit(fault.action))
-        return button
+            act = host.resume_requested.emit
+        card.offer(words, "faultAction", icons.get(fault.action, "settings"), act)
+    if fault.details:
+        card.offer_copy(f"{fault.message}\n\n{fault.details}")
+    return card.finish()
 
 
-class StopCard(NoticeCard):
-    """What a stop cancelled, ended, kept and left undone; `words` say who stopped."""
+def _stop_card(host: CardHost, item: TurnItem, text: str) -> NoticeCard:
+    """Return what a stop cancelled, ended, kept and left undone."""
+    card = NoticeCard(host, "stopCard", "circle-stop", "muted")
+    report = item.report or StopReport()
+    if report.alive:
+        card.warn("triangle-alert")
+    pids = tuple(card.tr("process {pid}").format(pid=pid) for pid in report.alive)
+    left = (
+        (card.tr("Cancelled: {what}"), report.cancelled),
+        (card.tr("Ended: {what}"), report.killed),
+        (card.tr("Not run: {what}"), report.not_executed),
+        (card.tr("Kept: {what}"), report.kept),
+        (card.tr("Still running, could not be ended: {what}"), pids),
+    )
+    at = clock_text(item.at)
+    sentence = card.tr("{stopped} at {time}").format(stopped=text, time=at) if at else text
+    details = (words.format(what=with_marks(", ".join(what))) for words, what in left if what)
+    card.say(sentence, *details)
+    if item.is_current:
+        card.offer_continue()
+        change = host.compose_requested.emit
+        card.offer(card.tr("Change and continue…"), "changeTurn", "", change, ghost=True)
+    return card.finish()
 
-    def __init__(
-        self, theme: Theme, item: TurnItem, words: str, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(theme, "circle-stop", "muted", parent)
-        self.setObjectName("stopCard")
-        report = item.report or StopReport()
-        at = clock_text(item.at)
-        sentence = self.tr("{stopped} at {time}") if at else "{stopped}"
-        if report.alive:
-            self._icon.set_icon("triangle-alert", "warn")
-            self.set_ground("warnSoft", "warnLine")
-        self.say(sentence.format(stopped=words, time=at), self._lines(report))
-        if item.is_current:
-            go_on = self.button(self.tr("Continue"), "continueTurn", "play")
-            go_on.clicked.connect(self.resume_requested)
-            change = self.button(self.tr("Change and continue…"), "changeTurn", ghost=True)
-            change.clicked.connect(self.compose_requested)
-            self.offer(go_on, change)
 
-    def _lines(self, report: StopReport) -> list[str]:
-        said = (
-            (self.tr("Cancelled: {what}"), report.cancelled),
-            (self.tr("Ended: {what}"), report.killed),
-            (self.tr("Not run: {what}"), report.not_executed),
-            (self.tr("Kept: {what}"), report.kept),
-            (self.tr("Still running, could not be ended: {what}"), self._pids(report)),
+def budget_card(host: CardHost, item: BudgetItem) -> NoticeCard:
+    """Return the card of a budget that is used up: everything holds until the user decides."""
+    card = NoticeCard(host, "budgetCard", "gauge", "warn")
+    card.warn("gauge")
+    unmeasured = item.spent.unmeasured(item.budget)
+    if "cost" in unmeasured:
+        words = card.tr(
+            "The limit of ${limit} can’t be measured: the price of a model isn’t known."
         )
-        return [words.format(what=with_marks(", ".join(what))) for words, what in said if what]
-
-    def _pids(self, report: StopReport) -> tuple[str, ...]:
-        return tuple(self.tr("process {pid}").format(pid=pid) for pid in report.alive)
-
-
-class LimitCard(NoticeCard):
-    """The turn reached a limit that the user has set."""
-
-    def __init__(self, theme: Theme, item: TurnItem, parent: QWidget | None = None) -> None:
-        super().__init__(theme, "circle-pause", "warn", parent)
-        self.setObjectName("limitCard")
-        if item.reason == "budget":
-            sentence = self.tr("Paused: the budget for this work is used up.")
-        else:
-            sentence = self.tr("Paused: this turn took as many steps as the settings allow.")
-        self.say(sentence, [])
-        if item.is_current:
-            go_on = self.button(self.tr("Continue"), "continueTurn", "play")
-            go_on.clicked.connect(self.resume_requested)
-            self.offer(go_on)
-
-
-class FailureCard(NoticeCard):
-    """A defect of the app itself that the session survived."""
-
-    def __init__(self, theme: Theme, item: FailureItem, parent: QWidget | None = None) -> None:
-        super().__init__(theme, "triangle-alert", "warn", parent)
-        self.setObjectName("failureCard")
-        self.say(self.tr("Something in the app went wrong. Your work goes on."), [])
-        copy = self.button(self.tr("Copy details"), "copyDetails", "copy", ghost=True)
-        copy.clicked.connect(lambda: _copy(f"{item.where}: {item.message}"))
-        self.offer(copy)
+        sentence = words.format(limit=f"{item.budget.cost:.2f}")
+    elif unmeasured:
+        words = card.tr(
+            "The limit of {limit} tokens can’t be measured: the provider does not count them."
+        )
+        sentence = words.format(limit=_count(item.budget.tokens or 0))
+    else:
+        words = card.tr("The budget is used up: {used}.")
+        if item.agent_id != item.owner_id:
+            words = card.tr("The budget of the agent above this one is used up: {used}.")
+        sentence = words.format(used=_used_text(card, item))
+    card.say(sentence, card.tr("Nothing was lost. The work holds here until you decide."))
+    more = card.tr("Go on without this limit") if unmeasured else card.tr("+50 %")
+    for command, words, icon in (
+        ("more", more, ""),
+        ("budget", card.tr("Set budget…"), "wallet"),
+        ("finish", card.tr("Finish now"), "flag"),
+        ("stop", card.tr("Stop"), "square"),
+    ):
+        card.offer(words, f"budget-{command}", icon, partial(_decide, host, item, command))
+    return card.finish()
 
 
-def _copy(text: str) -> None:
-    QGuiApplication.clipboard().setText(text)
+def _decide(host: CardHost, item: BudgetItem, command: str) -> None:
+    agent_id = item.owner_id if command == "budget" else item.agent_id
+    host.command_requested.emit(agent_id, command, "")
+    if command != "budget":
+        # The button that was pressed goes away.
+        host.compose_requested.emit()
+
+
+def _used_text(card: Card, item: BudgetItem) -> str:
+    """Name the limit that was reached, the fullest one."""
+    spent, budget = item.spent, item.budget
+    limits: tuple[tuple[float, float | None, str, Callable[[float], str]], ...] = (
+        (spent.cost, budget.cost, card.tr("${used} of ${limit}"), "{:.2f}".format),
+        (spent.tokens, budget.tokens, card.tr("{used} of {limit} tokens"), _count),
+        (spent.steps, budget.steps, card.tr("{used} of {limit} steps"), _count),
+        (spent.seconds, budget.seconds, card.tr("{used} of {limit} minutes"), _minutes),
+    )
+    return max(
+        (
+            (used / limit if limit else 1.0, words.format(used=show(used), limit=show(limit)))
+            for used, limit, words, show in limits
+            if limit is not None
+        ),
+        default=(0.0, ""),
+    )[1]
+
+
+def _count(count: float) -> str:
+    return short_count(int(count))
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds / 60:.0f}"

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from collections.abc import Sequence
+from functools import partial
+
+from PySide6.QtCore import QEvent, QObject, QRectF, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import (
     QAbstractButton,
     QApplication,
     QButtonGroup,
+    QRadioButton,
     QSizePolicy,
     QWidget,
 )
 
-from desktop_agent.gui.kit.safe_text import with_marks
+from desktop_agent.gui.kit.safe_text import breakable, with_marks
 from desktop_agent.gui.kit.text import unmarked
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import GhostButton, IconLabel, PrimaryButton, TextLabel, row
-from desktop_agent.gui.transcript.cards.answer_option import AnswerOption
-from desktop_agent.gui.transcript.cards.card import AnswerLine
-from desktop_agent.gui.transcript.cards.focus_card import AskCard
-from desktop_agent.gui.transcript.state.items import QuestionItem
+from desktop_agent.gui.transcript.cards.card import AnswerLine, AskCard
+
+_STEPS = {
+    Qt.Key.Key_Up: -1,
+    Qt.Key.Key_Left: -1,
+    Qt.Key.Key_Down: 1,
+    Qt.Key.Key_Right: 1,
+}
 
 
 class QuestionCard(AskCard):
@@ -32,11 +40,16 @@ class QuestionCard(AskCard):
     answered = Signal(str)
 
     def __init__(
-        self, theme: Theme, item: QuestionItem, parent: QWidget | None = None, *, asker: str = ""
+        self,
+        theme: Theme,
+        text: str,
+        answers: Sequence[str],
+        parent: QWidget | None = None,
+        *,
+        asker: str = "",
     ) -> None:
-        super().__init__(theme, parent, ground="raised", edge="accent")
-        self._question = item.question
-        self._asker = asker
+        super().__init__(theme, parent, edge="accent")
+        self._answers = answers
         self.setObjectName("questionCard")
         self.body.setContentsMargins(16, 12, 16, 14)
         self.body.setSpacing(theme.space("s"))
@@ -44,7 +57,7 @@ class QuestionCard(AskCard):
         self._options: list[AnswerOption] = []
         self._other = AnswerLine()
         self._send = PrimaryButton(theme, self.tr("Send answer"))
-        self._build()
+        self._build(with_marks(unmarked(text)), asker)
         self._follow()
 
     @property
@@ -72,21 +85,20 @@ class QuestionCard(AskCard):
         else:
             super().keyPressEvent(event)
 
-    def _build(self) -> None:
-        words = with_marks(unmarked(self._question.text))
-        if self._asker:
-            words = self.tr("{name} asks: {question}").format(name=self._asker, question=words)
-        title = TextLabel(words, "title")
+    def _build(self, asked: str, asker: str) -> None:
+        spoken = self.tr("The agent asks: {question}").format(question=asked)
+        if asker:
+            spoken = asked = self.tr("{name} asks: {question}").format(name=asker, question=asked)
+        title = TextLabel(asked, "title")
         title.setWordWrap(True)
         title.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         icon = IconLabel(self._theme, "message-circle-question-mark", "accent", 18)
         top = row(icon, title)
         top.setAlignment(icon, Qt.AlignmentFlag.AlignTop)
         self.body.addLayout(top)
-        for number, option in enumerate(self._question.options):
-            self._add_option(number, with_marks(unmarked(option)))
-        if self._question.options:
-            self._add_option(len(self._question.options), self.tr("Other…"))
+        shown = [with_marks(unmarked(one)) for one in self._answers]
+        for number, words in enumerate([*shown, self.tr("Other…")] if shown else ()):
+            self._add_option(number, words)
         self._other.setObjectName("otherAnswer")
         self._other.setAccessibleName(self.tr("Your answer"))
         self._other.setPlaceholderText(self.tr("Your answer"))
@@ -100,18 +112,16 @@ class QuestionCard(AskCard):
         skip.setObjectName("skipQuestion")
         skip.clicked.connect(lambda: self._finish(""))
         self.body.addLayout(row(self._send, skip, None))
-        self._group.idToggled.connect(lambda _number, _checked: self._follow())
-        options = with_marks(unmarked(", ".join(self._question.options)))
-        spoken = self.tr("The agent asks: {question}").format(question=words)
-        self.setAccessibleName(words if self._asker else spoken)
-        self.setAccessibleDescription(options)
+        self._group.idToggled.connect(self._follow)
+        self.setAccessibleName(spoken)
+        self.setAccessibleDescription(", ".join(shown))
 
     def _add_option(self, number: int, words: str) -> None:
         option = AnswerOption(self._theme, words, self)
         self._options.append(option)
         self._group.addButton(option.button, number)
-        option.walked.connect(lambda step: self._walk(number, step))
-        option.picked.connect(lambda is_final: self._pick(number, is_final))
+        option.walked.connect(partial(self._walk, number))
+        option.picked.connect(partial(self._pick, number))
         self.body.addWidget(option)
 
     def _walk(self, number: int, step: int) -> None:
@@ -134,7 +144,7 @@ class QuestionCard(AskCard):
             self._answer()
 
     def _choose_other(self) -> None:
-        if self._question.options:
+        if self._options:
             self._options[-1].button.setChecked(True)
 
     @property
@@ -152,8 +162,8 @@ class QuestionCard(AskCard):
 
     def _text(self) -> str:
         chosen = self._group.checkedId()
-        if 0 <= chosen < len(self._question.options):
-            return self._question.options[chosen]
+        if 0 <= chosen < len(self._answers):
+            return self._answers[chosen]
         return self._other.text().strip()
 
     def _answer(self) -> None:
@@ -163,3 +173,62 @@ class QuestionCard(AskCard):
     def _finish(self, text: str) -> None:
         self.switch_off()
         self.answered.emit(text)
+
+
+class AnswerOption(QWidget):
+    """A radio button whose words wrap, with a ring around both while it has the focus.
+
+    `picked(bool)` on a click or Space, with True on Enter; `walked(int)` on the arrow keys.
+    """
+
+    picked = Signal(bool)
+    walked = Signal(int)
+
+    def __init__(self, theme: Theme, words: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.setObjectName("answerOption")
+        self.button = QRadioButton()
+        self.button.setAccessibleName(words)
+        self.button.installEventFilter(self)
+        self.button.clicked.connect(lambda: self.picked.emit(False))
+        label = TextLabel(breakable(words))
+        label.setWordWrap(True)
+        label.setMinimumWidth(1)
+        label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        line = row(self.button, label, spacing=6)
+        line.setContentsMargins(4, 3, 4, 3)
+        line.setAlignment(self.button, Qt.AlignmentFlag.AlignTop)
+        line.setStretch(1, 1)
+        self.setLayout(line)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() in (QEvent.Type.FocusIn, QEvent.Type.FocusOut):
+            self.update()
+        if not isinstance(event, QKeyEvent) or event.type() != QEvent.Type.KeyPress:
+            return False
+        step = _STEPS.get(Qt.Key(event.key()))
+        if step is not None:
+            self.walked.emit(step)
+            return True
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            if not event.isAutoRepeat():
+                self.picked.emit(True)
+            return True
+        return False
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        super().mouseReleaseEvent(event)
+        if event.button() == Qt.MouseButton.LeftButton:
+            self.button.setFocus(Qt.FocusReason.MouseFocusReason)
+            self.button.click()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if not self.button.hasFocus():
+            return
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(self._theme.color("accent"), 2))
+        radius = self._theme.radius("card") - 2
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), radius, radius)
+        painter.end()

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, Signal
+from PySide6.QtCore import QEvent, QObject, QRect, QRectF
 from PySide6.QtGui import QGuiApplication, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QStyle, QWidget
 
 from desktop_agent.core.messages import DiffDisplay, OutputDisplay
 from desktop_agent.gui.kit.safe_text import elapsed_text
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.tooltips import plain_tip
-from desktop_agent.gui.kit.widgets import GhostButton, row
-from desktop_agent.gui.transcript.cards.card import Card, CardHeader, header_height
+from desktop_agent.gui.kit.widgets import GhostButton, IconButton
+from desktop_agent.gui.transcript.cards.card import CardHost, header_height
 from desktop_agent.gui.transcript.cards.diff import diff_lines
 from desktop_agent.gui.transcript.cards.diff_view import DiffView, diff_height
+from desktop_agent.gui.transcript.cards.fold_card import FoldCard
 from desktop_agent.gui.transcript.cards.output_view import OutputView
-from desktop_agent.gui.transcript.cards.stop_button import SIZE, StopButton
 from desktop_agent.gui.transcript.cards.tool_text import (
     diff_of,
     error_line,
@@ -28,91 +28,56 @@ from desktop_agent.gui.transcript.cards.tool_text import (
 from desktop_agent.gui.transcript.state.items import FINAL_STATES, ToolItem
 from desktop_agent.gui.transcript.state.rows import ToolGroup
 
-DETAIL_LIMIT = 320
 _SHOWN_LINES = 200
 _UNFOLDED_DIFF_LINES = 14
 _ELAPSED_FROM_S = 2.0
+_STOP_SIZE = 26
+_TURNS = {
+    QEvent.Type.Enter,
+    QEvent.Type.Leave,
+    QEvent.Type.FocusIn,
+    QEvent.Type.FocusOut,
+    QEvent.Type.Resize,
+    QEvent.Type.LayoutDirectionChange,
+}
 
 
-class ToolCard(Card):
-    """A line that unfolds to the output or the diff.
+class ToolCard(FoldCard):
+    """A line that unfolds to the output or the diff; the call can be stopped while it runs."""
 
-    `unfolded` tells that the user opened or closed it, `path_activated` asks to open a
-    file, `text_requested` to show a long text in a window of its own, `stopped` to end the call.
-    """
+    foot_margins = (6, 4)
 
-    unfolded = Signal(bool)
-    path_activated = Signal(str)
-    text_requested = Signal(str, str)
-    stopped = Signal()
-
-    def __init__(
-        self,
-        theme: Theme,
-        item: ToolItem | ToolGroup,
-        parent: QWidget | None = None,
-        *,
-        is_unfolded: bool = False,
-    ) -> None:
-        super().__init__(theme, parent)
+    def __init__(self, host: CardHost, item: ToolItem | ToolGroup) -> None:
+        super().__init__(host, item.key)
         self._item = item
         self._now = 0.0
-        self._details: QWidget | None = None
-        self._footer: QWidget | None = None
-        self._detail_height = 0
-        self.header = CardHeader(theme, self)
         self.header.setObjectName("toolCardHeader")
-        self.header.setChecked(is_unfolded)
-        self.header.toggled.connect(self._on_toggled)
-        self.body.addWidget(self.header)
-        self.body.addStretch(1)
         self.setObjectName("toolCard")
         # Made for a call that runs: most cards are of calls that are over.
         self._stop: StopButton | None = None
         self.set_item(item)
-        if is_unfolded:
-            self._build_details()
+        self.header.setChecked(is_unfolded(item, host.unfolded))
 
     @property
     def is_live(self) -> bool:
-        """Whether the call runs."""
         return isinstance(self._item, ToolItem) and self._item.state == "running"
 
     def set_item(self, item: ToolItem | ToolGroup) -> None:
-        """Show the call as it is now."""
-        old, self._item = self._item, item
+        self._item = item
         if isinstance(item, ToolGroup):
             self._show_group(item)
         else:
             self._show_call(item)
-        if self._details is None:
-            return
-        if isinstance(self._details, OutputView) and _is_same_kind(old, item):
+        is_open = isinstance(item, ToolItem) and item.state not in FINAL_STATES
+        if isinstance(self._details, OutputView) and is_open:
             self._details.set_text(self._detail_text())
-        else:
-            self._drop_details()
-            self._build_details()
+        elif self._details is not None:
+            self.unfold()
 
     def height_for(self, width: int) -> int:
-        """Return the height of the header and of the details, if they are unfolded."""
-        height = header_height(self._theme)
-        if self._details is None:
-            return height
-        footer = self._footer.sizeHint().height() if self._footer is not None else 0
-        if isinstance(self._details, DiffView):
-            self._detail_height = min(DETAIL_LIMIT, self._details.content_height(width))
-        elif isinstance(self._details, OutputView):
-            limit = DETAIL_LIMIT
-            self._detail_height = self._details.content_height(width, limit)
-        self._details.setFixedHeight(self._detail_height)
-        return height + self._detail_height + footer + 1
-
-    def spin(self) -> None:
-        """Turn the spinner."""
-        self.header.update()
+        return super().height_for(width) + (self._details is not None)
 
     def tick(self, now: float) -> None:
-        """Show how long the call has been running."""
         self._now = now
         if isinstance(self._item, ToolItem):
             self._show_elapsed(self._item)
@@ -123,21 +88,19 @@ class ToolCard(Card):
         if self._details is None:
             return
         painter = QPainter(self)
-        top = self._details.geometry().top()
-        painter.fillRect(
-            QRectF(1, top, self.width() - 2, self._detail_height), self._theme.color("sunken")
-        )
+        box = self._details.geometry()
+        right, bottom = self.width() - 2, box.top() + self._details.height()
+        ground = QRectF(1, box.top(), right, self._details.height())
+        painter.fillRect(ground, self._theme.color("sunken"))
         painter.setPen(QPen(self._theme.color("line"), 1))
-        painter.drawLine(1, top - 1, self.width() - 2, top - 1)
-        painter.drawLine(1, top + self._detail_height, self.width() - 2, top + self._detail_height)
+        painter.drawLine(1, box.top() - 1, right, box.top() - 1)
+        painter.drawLine(1, bottom, right, bottom)
         painter.end()
 
-    # -- inside --------------------------------------------------------------------------
-
     def _show_call(self, item: ToolItem) -> None:
-        header, words = self.header, tool_text(item.call, item.doing)
-        header.icon_name, header.verb, header.target = words.icon, words.verb, words.target
-        header.is_prose = words.is_prose
+        header, said = self.header, tool_text(item.call, item.doing)
+        header.icon_name, header.verb, header.target = said.icon, said.verb, said.target
+        header.is_prose = said.is_prose
         header.state = item.state
         diff = diff_of(item)
         header.counts = (diff.added, diff.removed) if diff is not None else None
@@ -148,7 +111,7 @@ class ToolCard(Card):
         if item.state == "running":
             self._show_elapsed(item)
         self._show_stop(is_running=item.state == "running")
-        self._name(summary(item))
+        self.set_name(summary(item))
         header.setToolTip(plain_tip(error_line(item)) if item.state == "failed" else "")
         header.update()
 
@@ -160,14 +123,15 @@ class ToolCard(Card):
             self._stop.clicked.connect(self._on_stop)
         if self._stop is not None:
             self._stop.is_wanted = is_running
-            self.header.reserved = SIZE if is_running else 0
+            self.header.reserved = _STOP_SIZE if is_running else 0
             self._stop.follow()
 
     def _on_stop(self) -> None:
         if self._stop is not None:
             self._stop.is_wanted = False
             self._stop.follow()
-        self.stopped.emit()
+        # Of the agent that is shown.
+        self.host.command_requested.emit("", "stop_call", self._item.key)
 
     def _show_elapsed(self, item: ToolItem) -> None:
         seconds = self._now - item.started_at
@@ -181,21 +145,12 @@ class ToolCard(Card):
         names = [tool_text(item.call).target for item in group.items]
         self.header.target = ", ".join(name.rsplit("/", 1)[-1] for name in names)
         self.header.state = "ok"
-        self._name(self.header.verb)
+        self.set_name(self.header.verb)
         self.header.update()
 
-    def _name(self, words: str) -> None:
-        self.setAccessibleName(words)
-        self.header.setAccessibleName(words)
+    def set_name(self, name: str) -> None:
+        super().set_name(name)
         self.header.setAccessibleDescription(self.tr("Press Space to show or hide the details"))
-
-    def _on_toggled(self, is_unfolded: bool) -> None:
-        if is_unfolded:
-            self._build_details()
-        else:
-            self._drop_details()
-        self.unfolded.emit(is_unfolded)
-        self.resized.emit()
 
     def _detail_text(self) -> str:
         item = self._item
@@ -207,93 +162,104 @@ class ToolCard(Card):
             return f"$ {command}\n{output_of(item)}"
         return output_of(item) or self.tr("No output yet.")
 
-    def _build_details(self) -> None:
+    def make_details(self) -> tuple[OutputView | DiffView, list[QWidget]]:
         item = self._item
         diff = diff_of(item) if isinstance(item, ToolItem) else None
-        buttons: list[QWidget] = []
         if diff is not None:
-            details: QWidget = DiffView(self._theme, diff, self)
-            buttons.append(self._button(self.tr("Copy patch"), "copy", diff.patch))
+            details, buttons = DiffView(self._theme, diff, self), list[QWidget]()
+            buttons.append(self._copy_button(self.tr("Copy patch"), diff.patch))
         else:
-            details, buttons = self._build_output()
+            details, buttons = self._make_output()
         if isinstance(item, ToolItem) and (path := tool_text(item.call).path):
-            opener = GhostButton(self._theme, self.tr("Open file"), "external-link", self)
-            opener.clicked.connect(lambda: self.path_activated.emit(path))
-            buttons.append(opener)
-        self._details = details
-        self.body.insertWidget(1, details)
-        footer = QWidget(self)
-        line = row(*buttons, None, spacing=4)
-        line.setContentsMargins(6, 4, 6, 4)
-        footer.setLayout(line)
-        self._footer = footer
-        self.body.insertWidget(2, footer)
-        for widget in (details, footer):
-            widget.show()
+            buttons.append(self._open_button(self.tr("Open file"), "external-link", path))
+        return details, buttons
 
-    def _build_output(self) -> tuple[QWidget, list[QWidget]]:
+    def _make_output(self) -> tuple[OutputView, list[QWidget]]:
         text = self._detail_text()
         lines = text.split("\n")
         view = OutputView(self._theme, self.tr("Output"), self)
-        is_over = not isinstance(self._item, ToolItem) or self._item.state in FINAL_STATES
-        buttons: list[QWidget] = [self._button(self.tr("Copy"), "copy", text)]
+        item = self._item
+        is_over = isinstance(item, ToolGroup) or item.state in FINAL_STATES
+        buttons: list[QWidget] = [self._copy_button(self.tr("Copy"), text)]
         if is_over and len(lines) > _SHOWN_LINES:
             view.set_text("\n".join(lines[:_SHOWN_LINES]))
             words = self.tr("Show all {count} lines").format(count=f"{len(lines):,}")
             more = GhostButton(self._theme, words, "list", self)
-            title = self.header.accessibleName()
-            more.clicked.connect(lambda: self.text_requested.emit(title, text))
+            show, title = self.host.text_requested.emit, self.header.accessibleName()
+            more.clicked.connect(lambda: show(title, text))
             buttons.append(more)
         else:
             view.set_text(text)
-        if (path := self._output_file()) != "":
-            opener = GhostButton(self._theme, self.tr("Open whole output"), "file-text", self)
-            opener.clicked.connect(lambda: self.path_activated.emit(path))
-            buttons.append(opener)
+        result = item.result if isinstance(item, ToolItem) else None
+        display = result.display if result is not None else None
+        if isinstance(display, OutputDisplay) and display.file:
+            words = self.tr("Open whole output")
+            buttons.append(self._open_button(words, "file-text", display.file))
         return view, buttons
 
-    def _output_file(self) -> str:
-        result = self._item.result if isinstance(self._item, ToolItem) else None
-        display = result.display if result is not None else None
-        return display.file if isinstance(display, OutputDisplay) else ""
-
-    def _button(self, words: str, icon: str, text: str) -> QWidget:
-        button = GhostButton(self._theme, words, icon, self)
+    def _copy_button(self, words: str, text: str) -> QWidget:
+        button = GhostButton(self._theme, words, "copy", self)
         button.clicked.connect(lambda: QGuiApplication.clipboard().setText(text))
         return button
 
-    def _drop_details(self) -> None:
-        for widget in (self._details, self._footer):
-            if widget is not None:
-                self.body.removeWidget(widget)
-                widget.hide()
-                widget.deleteLater()
-        self._details = self._footer = None
+    def _open_button(self, words: str, icon: str, path: str) -> QWidget:
+        button = GhostButton(self._theme, words, icon, self)
+        button.clicked.connect(lambda: self.host.open_path_requested.emit(path))
+        return button
 
 
-def is_unfolded_at_first(item: ToolItem) -> bool:
-    """Whether the card shows its details unasked: a short change does."""
-    diff = diff_of(item)
-    return diff is not None and item.state == "ok" and _count(diff) <= _UNFOLDED_DIFF_LINES
+class StopButton(IconButton):
+    """Stops the call: there under the mouse and with the focus, while `is_wanted`.
+
+    Stands over the card's header, `trailing` pixels from its edge.
+    """
+
+    def __init__(self, theme: Theme, card: QWidget, header: QWidget, trailing: int) -> None:
+        super().__init__(theme, "square", self.tr("Stop this tool"), card, size=14, token="err")
+        self.setObjectName("stopTool")
+        self.is_wanted = False
+        self._card, self._header, self._trailing = card, header, trailing
+        self.setFixedSize(_STOP_SIZE, _STOP_SIZE)
+        for watched in (card, header, self):
+            watched.installEventFilter(self)
+        self.hide()
+
+    def follow(self) -> None:
+        has_focus = QApplication.focusWidget() in (self._header, self)
+        is_shown = self.is_wanted and (self._card.underMouse() or has_focus)
+        if is_shown:
+            whole = QRect(0, 0, self._card.width(), self._header.height())
+            box = QRect(whole.width() - self._trailing - _STOP_SIZE, 0, _STOP_SIZE, _STOP_SIZE)
+            box.moveTop((whole.height() - _STOP_SIZE) // 2)
+            self.setGeometry(QStyle.visualRect(self.layoutDirection(), whole, box))
+        self.setVisible(is_shown)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() in _TURNS and (event.type() != QEvent.Type.Resize or watched is self._card):
+            # What had the focus knows it only afterwards.
+            QApplication.postEvent(self, QEvent(QEvent.Type.User))
+        return False
+
+    def customEvent(self, event: QEvent) -> None:
+        self.follow()
 
 
-def known_height(theme: Theme, item: ToolItem | ToolGroup, *, is_unfolded: bool) -> int | None:
+def is_unfolded(item: ToolItem | ToolGroup, unfolded: dict[str, bool]) -> bool:
+    """Whether the card shows its details: a short change does unasked."""
+    diff = diff_of(item) if isinstance(item, ToolItem) and item.state == "ok" else None
+    return unfolded.get(item.key, diff is not None and _count(diff) <= _UNFOLDED_DIFF_LINES)
+
+
+def known_height(theme: Theme, item: ToolItem | ToolGroup, unfolded: dict[str, bool]) -> int | None:
     """Return the card's height without making it, where that is known."""
-    if not is_unfolded:
+    if not is_unfolded(item, unfolded):
         return header_height(theme)
     diff = diff_of(item) if isinstance(item, ToolItem) else None
     if diff is None:
         return None
     footer = theme.size("control") + theme.space("s")
-    return header_height(theme) + min(DETAIL_LIMIT, diff_height(theme, _count(diff))) + footer
+    return header_height(theme) + min(ToolCard.limit, diff_height(theme, _count(diff))) + footer
 
 
 def _count(diff: DiffDisplay) -> int:
     return len(diff_lines(diff.patch))
-
-
-def _is_same_kind(old: ToolItem | ToolGroup, new: ToolItem | ToolGroup) -> bool:
-    """Whether the details can stay: the call still runs."""
-    return (
-        isinstance(old, ToolItem) and isinstance(new, ToolItem) and new.state not in FINAL_STATES
-    ) or old is new

@@ -5,49 +5,53 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
-from desktop_agent.core.messages import (
-    DiffDisplay,
-    FilesDisplay,
-    OutputDisplay,
-    ToolCall,
-)
+from desktop_agent.core.messages import DiffDisplay, FilesDisplay, OutputDisplay, ToolCall
 from desktop_agent.gui.kit.safe_text import duration_text, terminal_text, with_marks
 from desktop_agent.gui.transcript.state.items import ToolItem
 
 translate = QCoreApplication.translate
 
-_ICONS = {
-    "read": "file-text",
-    "write": "file-plus",
-    "edit": "pencil",
-    "glob": "folder-search",
-    "grep": "search",
-    "shell": "terminal",
-    "shell_job": "terminal",
-    "shell_input": "terminal",
-    "web_fetch": "globe",
-    "ask_user": "message-circle-question-mark",
+# Icon and verb of the tools that act on files, programs and addresses.
+_TOOLS = {
+    "read": ("file-text", QT_TRANSLATE_NOOP("Transcript", "Read")),
+    "write": ("file-plus", QT_TRANSLATE_NOOP("Transcript", "Write")),
+    "edit": ("pencil", QT_TRANSLATE_NOOP("Transcript", "Edit")),
+    "glob": ("folder-search", QT_TRANSLATE_NOOP("Transcript", "Find files")),
+    "grep": ("search", QT_TRANSLATE_NOOP("Transcript", "Search")),
+    "shell": ("terminal", QT_TRANSLATE_NOOP("Transcript", "Run")),
+    "shell_job": ("terminal", QT_TRANSLATE_NOOP("Transcript", "Background command")),
+    "shell_input": ("terminal", QT_TRANSLATE_NOOP("Transcript", "Type into command")),
+    "web_fetch": ("globe", QT_TRANSLATE_NOOP("Transcript", "Fetch")),
+    "ask_user": ("message-circle-question-mark", QT_TRANSLATE_NOOP("Transcript", "Ask you")),
 }
-# What agents say to each other: the icon, and the argument that holds the words.
+# What agents say to each other: icon, verb, and the argument that holds the text.
 _TEAM = {
-    "spawn": ("bot", "description"),
-    "wait": ("clock", ""),
-    "agent_result": ("file-text", ""),
-    "steer": ("pencil", "note"),
-    "probe": ("radar", "question"),
-    "ask_parent": ("message-circle-question-mark", "question"),
-    "answer_child": ("message-circle-reply", "answer"),
-    "stop": ("square", ""),
+    "spawn": ("bot", QT_TRANSLATE_NOOP("Transcript", "Start subagent"), "description"),
+    "wait": ("clock", QT_TRANSLATE_NOOP("Transcript", "Wait for subagents"), ""),
+    "agent_result": ("file-text", QT_TRANSLATE_NOOP("Transcript", "Read a subagent's result"), ""),
+    "steer": ("pencil", QT_TRANSLATE_NOOP("Transcript", "Steer a subagent"), "note"),
+    "probe": ("radar", QT_TRANSLATE_NOOP("Transcript", "Probe a subagent"), "question"),
+    "ask_parent": (
+        "message-circle-question-mark",
+        QT_TRANSLATE_NOOP("Transcript", "Ask"),
+        "question",
+    ),
+    "answer_child": (
+        "message-circle-reply",
+        QT_TRANSLATE_NOOP("Transcript", "Answer a subagent"),
+        "answer",
+    ),
+    "stop": ("square", QT_TRANSLATE_NOOP("Transcript", "Stop a subagent"), ""),
 }
-# What an agent does for itself: the icon, and the argument that says what it is about.
+# What an agent does for itself; a call that began says itself what it does.
 _OWN = {
-    "TaskCreate": ("list-checks", "subject"),
-    "TaskUpdate": ("list-checks", "taskId"),
-    "TaskGet": ("list-checks", "taskId"),
-    "TaskList": ("list-checks", ""),
-    "skill": ("zap", "name"),
+    "TaskCreate": ("list-checks", QT_TRANSLATE_NOOP("Transcript", "Add a task"), "subject"),
+    "TaskUpdate": ("list-checks", QT_TRANSLATE_NOOP("Transcript", "Update task"), "taskId"),
+    "TaskGet": ("list-checks", QT_TRANSLATE_NOOP("Transcript", "Look at task"), "taskId"),
+    "TaskList": ("list-checks", QT_TRANSLATE_NOOP("Transcript", "Look at the tasks"), ""),
+    "skill": ("zap", QT_TRANSLATE_NOOP("Transcript", "Load a skill"), "name"),
 }
 _TARGETS = ("job_id", "path", "file_path", "command", "pattern", "url", "query", "question", "name")
 _LONGEST = 400
@@ -65,72 +69,40 @@ class ToolText:
 
 
 def tool_text(call: ToolCall, doing: str = "") -> ToolText:
-    """Return the words for a call; a tool that isn't known here says itself what it does."""
-    if call.name in _TEAM:
-        return _agent_tool_text(call)
-    if call.name not in _ICONS and doing:
-        icon, _ = _OWN.get(call.name, ("zap", ""))
+    """Return what a call does; a tool that isn't known here says it itself."""
+    if call.name in _TEAM or (call.name in _OWN and not doing):
+        icon, verb, argument = (_TEAM | _OWN)[call.name]
+        said = with_marks(" ".join(str(call.arguments.get(argument) or "").split()))[:_LONGEST]
+        return ToolText(icon, translate("Transcript", str(verb)), said, is_prose=True)
+    if doing and call.name not in _TOOLS:
+        icon = _OWN[call.name][0] if call.name in _OWN else "zap"
         return ToolText(icon, with_marks(doing[:1].upper() + doing[1:])[:_LONGEST], "")
-    if call.name in _OWN:
-        return _own_tool_text(call)
+    icon, verb = _TOOLS.get(call.name, ("zap", ""))
+    verb = translate("Transcript", str(verb)) if verb else call.name.replace("_", " ").capitalize()
     target = _target(call)
     shown = with_marks(" ".join(target.split()))[:_LONGEST]
     if call.name == "grep" and shown:
         shown = f"“{shown}”"
     path = target if "path" in call.arguments and call.name in {"read", "write", "edit"} else ""
-    return ToolText(_ICONS.get(call.name, "zap"), _verb(call.name), shown, path)
-
-
-def _agent_tool_text(call: ToolCall) -> ToolText:
-    """Return the words for what an agent says to others, with what it says."""
-    icon, argument = _TEAM[call.name]
-    verb = {
-        "spawn": translate("Transcript", "Start subagent"),
-        "wait": translate("Transcript", "Wait for subagents"),
-        "agent_result": translate("Transcript", "Read a subagent's result"),
-        "steer": translate("Transcript", "Steer a subagent"),
-        "probe": translate("Transcript", "Probe a subagent"),
-        "ask_parent": translate("Transcript", "Ask"),
-        "answer_child": translate("Transcript", "Answer a subagent"),
-        "stop": translate("Transcript", "Stop a subagent"),
-    }[call.name]
-    return ToolText(icon, verb, _said(call, argument), is_prose=True)
-
-
-def _own_tool_text(call: ToolCall) -> ToolText:
-    """Return the words for a call that did not run, or whose beginning is not loaded."""
-    icon, argument = _OWN[call.name]
-    verb = {
-        "TaskCreate": translate("Transcript", "Add a task"),
-        "TaskUpdate": translate("Transcript", "Update task"),
-        "TaskGet": translate("Transcript", "Look at task"),
-        "TaskList": translate("Transcript", "Look at the tasks"),
-        "skill": translate("Transcript", "Load a skill"),
-    }[call.name]
-    return ToolText(icon, verb, _said(call, argument), is_prose=True)
-
-
-def _said(call: ToolCall, argument: str) -> str:
-    said = call.arguments.get(argument, "")
-    return with_marks(" ".join(str(said).split()))[:_LONGEST] if said else ""
+    return ToolText(icon, verb, shown, path)
 
 
 def result_text(item: ToolItem) -> str:
-    """Return a few words on how the call went; the first line of an error."""
+    """Return how the call went, in short; the first line of an error."""
     result = item.result
     if item.state == "failed" and result is not None:
         return error_line(item)
-    words: list[str] = []
+    said: list[str] = []
     match result.display if result is not None else None:
-        case FilesDisplay(summary=summary) if summary:
-            words.append(summary)
+        case FilesDisplay(summary=what) if what:
+            said.append(what)
         case OutputDisplay(exit_code=code) if code:
-            words.append(translate("Transcript", "exit {code}").format(code=code))
+            said.append(translate("Transcript", "exit {code}").format(code=code))
         case _:
             pass
     if item.seconds >= 0.1:
-        words.append(duration_text(item.seconds))
-    return "  ".join(words)
+        said.append(duration_text(item.seconds))
+    return "  ".join(said)
 
 
 def error_line(item: ToolItem) -> str:
@@ -203,22 +175,6 @@ def group_text(name: str, count: int) -> str:
         "web_fetch": translate("Transcript", "Fetched {count} pages"),
     }
     return words[name].format(count=count)
-
-
-def _verb(name: str) -> str:
-    verbs = {
-        "read": translate("Transcript", "Read"),
-        "write": translate("Transcript", "Write"),
-        "edit": translate("Transcript", "Edit"),
-        "glob": translate("Transcript", "Find files"),
-        "grep": translate("Transcript", "Search"),
-        "shell": translate("Transcript", "Run"),
-        "shell_job": translate("Transcript", "Background command"),
-        "shell_input": translate("Transcript", "Type into command"),
-        "web_fetch": translate("Transcript", "Fetch"),
-        "ask_user": translate("Transcript", "Ask you"),
-    }
-    return verbs.get(name) or name.replace("_", " ").capitalize()
 
 
 def _target(call: ToolCall) -> str:

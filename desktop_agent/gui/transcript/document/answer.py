@@ -10,12 +10,12 @@ from PySide6.QtGui import QTextCursor, QTextFrame
 
 from desktop_agent.gui.kit.safe_text import clean
 from desktop_agent.gui.transcript.document.line_patch import TailLines, planned
-from desktop_agent.gui.transcript.document.long_paragraph import is_wall
 from desktop_agent.gui.transcript.document.markdown import (
     Block,
     Split,
     closed,
     is_undecided,
+    is_wall,
     open_fence,
     parse,
     split_open,
@@ -33,8 +33,6 @@ SHOWN_LIMIT = 60_000
 STEP = 4_000
 # A paragraph that gets longer than this while it comes is shown without marks until it ends.
 _PLAIN_FROM = 4_000
-# Only the app itself makes links of this scheme; a model's Markdown can't.
-SHOW_ALL = "app:show-all"
 # A paragraph of any length is final when the next one begins.
 _WALL_SIGNATURE = (False, "wall")
 
@@ -59,30 +57,18 @@ class AnswerText:
         self._tail_offset = 0
         self._tail_is_fresh = True
         self._fence: _OpenFence | None = None
-        self._is_held = False
-        self._is_behind = False
+        # A last line is not shown yet, as it may become a table.
+        self.is_held = False
+        # `show` left something out, as it was too much for one time.
+        self.is_behind = False
         self._tail: list[Signature] | None = None
         self._lines: TailLines | None = None
         # What the tail was written from, if it was as a whole.
         self._source = ""
-        self._changed_from = 0
+        # Where in the document begins what `grow` has just changed.
+        self.changed_from = 0
         # How much of a tail without marks is there, and where its last piece begins.
         self._plain = (0, 0)
-
-    @property
-    def is_held(self) -> bool:
-        """Whether a last line is not shown yet, as it may become a table."""
-        return self._is_held
-
-    @property
-    def is_behind(self) -> bool:
-        """Whether `show` left something out, as it was too much for one time."""
-        return self._is_behind
-
-    @property
-    def changed_from(self) -> int:
-        """Where in the document begins what `grow` has just changed."""
-        return self._changed_from
 
     def show(self, text: str, *, is_live: bool, hold: bool = True) -> None:
         """Come a step nearer to this text; to be called again while it `is_behind`."""
@@ -93,8 +79,8 @@ class AnswerText:
         if len(shown) > reach and not shown.startswith(self._text):
             self._restart()
             reach = STEP
-        self._is_behind = len(shown) > reach
-        if self._is_behind:
+        self.is_behind = len(shown) > reach
+        if self.is_behind:
             self.grow(shown[:reach], hold=False)
         elif is_live:
             self.grow(text, hold=hold)
@@ -107,7 +93,7 @@ class AnswerText:
         if not text.startswith(self._text):
             self._restart()
         self._text = text
-        self._changed_from = self._tail_position
+        self.changed_from = self._tail_position
         tail = text[self._final.chars :]
         if self._fence is not None and self._go_on_with_code(self._fence, tail):
             return
@@ -119,8 +105,8 @@ class AnswerText:
         split = split_open(tail)
         rest = split.rest
         shown = self._without_open_row(rest) if hold else rest
-        self._is_held = shown != rest or (hold and is_undecided(rest))
-        if not split.final and not self._is_held and self._go_on_with_lines(split):
+        self.is_held = shown != rest or (hold and is_undecided(rest))
+        if not split.final and not self.is_held and self._go_on_with_lines(split):
             return
         writer = self._without_tail()
         if split.final:
@@ -130,7 +116,7 @@ class AnswerText:
             self._begin_fence(writer, *fenced)
         elif len(rest) > _PLAIN_FROM:
             self._plain = len(rest), writer.wall(rest)
-        elif shown != rest or not self._is_held:
+        elif shown != rest or not self.is_held:
             self._write_tail(writer, split if shown == rest else Split((), shown))
             self._source = shown
         writer.finish()
@@ -159,9 +145,7 @@ class AnswerText:
             self._offer_rest(writer, in_all)
             writer.finish()
         self._text = shown
-        self._is_held = False
-
-    # -- inside --------------------------------------------------------------------------
+        self.is_held = False
 
     def _restart(self) -> None:
         self._final.clear()
@@ -180,11 +164,8 @@ class AnswerText:
     def _without_tail(self) -> MarkdownWriter:
         """Remove what is not final and return a writer that goes on there."""
         self._forget_tail()
-        cursor = self._frame.firstCursorPosition()
-        cursor.setPosition(self._tail_position)
-        cursor.setPosition(self._frame.lastPosition(), QTextCursor.MoveMode.KeepAnchor)
-        cursor.removeSelectedText()
-        return MarkdownWriter(cursor, self._styles, is_fresh=self._tail_is_fresh)
+        start, is_fresh = self._tail_position, self._tail_is_fresh
+        return MarkdownWriter.from_position(self._frame, self._styles, start, is_fresh=is_fresh)
 
     def _write_tail(self, writer: MarkdownWriter, split: Split) -> None:
         blocks = _closed_blocks(split)
@@ -204,8 +185,8 @@ class AnswerText:
         """Whether all that is new is a part of a table's row."""
         if len(tail) == len(self._source) or whole_rows(tail) != self._source:
             return False
-        self._is_held = True
-        self._changed_from = self._frame.lastPosition()
+        self.is_held = True
+        self.changed_from = self._frame.lastPosition()
         return True
 
     def _go_on_with_lines(self, split: Split) -> bool:
@@ -220,7 +201,7 @@ class AnswerText:
         changed = self._lines.change(first, lines)
         if changed < 0:
             return False
-        self._changed_from = changed
+        self.changed_from = changed
         self._tail = looks(blocks)
         return True
 
@@ -243,7 +224,7 @@ class AnswerText:
         cursor = self._frame.firstCursorPosition()
         cursor.setPosition(self._frame.lastPosition())
         cursor.movePosition(QTextCursor.MoveOperation.StartOfBlock, QTextCursor.MoveMode.KeepAnchor)
-        self._changed_from = cursor.position()
+        self.changed_from = cursor.position()
         cursor.removeSelectedText()
         return MarkdownWriter(cursor, self._styles)
 
@@ -314,7 +295,7 @@ class AnswerText:
         keep = QTextCursor.MoveMode.KeepAnchor
         if code.startswith(fence.code[:start]):
             cursor.movePosition(QTextCursor.MoveOperation.StartOfBlock, keep)
-            self._changed_from = cursor.position()
+            self.changed_from = cursor.position()
             cursor.removeSelectedText()
             MarkdownWriter(cursor, self._styles).code_lines(code[start:], fence.language)
         elif fence.code.startswith(f"{code}\n"):
@@ -331,14 +312,7 @@ class AnswerText:
         if chars <= SHOWN_LIMIT:
             return
         note = translate("Transcript", "Only the beginning of a long message is shown here.")
-        styles = self._styles
-        writer.new_block(styles.block(top=8), styles.text("small", token="muted"))
-        writer.cursor.insertText(f"{note} ", styles.text("small", token="muted"))
-        link = styles.text("small", token="accent")
-        link.setAnchor(True)
-        link.setAnchorHref(SHOW_ALL)
-        words = translate("Transcript", "Show all {count} characters")
-        writer.cursor.insertText(words.format(count=f"{chars:,}"), link)
+        writer.offer_whole(chars, top=8, bottom=8, note=f"{note} ")
 
 
 def _closed_blocks(split: Split) -> Sequence[Block]:

@@ -12,7 +12,6 @@ from PySide6.QtGui import (
     QTextFormat,
     QTextFrame,
     QTextListFormat,
-    QTextTable,
 )
 
 from desktop_agent.gui.kit.safe_text import utf16_slice
@@ -73,13 +72,13 @@ def _line(block: QTextBlock, start: int, end: int) -> _Line:
         language = str(shape.property(QTextFormat.Property.BlockCodeLanguage) or "")
         return _Line("code", plain, plain, frame.firstPosition(), language=language)
     inline = _inline(block, start, end)
-    if isinstance(table, QTextTable):
+    if table:
         cell = table.cellAt(at)
         words = plain if cell.row() == 0 else inline
         return _Line("cell", plain, words, table.firstPosition(), (cell.row(), cell.column()))
     prefix, mark = _prefixes(block, low == 0)
     quote = "> " * _quote_depth(frame)
-    is_listed = block.textList() is not None
+    is_listed = bool(block.textList())
     is_continued = shape.property(BLOCK_ROLE) == CONTINUED
     words = inline if is_continued else quote + prefix + inline
     return _Line("text", mark + plain, words, is_listed=is_listed, is_continued=is_continued)
@@ -91,7 +90,7 @@ def _prefixes(block: QTextBlock, is_whole: bool) -> tuple[str, str]:
     if shape.headingLevel():
         return "#" * shape.headingLevel() + " ", ""
     listed = block.textList()
-    if listed is None or not is_whole:
+    if not listed or not is_whole:
         return "", ""
     indent = "   " * (listed.format().indent() - 1)
     if listed.format().style() == QTextListFormat.Style.ListDecimal:

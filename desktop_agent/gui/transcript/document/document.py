@@ -33,18 +33,18 @@ class ShownRow:
 
 
 class TranscriptDocument:
-    """Puts rows into a document. `height_of` and `words_of` tell a card's room and its text."""
+    """Puts rows into a document. `height_of` and `text_of` give a card's room and its text."""
 
     def __init__(
         self,
         document: QTextDocument,
         styles: Styles,
         height_of: Callable[[Row], int],
-        words_of: Callable[[Row], str],
+        text_of: Callable[[Row], str],
     ) -> None:
         self._document = document
         self._height_of = height_of
-        self._words_of = words_of
+        self._text_of = text_of
         self.styles = styles
         self.rows: list[ShownRow] = []
         # Answers of which a part is still to be written.
@@ -55,7 +55,6 @@ class TranscriptDocument:
         self._column = 0
 
     def clear(self) -> None:
-        """Remove all rows."""
         self.rows.clear()
         self._behind.clear()
         self._document.clear()
@@ -95,7 +94,6 @@ class TranscriptDocument:
         return shown
 
     def remove(self, index: int) -> ShownRow:
-        """Take a row out."""
         shown = self.rows.pop(index)
         cursor = QTextCursor(self._document)
         cursor.setPosition(shown.frame.firstPosition() - 1)
@@ -124,14 +122,12 @@ class TranscriptDocument:
         return answer.changed_from if answer is not None else 0
 
     def show_held(self, index: int) -> None:
-        """Show what was held back."""
         shown = self.rows[index]
         if shown.answer is not None and isinstance(shown.row, AnswerItem):
             self._write_answer(shown, shown.row, shown.answer, hold=False)
 
     @property
     def is_behind(self) -> bool:
-        """Whether a part of an answer is still to be written."""
         return bool(self._behind)
 
     def catch_up(self) -> None:
@@ -195,11 +191,9 @@ class TranscriptDocument:
                 return index
         return -1
 
-    # -- inside --------------------------------------------------------------------------
-
     def _spoken(self, row: Row) -> str:
         what = f"the words of a card ({type(row).__name__})"
-        return attempt(what, lambda: one_line(self._words_of(row)), str)
+        return attempt(what, lambda: one_line(self._text_of(row)), str)
 
     def _shape_bubbles(self) -> None:
         for shown in self.rows:
@@ -227,7 +221,8 @@ class TranscriptDocument:
 
     def _write_user(self, shown: ShownRow, row: UserItem) -> None:
         def write() -> None:
-            writer = MarkdownWriter(self._emptied(shown.frame), self.styles)
+            start = shown.frame.firstPosition()
+            writer = MarkdownWriter.from_position(shown.frame, self.styles, start)
             write_user_text(row, writer, self.styles)
 
         attempt("a message", write, lambda: write_plain(shown.frame, self.styles, row.text))
@@ -255,12 +250,12 @@ class TranscriptDocument:
     def _shape(self, row: Row) -> QTextFrameFormat:
         if isinstance(row, UserItem):
             # A short message has a small bubble at the trailing side.
-            kind = "user" if row.is_from_person else "note"
+            kind = "user" if row.is_from_user else "note"
             natural = text_width(row, self.styles) + 2 * _BUBBLE_PADDING + 2
             indent = max(self.bubble_indent, self._column - natural)
             # What others say to the agent stands on the leading side.
-            is_near = self.is_mirrored == row.is_from_person
-            left, right = (0, indent) if is_near else (indent, 0)
+            is_at_left = self.is_mirrored == row.is_from_user
+            left, right = (0, indent) if is_at_left else (indent, 0)
             return self.styles.frame(
                 kind, padding=_BUBBLE_PADDING, top=14, bottom=14, left=left, right=right
             )
@@ -268,12 +263,6 @@ class TranscriptDocument:
             return self.styles.frame("answer", top=10, bottom=2)
         gap = 2 if isinstance(row, ToolItem | ToolGroup) else 6
         return self.styles.frame("card", top=gap, bottom=gap)
-
-    def _emptied(self, frame: QTextFrame) -> QTextCursor:
-        cursor = frame.firstCursorPosition()
-        cursor.setPosition(frame.lastPosition(), QTextCursor.MoveMode.KeepAnchor)
-        cursor.removeSelectedText()
-        return cursor
 
     def _shrink(self, cursor: QTextCursor) -> None:
         block, char = self.styles.nothing()

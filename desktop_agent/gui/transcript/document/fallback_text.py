@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QCoreApplication
-from PySide6.QtGui import QTextCursor, QTextFrame
+from PySide6.QtGui import QTextFrame
 
 from desktop_agent.gui.kit.failure_log import attempt
 from desktop_agent.gui.kit.safe_text import breakable, clean, without_direction_marks
@@ -38,72 +38,55 @@ class PlainAnswer:
         return self._frame.firstPosition()
 
     def show(self, text: str, *, is_live: bool, hold: bool = True) -> None:
-        """Show this text."""
         text = clean(text[:_SHOWN_LIMIT])
         if not is_live:
-            _write_by_block(self._frame, text, self._styles)
+            self._write_by_block(text)
         elif self._shown and not self._is_whole and text.startswith(self._shown):
             cursor = self._frame.lastCursorPosition()
             cursor.insertText(breakable(without_direction_marks(text[len(self._shown) :])))
         else:
-            _write_plain(_emptied(self._frame, self._styles), self._styles, text)
+            write_plain(self._frame, self._styles, text)
         self._shown, self._is_whole = text, not is_live
+
+    def _write_by_block(self, text: str) -> None:
+        blocks = attempt("an answer", lambda: parse(text), tuple)
+        if not blocks and text.strip():
+            write_plain(self._frame, self._styles, text)
+            return
+        start = self._frame.firstPosition()
+        writer = MarkdownWriter.from_position(self._frame, self._styles, start)
+        lines = text.split("\n")
+        for block in blocks:
+            writer = self._with_block(writer, block, lines)
+        writer.finish()
+
+    def _with_block(self, writer: MarkdownWriter, block: Block, lines: list[str]) -> MarkdownWriter:
+        """Write one block, or its source if that fails; return the writer to go on with."""
+        start, is_fresh = writer.cursor.position(), writer.is_fresh
+
+        def write() -> MarkdownWriter:
+            writer.write((block,))
+            return writer
+
+        def write_source() -> MarkdownWriter:
+            frame, styles = self._frame, self._styles
+            plain = MarkdownWriter.from_position(frame, styles, start, is_fresh=is_fresh)
+            _write(plain, styles, "\n".join(lines[block.first_line : block.last_line]))
+            return plain
+
+        return attempt(f"a block ({block.kind})", write, write_source)
 
 
 def write_plain(frame: QTextFrame, styles: Styles, text: str) -> None:
     """Write a text as it is into an emptied frame, under a line that says why."""
-    _write_plain(_emptied(frame, styles), styles, clean(text[:_SHOWN_LIMIT]))
+    writer = MarkdownWriter.from_position(frame, styles, frame.firstPosition())
+    _write(writer, styles, clean(text[:_SHOWN_LIMIT]))
 
 
-def _write_plain(writer: MarkdownWriter, styles: Styles, text: str) -> None:
-    muted = styles.text("small", token="muted")
+def _write(writer: MarkdownWriter, styles: Styles, text: str) -> None:
     words = translate(
         "Transcript", "This text could not be laid out. It is shown as it was written."
     )
-    writer.new_block(styles.block("tight", bottom=4), muted)
-    writer.cursor.insertText(words, muted)
+    muted = styles.text("small", token="muted")
+    writer.text_block(words, styles.block("tight", bottom=4), muted)
     writer.plain(text, styles.text(), styles.block(bottom=0))
-
-
-def _write_by_block(frame: QTextFrame, text: str, styles: Styles) -> None:
-    writer = _emptied(frame, styles)
-    blocks = attempt("an answer", lambda: parse(text), tuple)
-    if not blocks and text.strip():
-        _write_plain(writer, styles, text)
-    lines = text.split("\n")
-    for block in blocks:
-        writer = _with_block(writer, frame, block, lines, styles)
-    writer.finish()
-
-
-def _with_block(
-    writer: MarkdownWriter, frame: QTextFrame, block: Block, lines: list[str], styles: Styles
-) -> MarkdownWriter:
-    """Write one block, or its source if that fails; return the writer to go on with."""
-    start, is_fresh = writer.cursor.position(), writer.is_fresh
-
-    def write() -> MarkdownWriter:
-        writer.write((block,))
-        return writer
-
-    def write_source() -> MarkdownWriter:
-        source = "\n".join(lines[block.first_line : block.last_line])
-        plain = _without_rest(frame, start, styles, is_fresh=is_fresh)
-        _write_plain(plain, styles, source)
-        return plain
-
-    return attempt(f"a block ({block.kind})", write, write_source)
-
-
-def _emptied(frame: QTextFrame, styles: Styles) -> MarkdownWriter:
-    return _without_rest(frame, frame.firstPosition(), styles, is_fresh=True)
-
-
-def _without_rest(
-    frame: QTextFrame, start: int, styles: Styles, *, is_fresh: bool
-) -> MarkdownWriter:
-    cursor = frame.firstCursorPosition()
-    cursor.setPosition(start)
-    cursor.setPosition(frame.lastPosition(), QTextCursor.MoveMode.KeepAnchor)
-    cursor.removeSelectedText()
-    return MarkdownWriter(cursor, styles, is_fresh=is_fresh)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+
+from desktop_agent.gui.kit.safe_text import clean, without_direction_marks
+
+if TYPE_CHECKING:  # the parser is loaded with the first text to parse
+    from markdown_it.token import Token
 
 _LINK_SCHEMES = frozenset({"http", "https", "mailto"})
 # More than this nesting is a trick, not a text.
@@ -18,38 +23,14 @@ _LONG_LIST = 12
 _SHORT_TABLE = 5
 # A definition of a link, and the line below a heading, change what stands before them.
 _FAR_EFFECT = re.compile(r"\]:|(?<=[^\n])\n[ >\t]*(?:=+|-+)[ \t]*(?:\n|\Z)")
+# A paragraph this long is no prose: it is shown as it was written.
+WALL = 12_000
+_PIECE = 3_000
+# A piece ends at a space if there is one this near.
+_SLACK = 200
+# A line is known for a paragraph by its beginning.
+_BEGINNING = 200
 _TASK = re.compile(r"\[([ xX])\]\s+")
-
-
-class Token(Protocol):
-    """What is used of the parser's tokens; the parser is loaded with the first text to parse."""
-
-    type: str
-    tag: str
-    content: str
-    info: str
-    hidden: bool
-    level: int
-    nesting: Any
-    map: list[int] | None
-
-    @property
-    def attrs(self) -> dict[str, Any]:
-        """The attributes of an HTML tag."""
-        ...
-
-    @property
-    def children(self) -> Sequence[Self] | None:
-        """The pieces of a line."""
-        ...
-
-    def attrGet(self, name: str) -> Any:
-        """Return an attribute."""
-        ...
-
-    def copy(self, **changes: Any) -> Self:
-        """Return a changed copy."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,19 +114,13 @@ def has_far_effects(text: str) -> bool:
 
 def closed(tail: str) -> str:
     """Return the text with unfinished emphasis, code and links closed, as they will likely be."""
-    if is_open_fence(tail):
+    if open_fence(tail) is not None:
         return tail
     line_start = tail.rfind("\n\n") + 2 if "\n\n" in tail else 0
     last = tail[line_start:]
     if last.lstrip().startswith(("```", "~~~")):
         return tail
     return tail[:line_start] + _without_open_link(_with_closed_marks(last))
-
-
-def is_open_fence(tail: str) -> bool:
-    """Whether the text begins with a fence of code that has not been closed."""
-    fence = open_fence(tail)
-    return fence is not None
 
 
 def open_fence(tail: str) -> tuple[str, str] | None:
@@ -199,6 +174,28 @@ def task_mark(text: str) -> tuple[bool | None, str]:
     return found[1] != " ", text[found.end() :]
 
 
+def is_wall(text: str) -> bool:
+    """Whether the text is one paragraph, and as long as that."""
+    text = text.strip("\n")
+    if len(text.strip()) <= WALL or "\n\n" in text:
+        return False
+    blocks = parse(text[:_BEGINNING] if "\n" not in text else text)
+    # A definition of a link may stand before it: that is not shown.
+    return [(block.kind, block.first_line) for block in blocks] == [("paragraph_open", 0)]
+
+
+def pieces(text: str, start: int) -> Iterator[tuple[int, str]]:
+    """Yield the pieces from the one that begins at `start`; more text changes only the last."""
+    text = clean(without_direction_marks(text)).strip()
+    while len(text) - start > _PIECE:
+        end = start + _PIECE
+        space = max(text.rfind(" ", end - _SLACK, end), text.rfind("\n", end - _SLACK, end))
+        end = space + 1 if space >= 0 else end
+        yield start, text[start:end]
+        start = end
+    yield start, text[start:]
+
+
 @cache
 def _parser(is_whole: bool, may_link: bool) -> Any:
     from markdown_it import MarkdownIt  # sixty modules: not before there is a text
@@ -206,9 +203,10 @@ def _parser(is_whole: bool, may_link: bool) -> Any:
     parser = MarkdownIt("commonmark", {"html": False, "linkify": True, "maxNesting": _MAX_NESTING})
     parser.enable(["table", "strikethrough", "linkify"])
     assert parser.linkify is not None
-    parser.linkify.set({"fuzzy_link": False, "fuzzy_email": False})
+    no_guesses = {"fuzzy_link": False, "fuzzy_email": False}
+    parser.linkify.set(no_guesses)  # pyright: ignore[reportUnknownMemberType] - it has no types
     # Every link is taken as one; the writer decides which may be clicked.
-    parser.validateLink = _any_link
+    parser.validateLink = lambda url: True
     if not is_whole:
         parser.disable("lheading")
     if not may_link:
@@ -224,10 +222,6 @@ def _last_item_line(block: Block) -> int:
         if token.type == "list_item_open" and token.level == 1 and token.map
     ]
     return items[-1] if len(items) > _LONG_LIST else 0
-
-
-def _any_link(url: str) -> bool:
-    return True
 
 
 def _blocks(tokens: list[Token]) -> Iterator[Block]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QUrl
+from PySide6.QtCore import QCoreApplication, QUrl
 from PySide6.QtGui import (
     QTextBlockFormat,
     QTextCharFormat,
@@ -22,8 +23,13 @@ from desktop_agent.gui.kit.safe_text import (
     without_direction_marks,
 )
 from desktop_agent.gui.transcript.document.highlighting import is_ready, spans_by_line
-from desktop_agent.gui.transcript.document.long_paragraph import WALL, pieces
-from desktop_agent.gui.transcript.document.markdown import Block, Token, safe_link, task_mark
+from desktop_agent.gui.transcript.document.markdown import (
+    WALL,
+    Block,
+    pieces,
+    safe_link,
+    task_mark,
+)
 from desktop_agent.gui.transcript.document.styles import (
     BLOCK_ROLE,
     CONTINUED,
@@ -34,6 +40,13 @@ from desktop_agent.gui.transcript.document.styles import (
 )
 from desktop_agent.gui.transcript.document.table_writer import write_table
 
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+translate = QCoreApplication.translate
+
+# Only the app itself makes links of this scheme; a model's Markdown can't.
+SHOW_ALL = "app:show-all"
 _HEADING_SIZES = {"h1": "h1", "h2": "h2", "h3": "h3"}
 _DISCS = (
     QTextListFormat.Style.ListDisc,
@@ -74,6 +87,17 @@ class MarkdownWriter:
             "hr": self._rule,
         }
 
+    @classmethod
+    def from_position(
+        cls, frame: QTextFrame, styles: Styles, start: int, *, is_fresh: bool = True
+    ) -> MarkdownWriter:
+        """Return a writer for the rest of a frame, which is removed."""
+        cursor = frame.firstCursorPosition()
+        cursor.setPosition(start)
+        cursor.setPosition(frame.lastPosition(), QTextCursor.MoveMode.KeepAnchor)
+        cursor.removeSelectedText()
+        return cls(cursor, styles, is_fresh=is_fresh)
+
     @property
     def is_fresh(self) -> bool:
         """Whether the cursor's block is empty and still to be used."""
@@ -95,8 +119,7 @@ class MarkdownWriter:
     def plain(self, text: str, char: QTextCharFormat, block: QTextBlockFormat) -> None:
         """Write text as it is, line by line."""
         for line in breakable(without_direction_marks(clean(text))).split("\n"):
-            self.new_block(block, char)
-            self.cursor.insertText(line, char)
+            self.text_block(line, block, char)
 
     def wall(self, text: str, start: int = 0) -> int:
         """Write a paragraph without marks, from `start` on; return where its last piece begins."""
@@ -107,10 +130,23 @@ class MarkdownWriter:
             block = self._styles.block()
             if at:
                 block.setProperty(BLOCK_ROLE, CONTINUED)
-            self.new_block(block, char)
-            self.cursor.insertText(breakable(piece).replace("\n", "\u2028"), char)
+            self.text_block(breakable(piece).replace("\n", "\u2028"), block, char)
             start = at
         return start
+
+    def text_block(self, text: str, block: QTextBlockFormat, char: QTextCharFormat) -> None:
+        self.new_block(block, char)
+        self.cursor.insertText(text, char)
+
+    def offer_whole(self, count: int, *, top: float = 0, bottom: float = 0, note: str = "") -> None:
+        """Write a link to the whole of a text of which only the beginning is here."""
+        muted = self._styles.text("small", token="muted")
+        link = self._styles.text("small", token="accent")
+        link.setAnchor(True)
+        link.setAnchorHref(SHOW_ALL)
+        self.text_block(note, self._styles.block(top=top, bottom=bottom), muted if note else link)
+        words = translate("Transcript", "Show all {count} characters")
+        self.cursor.insertText(words.format(count=f"{count:,}"), link)
 
     def _close_up(self) -> None:
         """Let the next block follow without a gap."""
@@ -155,7 +191,6 @@ class MarkdownWriter:
         return self.enter(edge)
 
     def code_lines(self, code: str, language: str) -> None:
-        """Write lines of code, coloured."""
         block = self._styles.code_block(language)
         has_colors = is_ready(language)
         for line in spans_by_line(clean(code), language if has_colors else ""):
@@ -309,7 +344,6 @@ class MarkdownWriter:
     # -- inside a line -------------------------------------------------------------------
 
     def inline(self, token: Token, char: QTextCharFormat) -> None:
-        """Write the pieces of a line."""
         formats = [QTextCharFormat(char)]
         for piece in token.children or ():
             if piece.type.endswith("_open"):

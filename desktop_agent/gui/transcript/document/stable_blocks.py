@@ -20,7 +20,6 @@ class StableBlocks:
         self.clear()
 
     def clear(self) -> None:
-        """Forget all blocks."""
         self.signatures: list[Signature] = []
         self.chars = 0
         self._sure = (0, 0)

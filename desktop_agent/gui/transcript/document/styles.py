@@ -45,7 +45,6 @@ class Styles:
         self.uncolored: list[QTextFrame] = []
 
     def color(self, token: str) -> QColor:
-        """Return a colour of the theme."""
         return self._theme.color(token)
 
     @property
@@ -68,7 +67,6 @@ class Styles:
         return QTextCharFormat(found)
 
     def inline_code(self, around: QTextCharFormat) -> QTextCharFormat:
-        """Return the format of code inside a line."""
         shaped = QTextCharFormat(around)
         shaped.setFont(self._code_font(around.font().pixelSize(), around.fontWeight()))
         shaped.setFontFixedPitch(True)

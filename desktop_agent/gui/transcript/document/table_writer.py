@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import (
@@ -14,8 +15,10 @@ from PySide6.QtGui import (
     QTextTableFormat,
 )
 
-from desktop_agent.gui.transcript.document.markdown import Token
 from desktop_agent.gui.transcript.document.styles import FRAME_KIND, Styles
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 # More cells than this are cut: each is a layout of its own.
 _MAX_ROWS = 500

@@ -8,7 +8,6 @@ from PySide6.QtCore import QCoreApplication
 from PySide6.QtGui import QFontMetricsF
 
 from desktop_agent.gui.kit.safe_text import with_marks
-from desktop_agent.gui.transcript.document.answer import SHOW_ALL
 from desktop_agent.gui.transcript.document.clock import clock_text
 from desktop_agent.gui.transcript.document.markdown_writer import MarkdownWriter
 from desktop_agent.gui.transcript.document.styles import BLOCK_ROLE, Styles
@@ -25,30 +24,21 @@ def write_user_text(item: UserItem, writer: MarkdownWriter, styles: Styles) -> N
     text = item.text[:_SHOWN_LIMIT]
     if words := sender_text(item):
         char = styles.text("caption", "semibold", "muted")
-        writer.new_block(styles.block("tight", bottom=4), char)
-        writer.cursor.insertText(words, char)
+        writer.text_block(words, styles.block("tight", bottom=4), char)
     if item.skills:
         _write_skills(item, writer, styles, bottom=6 if text else 0)
     if text or not (item.attachments or item.skills):
         writer.plain(text, styles.text(), styles.block(bottom=0))
     if len(item.text) > _SHOWN_LIMIT:
-        link = styles.text("small", token="accent")
-        link.setAnchor(True)
-        link.setAnchorHref(SHOW_ALL)
-        writer.new_block(styles.block(bottom=0), link)
-        words = translate("Transcript", "Show all {count} characters")
-        writer.cursor.insertText(words.format(count=f"{len(item.text):,}"), link)
+        writer.offer_whole(len(item.text))
     if item.attachments:
         block = styles.block("tight", top=6 if text else 0, bottom=0)
-        char = styles.text("small", token="muted")
-        writer.new_block(block, char)
-        writer.cursor.insertText(_attachment_text(item), char)
+        writer.text_block(_attachment_text(item), block, styles.text("small", token="muted"))
     if words := delivery_text(item):
         char = styles.text("caption", "medium", "err" if item.state == "failed" else "subtle")
         block = styles.block("tight", top=6, bottom=0)
         block.setProperty(BLOCK_ROLE, "state")
-        writer.new_block(block, char)
-        writer.cursor.insertText(words, char)
+        writer.text_block(words, block, char)
 
 
 def sender_text(item: UserItem) -> str:
@@ -71,13 +61,8 @@ def text_width(item: UserItem, styles: Styles) -> int:
         shown.append((_SKILL_GAP.join(f"  {name}  " for name in item.skill_labels), "small"))
     shown.append((delivery_text(item), "caption"))
     shown.append((sender_text(item), "caption"))
-    return (
-        max(
-            ceil(QFontMetricsF(styles.text(size).font()).horizontalAdvance(line))
-            for line, size in shown
-        )
-        + 1
-    )
+    fonts = {size: QFontMetricsF(styles.text(size).font()) for _, size in shown}
+    return 1 + max(ceil(fonts[size].horizontalAdvance(line)) for line, size in shown)
 
 
 def _write_skills(item: UserItem, writer: MarkdownWriter, styles: Styles, *, bottom: float) -> None:

@@ -15,11 +15,9 @@ class EventLog:
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """All that is kept, oldest first."""
         return tuple(self._events)
 
     def add(self, event: Event) -> None:
-        """Keep the event."""
         last = self._events[-1] if self._events else None
         match event, last:
             case PartDelta(), PartDelta() if _is_same_part(event, last):

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from desktop_agent.core.agents import Budget, Spent, StopReason
+from desktop_agent.core.agents import AgentInfo, Budget, Spent, StopReason
 from desktop_agent.core.approvals import ApprovalRequest, Decision, Deny
-from desktop_agent.core.events import StopReport, TurnEnded
+from desktop_agent.core.events import NoteDelivered, NoteReturned, StopReport, TurnEnded
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import AgentId, NoteId
 from desktop_agent.core.messages import ToolCall, ToolResult
@@ -50,7 +50,7 @@ class UserItem:
     problems: tuple[tuple[str, str], ...] = ()
 
     @property
-    def is_from_person(self) -> bool:
+    def is_from_user(self) -> bool:
         """Whether the user wrote it: reports and notes of edits come from the app."""
         return self.speaker == "user"
 
@@ -203,12 +203,10 @@ def shows_work(item: Item) -> bool:
             return live
         case ToolItem(state=state):
             return state in {"running", "waiting"}
-        case ApprovalItem(decision=None) | QuestionItem(answer=None) | RetryItem():
+        case ApprovalItem(decision=None) | QuestionItem(answer=None) | BudgetItem(is_current=True):
             return True
-        case BudgetItem(is_current=is_current):
-            return is_current
         case _:
-            return False
+            return isinstance(item, RetryItem)
 
 
 def is_open(item: Item) -> bool:
@@ -218,33 +216,35 @@ def is_open(item: Item) -> bool:
             return state in {"sending", "failed"}
         case ToolItem(state=state):
             return state not in FINAL_STATES
-        case TurnItem(is_current=is_current) | BudgetItem(is_current=is_current):
+        case TurnItem(is_current=is_current):
             return is_current
         case AgentMessageItem(kind=kind, state=state):
             return kind == "question" and state != "closed"
-        case FailureItem():
-            return False
         case _:
             return shows_work(item)
 
 
-def asking(items: Iterable[Item]) -> tuple[str, ...]:
-    """Return the keys of what waits for the user, in order."""
-    return tuple(item.key for item in items if _is_asking(item))
-
-
-def _is_asking(item: Item) -> bool:
+def is_asking(item: Item) -> bool:
+    """Whether the item waits for the user."""
     match item:
-        case ApprovalItem(decision=decision):
-            return decision is None
-        case QuestionItem(answer=answer):
-            return answer is None
-        case AgentMessageItem(kind=kind, state=state):
-            return kind == "question" and state == "open"
-        case BudgetItem(is_current=is_current):
-            return is_current
+        case ApprovalItem(decision=None) | QuestionItem(answer=None) | BudgetItem(is_current=True):
+            return True
+        case AgentMessageItem(kind="question", state="open"):
+            return True
         case _:
             return False
+
+
+def followed(items: Iterable[Item], agents: Sequence[AgentInfo]) -> list[AgentMessageItem]:
+    """Return the questions of subagents that wait now and did not, or the other way round."""
+    waiting = {info.question_id for info in agents if info.question_id}
+    changed: list[AgentMessageItem] = []
+    for item in items:
+        if isinstance(item, AgentMessageItem) and item.kind == "question":
+            state = "open" if item.question_id in waiting else "closed"
+            if state != item.state:
+                changed.append(replace(item, state=state))
+    return changed
 
 
 def closed_item(item: Item, state: ToolState) -> Item:
@@ -284,6 +284,22 @@ def rested(items: Iterable[Item]) -> list[TurnItem]:
     return [replace(item, is_current=False) for item in ends]
 
 
+def after_note(items: Iterable[Item], event: NoteDelivered | NoteReturned) -> list[UserItem]:
+    """Return the messages that hold a note, as they are after what happened to it."""
+    said = [i for i in items if isinstance(i, UserItem) and event.note_id in i.note_ids]
+    if isinstance(event, NoteReturned):
+        return [replace(item, state="failed") for item in said if item.state != "delivered"]
+    return [
+        replace(item, state="delivered", step=event.step, at=event.at or item.at) for item in said
+    ]
+
+
+def undelivered(items: Iterable[Item]) -> list[UserItem]:
+    """Return the messages that a turn's end left on their way, as failed."""
+    said = [item for item in items if isinstance(item, UserItem) and item.state == "sending"]
+    return [replace(item, state="failed") for item in said]
+
+
 def alike(waiting: Iterable[ApprovalItem], item: ApprovalItem) -> tuple[ApprovalItem, ...]:
     """Return the requests to resolve together with this one: of its kind, itself included.
 
@@ -291,19 +307,3 @@ def alike(waiting: Iterable[ApprovalItem], item: ApprovalItem) -> tuple[Approval
     """
     tool = item.request.call.name
     return tuple(one for one in waiting if one.request.call.name == tool and one.request.rules)
-
-
-def key_of_call(items: Iterable[Item], call_id: str) -> str:
-    """Return the key of a tool call's item; empty when it is not loaded."""
-    for item in items:
-        if isinstance(item, ToolItem) and item.call.id == call_id:
-            return item.key
-    return ""
-
-
-def last_answer(items: Sequence[Item]) -> str:
-    """Return the newest answer's text; empty when there is none."""
-    for item in reversed(items):
-        if isinstance(item, AnswerItem) and item.text.strip():
-            return item.text
-    return ""

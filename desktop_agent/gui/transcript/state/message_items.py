@@ -10,14 +10,17 @@ from itertools import groupby
 from desktop_agent.core.messages import ImagePart, Message, TextPart, ThinkingPart
 from desktop_agent.core.parts.origins import (
     AttachedFile,
+    ChildQuestion,
     Origin,
     PickedSkill,
+    Report,
     Spoken,
     TaskEdits,
     TaskListShown,
+    ToldChild,
 )
-from desktop_agent.gui.transcript.state.agent_messages import agent_message_item
 from desktop_agent.gui.transcript.state.items import (
+    AgentMessageItem,
     AnswerItem,
     Item,
     Speaker,
@@ -55,7 +58,7 @@ def user_items(message: Message, known: Callable[[str], Item | None]) -> list[It
     said: list[_Said] = []
     for part in message.parts:
         key = f"{message.id}/told/{len(items)}"
-        sent = agent_message_item(part, key) if isinstance(part, TextPart) else None
+        sent = _agent_message(part, key) if isinstance(part, TextPart) else None
         if sent is not None:
             items.append(sent)
         elif isinstance(part, TextPart):
@@ -66,6 +69,21 @@ def user_items(message: Message, known: Callable[[str], Item | None]) -> list[It
         key = message.id if one is said[-1] else f"{message.id}/said/{number}"
         items.append(_item(key, one, message, known(key)))
     return items or [_item(message.id, _Said("user"), message, known(message.id))]
+
+
+def _agent_message(part: TextPart, key: str) -> AgentMessageItem | None:
+    """Return the message from or to a subagent; None for any other part."""
+    text = part.text.strip()
+    match part.origin:
+        case Report(agent_id=who, name=name, status=status, remarks=remarks):
+            whole = "\n".join(line for line in (text, *remarks) if line)
+            return AgentMessageItem(key, "report", who, name or who, whole, status)
+        case ChildQuestion(agent_id=who, name=name, question_id=question_id):
+            return AgentMessageItem(key, "question", who, name or who, text, "new", question_id)
+        case ToldChild(agent_id=who, name=name):
+            return AgentMessageItem(key, "notice", who, name or who, text)
+        case _:
+            return None
 
 
 def _add_text(part: TextPart, said: list[_Said], message: Message) -> None:

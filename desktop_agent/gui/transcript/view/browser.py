@@ -101,7 +101,6 @@ class TranscriptBrowser(QTextBrowser):
         self.highlighted.connect(self._on_link_pointed)
 
     def set_page(self, page: TranscriptDocument) -> None:
-        """Paint the frames of this page."""
         self._page = page
 
     def loadResource(self, kind: int, name: QUrl | str) -> object:
@@ -115,6 +114,13 @@ class TranscriptBrowser(QTextBrowser):
         copied.setText(plain)
         copied.setData("text/markdown", markdown.encode())
         return copied
+
+    def row_at(self, point: QPointF) -> ShownRow | None:
+        """Return the row at a place of the viewport."""
+        if self._page is None:
+            return None
+        index = self._page.first_below(point.y() + self.verticalScrollBar().value())
+        return self._page.rows[index] if index < len(self._page.rows) else None
 
     def code_at(self, point: QPointF) -> QTextFrame | None:
         """Return the code whose copy button is at the point."""
@@ -189,7 +195,6 @@ class TranscriptBrowser(QTextBrowser):
         super().mousePressEvent(event)
 
     def copy_frame(self, frame: QTextFrame) -> None:
-        """Put a frame's text on the clipboard."""
         cursor = QTextCursor(self.document())
         cursor.setPosition(frame.firstPosition())
         cursor.setPosition(frame.lastPosition(), QTextCursor.MoveMode.KeepAnchor)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Signal
 
+from desktop_agent.gui.kit.timers import single_timer
 from desktop_agent.gui.transcript.document.answer import STEP
 from desktop_agent.gui.transcript.document.document import TranscriptDocument
-from desktop_agent.gui.transcript.document.highlighter import Coloring
+from desktop_agent.gui.transcript.document.highlighting import Coloring
 from desktop_agent.gui.transcript.state.items import AnswerItem, UserItem
 from desktop_agent.gui.transcript.state.rows import (
     EarlierRow,
@@ -60,9 +61,7 @@ class VisibleRows(QObject):
         # An answer is longer than what is in the document.
         self.is_late = False
         self._coloring = Coloring()
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.timeout.connect(self._fill)
+        self._timer = single_timer(self, 0, self._fill)
 
     def reset(self, *, has_earlier: bool) -> None:
         """Forget everything: another session comes."""
@@ -125,7 +124,6 @@ class VisibleRows(QObject):
         return is_held
 
     def fill_soon(self) -> None:
-        """Put more rows on top when there is time."""
         if self._has_work and not self._timer.isActive():
             self._timer.start(self._delay_ms if self._can_work else _LEXER_MS)
             self._delay_ms = 0
@@ -152,8 +150,6 @@ class VisibleRows(QObject):
             if self._rows[index].key == key:
                 self._add_on_top(self._first - index)
                 return
-
-    # -- inside --------------------------------------------------------------------------
 
     @property
     def _has_work(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -44,7 +44,7 @@ class Scrolling(QObject):
         self._bar.valueChanged.connect(self._on_moved)
 
     @contextmanager
-    def kept(self, *, below: Callable[[], int] | None = None) -> Iterator[None]:
+    def kept(self, *, below: Callable[[], int] | None = None) -> Generator[None]:
         """Stay at the end, or keep the first row on screen where it is.
 
         Nothing before the position that `below` gives afterwards has changed: only what
@@ -55,20 +55,18 @@ class Scrolling(QObject):
             yield
 
     @contextmanager
-    def held_at(self, shown: ShownRow) -> Iterator[None]:
+    def held_at(self, shown: ShownRow) -> Generator[None]:
         """Keep this row where it is: the user has just unfolded it."""
         with self._edited((shown, self._offset(shown))):
             yield
         self._note_place()
 
     def to_end(self) -> None:
-        """Go to the newest message."""
         self._lay_out()
         self._bar.setValue(self._bar.maximum())
         self._note_place()
 
     def show(self, shown: ShownRow) -> None:
-        """Bring a row into view."""
         box = self._page.rect(shown)
         height = self._browser.viewport().height()
         top = self._bar.value()
@@ -85,12 +83,10 @@ class Scrolling(QObject):
             self._bar.setValue(round(foot))
         self._note_place()
 
-    # -- inside --------------------------------------------------------------------------
-
     @contextmanager
     def _edited(
         self, anchor: tuple[ShownRow, float] | None, below: Callable[[], int] | None = None
-    ) -> Iterator[None]:
+    ) -> Generator[None]:
         edit = QTextCursor(self._browser.document())
         edit.beginEditBlock()
         self._is_ours += 1
@@ -178,7 +174,6 @@ class Scrolling(QObject):
 
     @property
     def room(self) -> tuple[int, int]:
-        """How wide and how high the view is."""
         return self._browser.viewport().width(), self._browser.viewport().height()
 
     @property

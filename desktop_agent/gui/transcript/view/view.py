@@ -6,98 +6,80 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QPoint, QPointF, QRect, Qt, QUrl, Signal
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
 
 from desktop_agent.core.events import AgentEvent, Event
+from desktop_agent.core.ids import AgentId
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.timers import single_timer
+from desktop_agent.gui.kit.widgets import TextButton
 from desktop_agent.gui.state.session_state import AgentPage
-from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard, Asker, asker_of
-from desktop_agent.gui.transcript.cards.factory import CardFactory, Clocks
+from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
+from desktop_agent.gui.transcript.cards.card import Asker, CardHost, Clocks
 from desktop_agent.gui.transcript.document.document import TranscriptDocument
 from desktop_agent.gui.transcript.document.styles import Styles
 from desktop_agent.gui.transcript.state.items import (
     AnswerItem,
     ApprovalItem,
     Item,
+    ToolItem,
     UserItem,
     alike,
-    asking,
-    key_of_call,
-    last_answer,
+    is_asking,
 )
 from desktop_agent.gui.transcript.state.rows import WORKING_KEY
 from desktop_agent.gui.transcript.state.transcript import Transcript
 from desktop_agent.gui.transcript.view.browser import TranscriptBrowser
 from desktop_agent.gui.transcript.view.card_layer import CardLayer
-from desktop_agent.gui.transcript.view.column import NARROW, column_of
 from desktop_agent.gui.transcript.view.find import Finder
-from desktop_agent.gui.transcript.view.hover_bar import HoverBar
-from desktop_agent.gui.transcript.view.jump_button import JumpPill
-from desktop_agent.gui.transcript.view.row_menu import RowMenu
+from desktop_agent.gui.transcript.view.message_actions import HoverBar, copy_text, message_menu
 from desktop_agent.gui.transcript.view.row_window import VisibleRows
 from desktop_agent.gui.transcript.view.scroll_anchor import Scrolling
 from desktop_agent.gui.transcript.view.text_dialogs import ask_to_open, show_text
-from desktop_agent.gui.transcript.view.timers import TranscriptTimers, single_timer
 
 _SILENT_S = 3.0
 _HOLD_MS = 150
 _RESIZE_MS = 60
+_MARGIN = 24
+# A narrower view has less room around its text, and indents messages less.
+_NARROW = 640
 
 
-class TranscriptView(QWidget):
-    """Shows one session's main agent.
+class TranscriptView(CardHost):
+    """Shows one agent's transcript."""
 
-    Signals: `decided` (request, decision), `answered` (question, text), `resume_requested`,
-    `compose_requested` (put the focus into the composer), `fault_action`, `edit_requested`
-    (text for the composer), `command_requested` (agent, command, text: to `answer` or `open` a
-    subagent, or what a used up budget offers), `open_path_requested`, `open_link_requested` (after
-    the user agreed), `earlier_requested`, `waiting_changed` (open approvals).
-    """
-
-    decided = Signal(str, object)
-    answered = Signal(str, str)
-    resume_requested = Signal()
-    compose_requested = Signal()
-    fault_action = Signal(str)
-    edit_requested = Signal(str, object)
-    open_path_requested = Signal(str)
-    open_link_requested = Signal(str)
+    edit_requested = Signal(str, object)  # text and skills for the composer
+    open_link_requested = Signal(str)  # the user agreed to open it
     earlier_requested = Signal()
-    waiting_changed = Signal(int)
-    command_requested = Signal(str, str, str)
+    waiting_changed = Signal(int)  # open approvals
 
     def __init__(
         self, theme: Theme, parent: QWidget | None = None, *, clocks: Clocks | None = None
     ) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self._clocks = clocks or Clocks()
+        super().__init__(theme, clocks or Clocks(), parent)
         self._session: SessionInfo | None = None
         self._transcript: Transcript | None = None
         self._waiting = 0
-        self._last_event_at = 0.0
         self._laid_out = QRect()
         self.setObjectName("transcriptView")
         self.browser = TranscriptBrowser(theme, self)
-        self._factory = CardFactory(theme, self._clocks, self)
-        self._factory.asker = self._asker_of
-        self._factory.alike = lambda item: alike(self._asked, item)
-        self.cards = CardLayer(self.browser, self._factory, self.column)
+        self.cards = CardLayer(self, self.browser, self.column)
         self.page = TranscriptDocument(
-            self.browser.document(), Styles(theme), self.cards.measure, self._factory.words
+            self.browser.document(), Styles(theme), self.cards.measure, self.cards.text
         )
         self.browser.set_page(self.page)
         self._scrolling = Scrolling(self.browser, self.page)
         self._window = VisibleRows(self.page, self.cards, self._scrolling)
         self._finder = Finder(self.browser, theme)
-        self._pill = JumpPill(theme, self)
-        self._hover = HoverBar(theme, self.browser, self.page, self)
-        self._menu = RowMenu(self.browser, self.page, self)
+        self._jump = TextButton(theme, "", "arrow-down", self)
+        self._jump.setObjectName("jumpToLatest")
+        self._jump.set_text(self.tr("Jump to latest"))
+        self._jump.hide()
+        self._hover = HoverBar(theme, self.browser, self.page, self.edit_requested.emit, self)
         self._hold = single_timer(self, _HOLD_MS, self._show_held)
         self._placing = single_timer(self, 0, self._place)
         self._resize = single_timer(self, _RESIZE_MS, self._lay_out_again)
-        self._heartbeat = TranscriptTimers(theme, self.cards, self._clocks.wall)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.browser)
@@ -109,10 +91,9 @@ class TranscriptView(QWidget):
     def open(self, page: AgentPage) -> None:
         """Show another agent, its newest messages first."""
         self._session = page.info
-        self._transcript = shown = Transcript.of_page(page)
-        self._factory.name_of = lambda who: shown.agent_names.get(who, "")
-        self._factory.forget()
-        self._last_event_at = self._clocks.wall()
+        self._transcript = Transcript.of_page(page)
+        self.unfolded.clear()
+        self.last_event_at = self.clocks.wall()
         self._window.reset(has_earlier=page.first_seq > 1)
         self._sync()
         self._scrolling.to_end()
@@ -130,7 +111,7 @@ class TranscriptView(QWidget):
             changed |= transcript.apply(event)
         if not changed and before == (transcript.is_running, transcript.is_paused):
             return
-        self._last_event_at = self._clocks.wall()
+        self.last_event_at = self.clocks.wall()
         if not self._grow_only(changed):
             self._sync()
         self._place()
@@ -146,17 +127,16 @@ class TranscriptView(QWidget):
         self._place()
 
     def waiting_count(self) -> int:
-        """Return how many approvals are open."""
         return self._waiting
 
     def focus_oldest_approval(self) -> bool:
         """Scroll to the request or question that has waited longest and give it the focus."""
-        return any(self._show_card(key) for key in asking(self._items()))
+        return any(self._show_card(item.key) for item in self._items() if is_asking(item))
 
     def show_call(self, call_id: str) -> bool:
         """Scroll to a tool call and give its card the focus; False when it is not loaded."""
-        key = key_of_call(self._items(), call_id)
-        return bool(key) and self._show_card(key)
+        item = self._transcript.item(call_id) if self._transcript is not None else None
+        return isinstance(item, ToolItem) and self._show_card(call_id)
 
     def find(self, text: str, backward: bool = False) -> int:  # pyright: ignore[reportIncompatibleMethodOverride] - QWidget.find is a static look-up by window id that nothing here uses
         """Go to the next place with this text; return how many there are."""
@@ -167,20 +147,57 @@ class TranscriptView(QWidget):
         return count
 
     def copy_last_answer(self) -> None:
-        """Put the newest answer on the clipboard, as Markdown."""
-        answer = last_answer(self._items())
-        if answer:
-            self._menu.copy(answer)
+        for item in reversed(self._items()):
+            if isinstance(item, AnswerItem) and item.text.strip():
+                copy_text(item.text)
+                return
+
+    def menu_at(self, at: QPoint) -> QMenu:
+        return message_menu(self.browser, at, self.edit_requested.emit)
 
     def column(self) -> QRect:
         """Return where cards and text stand: left edge and width."""
-        return column_of(self.browser, self._theme, self.layoutDirection())
+        # The scroll bar's room is always left free: nothing moves when it comes.
+        room = self.browser.width() - self.theme.size("scrollbar")
+        margin = _MARGIN if room > _NARROW else self.theme.space("l")
+        width = max(200, min(self.theme.size("transcript_max"), room - 2 * margin))
+        left = (room - width) // 2
+        if self.layoutDirection() == Qt.LayoutDirection.RightToLeft:
+            left += self.browser.viewport().width() - room
+        return QRect(left, 0, width, 0)
+
+    # -- what the cards have to know ------------------------------------------------------
+
+    @property
+    def ground(self) -> QWidget:
+        return self.browser.viewport()
+
+    def name_of(self, agent_id: str) -> str:
+        names = self._transcript.agent_names if self._transcript is not None else {}
+        return names.get(AgentId(agent_id), "")
+
+    def asker_of(self, item: ApprovalItem) -> Asker:
+        # Of a single agent nothing has to be said.
+        is_one = self._transcript is None or len(self._transcript.agent_names) < 2
+        name = "" if is_one else self.name_of(item.request.agent_id)
+        info = self._session
+        return Asker(name, info.id if info else "", info.workspace.root if info else "")
+
+    def alike(self, item: ApprovalItem) -> tuple[ApprovalItem, ...]:
+        return alike(self._asked, item)
+
+    def show_earlier(self) -> None:
+        if not self._window.show_more():
+            self.earlier_requested.emit()
 
     # -- events of Qt --------------------------------------------------------------------
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._pill.stand_over(self.rect())
+        size = self._jump.sizeHint()
+        left, top = (self.width() - size.width()) // 2, self.height() - size.height() - 12
+        self._jump.setGeometry(QRect(QPoint(left, top), size))
+        self._jump.raise_()
 
     def showEvent(self, event: QShowEvent) -> None:
         """Turn the clocks on, and write what came while nobody looked."""
@@ -194,38 +211,32 @@ class TranscriptView(QWidget):
         super().hideEvent(event)
         self._follow_clocks()
 
-    # -- inside --------------------------------------------------------------------------
-
     def _connect(self) -> None:
-        factory = self._factory
-        factory.decided.connect(self.decided)
-        factory.answered.connect(self.answered)
-        factory.resume_requested.connect(self.resume_requested)
-        factory.compose_requested.connect(self.compose_requested)
-        for resolved in (factory.decided, factory.answered, factory.resume_requested):
+        for resolved in (self.decided, self.answered, self.resume_requested):
             # The button that was pressed goes away; the focus must not go just anywhere.
-            resolved.connect(lambda *_: self.compose_requested.emit())
-        factory.fault_action.connect(self.fault_action)
-        factory.command_requested.connect(self.command_requested)
-        factory.path_activated.connect(self.open_path_requested)
-        factory.earlier_requested.connect(self._on_earlier_requested)
-        factory.text_requested.connect(lambda *what: show_text(self._theme, what[0], what[1], self))
+            resolved.connect(self._ask_for_focus)
+        self.text_requested.connect(self._show_text)
         self.cards.resized.connect(self._on_card_resized)
         self.cards.made.connect(self._place)
+        self.cards.second.connect(self._on_second)
         self.browser.resized.connect(self._on_browser_resized)
         self.browser.anchorClicked.connect(self._on_link)
-        self.browser.menu_requested.connect(self._menu.open_at)
+        self.browser.menu_requested.connect(self._open_menu)
         self.browser.pointed.connect(self._hover.follow)
-        self._menu.edit_requested.connect(self.edit_requested)
-        self._hover.edit_requested.connect(self.edit_requested)
-        self._hover.copy_requested.connect(self._menu.copy)
         self._window.filled.connect(self._place)
         self._scrolling.moved.connect(self._on_scrolled)
-        self._pill.clicked.connect(self._on_jump)
-        laid_out = self.browser.document().documentLayout().documentSizeChanged
-        laid_out.connect(lambda _size: self._placing.start())
-        self._theme.changed.connect(self._on_theme_changed)
-        self._heartbeat.second.connect(self._on_second)
+        self._jump.clicked.connect(self._on_jump)
+        self.browser.document().documentLayout().documentSizeChanged.connect(self._placing.start)
+        self.theme.changed.connect(self._on_theme_changed)
+
+    def _ask_for_focus(self) -> None:
+        self.compose_requested.emit()
+
+    def _show_text(self, title: str, text: str) -> None:
+        show_text(self.theme, title, text, self)
+
+    def _open_menu(self, at: QPoint, on_screen: QPoint) -> None:
+        self.menu_at(at).popup(on_screen)
 
     def _items(self) -> Sequence[Item]:
         return self._transcript.items if self._transcript is not None else ()
@@ -240,10 +251,6 @@ class TranscriptView(QWidget):
         card = self.cards.cards.get(key)
         return card is not None and card.take_focus()
 
-    def _asker_of(self, item: ApprovalItem) -> Asker:
-        names = self._transcript.agent_names if self._transcript is not None else {}
-        return asker_of(item, names, self._session)
-
     def _grow_only(self, changed: set[str]) -> bool:
         """Show more text of an answer that is there already; False if more has to change."""
         assert self._transcript is not None
@@ -256,7 +263,6 @@ class TranscriptView(QWidget):
         transcript = self._transcript
         if transcript is None:
             return
-        self._factory.silent_since = self._last_event_at
         if self._window.sync(transcript, is_working=self._is_working(transcript)):
             self._hold.start()
         self.browser.caret_row = self.page.live_row
@@ -266,7 +272,7 @@ class TranscriptView(QWidget):
             return False
         if transcript.is_silent:
             return True
-        silent = self._clocks.wall() - self._last_event_at
+        silent = self.clocks.wall() - self.last_event_at
         return transcript.is_writing and transcript.is_busy and silent >= _SILENT_S
 
     @property
@@ -278,7 +284,7 @@ class TranscriptView(QWidget):
         for item in waiting:
             card = self.cards.cards.get(item.key)
             if isinstance(card, ApprovalCard):
-                card.set_alike(len(alike(waiting, item)))
+                card.set_alike(len(self.alike(item)))
                 self._placing.start()  # another button may take another line
         if len(waiting) > self._waiting:
             card = self.cards.cards.get(waiting[len(waiting) - 1].key)
@@ -298,7 +304,7 @@ class TranscriptView(QWidget):
             with self._scrolling.kept():
                 for shown in wrong:
                     self.page.resize_card(shown, self.cards.measure(shown.row))
-        self._pill.setVisible(not self._scrolling.is_at_end)
+        self._jump.setVisible(not self._scrolling.is_at_end)
         self._follow_clocks()
 
     def _show_held(self) -> None:
@@ -310,7 +316,7 @@ class TranscriptView(QWidget):
 
     def _follow_clocks(self) -> None:
         is_running = self._transcript is not None and self._transcript.is_busy
-        self._heartbeat.follow(is_visible=self.isVisible(), is_running=is_running)
+        self.cards.follow_clocks(is_visible=self.isVisible(), is_running=is_running)
 
     def _on_second(self) -> None:
         """Show or hide that the model has been silent for a while."""
@@ -360,36 +366,29 @@ class TranscriptView(QWidget):
                 self._scrolling.show_foot(shown)
             self._place()
 
-    def _on_earlier_requested(self) -> None:
-        if not self._window.show_more():
-            self.earlier_requested.emit()
-
     def _on_link(self, url: QUrl) -> None:
-        if url.scheme() == "app":
-            self._show_whole(self.browser.mapFromGlobal(self.browser.cursor().pos()))
-        else:
-            ask_to_open(self._theme, url, self, self.open_link_requested.emit)
-
-    def _show_whole(self, at: QPoint) -> None:
-        shown = self._menu.row_at(QPointF(at))
+        if url.scheme() != "app":
+            ask_to_open(self.theme, url, self, self.open_link_requested.emit)
+            return
+        # By mouse and by keys alike, the text cursor stands at the link that was followed.
+        shown = self.browser.row_at(QPointF(self.browser.cursorRect().center()))
         if shown is not None and isinstance(shown.row, AnswerItem | UserItem):
-            show_text(self._theme, self.tr("Whole message"), shown.row.text, self)
+            self._show_text(self.tr("Whole message"), shown.row.text)
 
     def _lay_out_again(self) -> None:
-        """Fit everything to a new width."""
         column = self.column()
         is_mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
         with self._scrolling.kept():
             self._laid_out = column
             self._fit_column(column)
-            self.page.set_narrow(column.width() < NARROW, is_mirrored=is_mirrored)
+            self.page.set_narrow(column.width() < _NARROW, is_mirrored=is_mirrored)
             for shown in self.page.rows:
                 if shown.row.key in self.cards.cards:
                     self.page.resize_card(shown, self.cards.measure(shown.row))
         self._place()
 
     def _on_theme_changed(self) -> None:
-        self.page.styles = Styles(self._theme)
+        self.page.styles = Styles(self.theme)
         self.cards.clear()
         self._window.rebuild()
         self._lay_out_again()

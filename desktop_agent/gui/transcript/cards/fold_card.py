@@ -1,0 +1,144 @@
+"""Cards that unfold: the model's reasoning, and the report of a subagent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtWidgets import QWidget
+
+from desktop_agent.gui.kit.safe_text import clean, with_marks, without_direction_marks
+from desktop_agent.gui.kit.text import plain, plain_words
+from desktop_agent.gui.kit.widgets import GhostButton, row
+from desktop_agent.gui.transcript.cards.card import CardHost, HeaderCard
+from desktop_agent.gui.transcript.cards.diff_view import DiffView
+from desktop_agent.gui.transcript.cards.output_view import OutputView
+from desktop_agent.gui.transcript.cards.row_text import agent_message_text, ended_text
+from desktop_agent.gui.transcript.state.items import AgentMessageItem, ThinkingItem
+
+_ICONS = {"completed": "ok", "failed": "failed", "stopped": "stopped", "over_budget": "stopped"}
+
+
+class FoldCard(HeaderCard):
+    """A line that unfolds to its details, with buttons below them."""
+
+    limit = 320
+    inset = 0
+    foot_margins = (0, 0)
+
+    def __init__(self, host: CardHost, key: str, *, flat: bool = False) -> None:
+        super().__init__(host.theme, host.ground, flat=flat)
+        self.host = host
+        self._key = key
+        self._details: OutputView | DiffView | None = None
+        self._foot: QWidget | None = None
+        self.body.addStretch(1)
+        self.header.toggled.connect(self._on_toggled)
+
+    def height_for(self, width: int) -> int:
+        height = super().height_for(width)
+        if self._details is not None:
+            room = self._details.content_height(width - self.inset, self.limit)
+            self._details.setFixedHeight(room)
+            height += room
+        return height + (self._foot.sizeHint().height() if self._foot is not None else 0)
+
+    def make_details(self) -> tuple[OutputView | DiffView, Sequence[QWidget]]:
+        """Return what the card unfolds to, and the buttons below it."""
+        raise NotImplementedError
+
+    def unfold(self) -> None:
+        self.fold()
+        details, buttons = self.make_details()
+        self._details = details
+        self.body.insertWidget(1, details)
+        details.show()
+        if buttons:
+            self._foot = foot = QWidget(self)
+            across, down = self.foot_margins
+            line = row(*buttons, None, spacing=4)
+            line.setContentsMargins(across, down, across, down)
+            foot.setLayout(line)
+            self.body.insertWidget(2, foot)
+            foot.show()
+
+    def fold(self) -> None:
+        for part in (self._details, self._foot):
+            if part is not None:
+                self.body.removeWidget(part)
+                part.hide()
+                part.deleteLater()
+        self._details = self._foot = None
+
+    def _on_toggled(self, is_unfolded: bool) -> None:
+        (self.unfold if is_unfolded else self.fold)()
+        self.host.unfolded[self._key] = is_unfolded
+        self.resized.emit()
+
+
+class ThinkingCard(FoldCard):
+    """The model's reasoning, collapsed to one quiet line."""
+
+    limit = 280
+
+    def __init__(self, host: CardHost, item: ThinkingItem) -> None:
+        super().__init__(host, item.key, flat=True)
+        self._item = item
+        self.setObjectName("thinkingCard")
+        self.header.setObjectName("thinkingHeader")
+        self.header.icon_name = "brain"
+        self.set_item(item)
+        self.header.setChecked(host.unfolded.get(item.key, False))
+
+    @property
+    def is_live(self) -> bool:
+        return self._item.is_live
+
+    def set_item(self, item: ThinkingItem) -> None:
+        self._item = item
+        self.header.verb = self.tr("Thinking…") if item.is_live else self.tr("Thoughts")
+        self.header.state = "running" if item.is_live else ""
+        self.set_name(self.header.verb)
+        self.header.update()
+        if isinstance(self._details, OutputView):
+            self._details.set_text(self._text)
+
+    def make_details(self) -> tuple[OutputView, Sequence[QWidget]]:
+        view = OutputView(self._theme, self.tr("Thoughts"), self, mono=False)
+        view.set_text(self._text)
+        return view, ()
+
+    @property
+    def _text(self) -> str:
+        return clean(without_direction_marks(self._item.text)).strip()
+
+
+class ReportCard(FoldCard):
+    """The report that a subagent ended with."""
+
+    inset = 24
+
+    def __init__(self, host: CardHost, item: AgentMessageItem) -> None:
+        super().__init__(host, item.key)
+        self._item = item
+        self.setObjectName("reportCard")
+        header = self.header
+        header.setObjectName("reportHeader")
+        header.icon_name = "bot"
+        header.is_prose = True
+        header.verb = with_marks(plain(item.name))
+        header.target = plain_words(item.text)[:300]
+        header.meta = ended_text(item.state)
+        header.meta_token = "err" if item.state == "failed" else "subtle"
+        header.state = _ICONS.get(item.state, "ok")
+        header.can_unfold = bool(item.text)
+        self.set_name(agent_message_text(item))
+        header.setChecked(bool(item.text) and host.unfolded.get(item.key, False))
+
+    def make_details(self) -> tuple[OutputView, Sequence[QWidget]]:
+        view = OutputView(self._theme, self.tr("Report"), self, mono=False)
+        view.set_text(clean(without_direction_marks(self._item.text)))
+        button = GhostButton(self._theme, self.tr("Open transcript"), "external-link")
+        button.setObjectName("openReporter")
+        command = self.host.command_requested
+        button.clicked.connect(lambda: command.emit(self._item.agent_id, "open", ""))
+        return view, (button,)

@@ -1,0 +1,168 @@
+"""What a row says: in its line, and for copying, finding and screen readers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QCoreApplication
+
+from desktop_agent.core.approvals import Deny
+from desktop_agent.gui.kit.safe_text import duration_text, with_marks
+from desktop_agent.gui.kit.stop_text import stop_words
+from desktop_agent.gui.kit.text import plain, plain_words, unmarked
+from desktop_agent.gui.transcript.cards.approval_text import decision_text, request_text
+from desktop_agent.gui.transcript.cards.tool_text import group_text, summary
+from desktop_agent.gui.transcript.document.clock import clock_text
+from desktop_agent.gui.transcript.state.items import (
+    AgentMessageItem,
+    ApprovalItem,
+    BudgetItem,
+    FailureItem,
+    QuestionItem,
+    RetryItem,
+    ThinkingItem,
+    ToolItem,
+    TurnItem,
+)
+from desktop_agent.gui.transcript.state.rows import Row, ToolGroup
+
+translate = QCoreApplication.translate
+
+# Returns the name of an agent of the session, or nothing.
+NameOf = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row that is one quiet line; `more` follows the text, and may be longer than the line."""
+
+    icon: str
+    text: str
+    more: str = ""
+
+
+def line_of(row: Row, name_of: NameOf) -> Line | None:
+    """Return the line of a row that needs no more of a card."""
+    match row:
+        case ApprovalItem(decision=decision, at=at) if decision is not None:
+            when = f"  ·  {clock_text(at)}" if clock_text(at) else ""
+            icon = "shield-off" if isinstance(decision, Deny) else "shield-check"
+            return Line(icon, decision_text(decision) + when)
+        case QuestionItem() if row.answer is not None:
+            asked = with_marks(unmarked(row.question.text))
+            return Line("message-circle-question-mark", asked, _answer_text(row, name_of))
+        case AgentMessageItem(kind="question", state=state) if state != "open":
+            return Line("message-circle-question-mark", *_message(row))
+        case AgentMessageItem(kind="notice"):
+            return Line("message-circle-reply", *_message(row))
+        case BudgetItem(is_current=False):
+            return Line("gauge", _budget_text(row))
+        case TurnItem(reason="finished"):
+            return Line("clock", turn_text(row, name_of))
+        case _:
+            return None
+
+
+def row_text(row: Row, name_of: NameOf) -> str:
+    """Return all that a row says."""
+    if line := line_of(row, name_of):
+        return f"{line.text} {line.more}".strip()
+    match row:
+        case ToolItem():
+            return summary(row)
+        case ToolGroup():
+            return group_text(row.items[0].call.name, len(row.items))
+        case TurnItem():
+            return turn_text(row, name_of)
+        case AgentMessageItem():
+            return agent_message_text(row)
+        case BudgetItem():
+            return _budget_text(row)
+        case _:
+            return _other_text(row)
+
+
+def _other_text(row: Row) -> str:
+    match row:
+        case ApprovalItem():
+            needed = translate("Transcript", "Approval needed")
+            effect = " ".join(request_text(row.request)[:2000].split())
+            return f"{needed}: {with_marks(row.request.title)} {effect}"
+        case QuestionItem():
+            return with_marks(unmarked(row.question.text))
+        case RetryItem():
+            return with_marks(row.fault.message)
+        case ThinkingItem():
+            return translate("Transcript", "Thoughts of the model")
+        case FailureItem():
+            return translate("Transcript", "Something in the app went wrong")
+        case _:
+            return ""
+
+
+def turn_text(item: TurnItem, name_of: NameOf) -> str:
+    """Return how a turn ended: how long it took, who stopped it, or what went wrong."""
+    if item.reason == "finished":
+        words = translate("Transcript", "Finished in {time}")
+        return words.format(time=duration_text(item.seconds))
+    if item.reason == "cancelled":
+        by = item.report.by if item.report is not None else ""
+        stopped = stop_words().of(by, name_of(by))
+        return stopped[:1].upper() + stopped[1:]
+    paused = translate("Transcript", "Paused")
+    return with_marks(item.fault.message) if item.fault is not None else paused
+
+
+def agent_message_text(item: AgentMessageItem) -> str:
+    """Return a message from or to a subagent with its sender; of a report, the beginning."""
+    if item.kind == "report":
+        head = f"{with_marks(plain(item.name))}: {ended_text(item.state)}."
+        return f"{head} {plain_words(item.text)[:500]}"
+    return " ".join(_message(item))
+
+
+def _message(item: AgentMessageItem) -> tuple[str, str]:
+    """Return who speaks to whom, and what is said."""
+    head = translate("Transcript", "{name} asked:")
+    if item.kind == "notice":
+        head = translate("Transcript", "You told {name}:")
+    return head.format(name=with_marks(plain(item.name))), with_marks(plain_words(item.text))
+
+
+def ended_text(status: str) -> str:
+    """Return how a subagent ended."""
+    return {
+        "completed": translate("Transcript", "done"),
+        "failed": translate("Transcript", "failed"),
+        "stopped": translate("Transcript", "stopped"),
+        "over_budget": translate("Transcript", "ended at its budget"),
+    }.get(status, status)
+
+
+def _answer_text(item: QuestionItem, name_of: NameOf) -> str:
+    if item.by == "withdrawn":
+        return translate("Transcript", "Not answered: it was stopped.")
+    skipped = translate("Transcript", "You skipped this.")
+    answered = translate("Transcript", "You answered: {answer}")
+    name = ""
+    if item.by not in ("", "user"):
+        # A subagent's question goes to its parent first.
+        name = plain(name_of(item.by)) or translate("Transcript", "Its parent")
+        skipped = translate("Transcript", "{name} skipped this.")
+        answered = translate("Transcript", "{name} answered: {answer}")
+    words = answered if item.answer else skipped
+    return words.format(name=name, answer=plain_words(item.answer or ""))
+
+
+def _budget_text(item: BudgetItem) -> str:
+    is_unmeasured = bool(item.spent.unmeasured(item.budget))
+    if not item.is_current:
+        if is_unmeasured:
+            return translate("Transcript", "A limit could not be measured")
+        return translate("Transcript", "The budget was used up")
+    if is_unmeasured:
+        return translate(
+            "Transcript", "A limit can’t be measured. The work holds until you decide."
+        )
+    return translate("Transcript", "The budget is used up. The work holds until you decide.")
