@@ -160,9 +160,7 @@ async def compose(
             spill_dir=_outputs_of(store_path or data_dir / SESSIONS_FILE),
             environment=_environment(model, data_dir, config_dir, network, rules),
         )
-        engine.start()
-        if store.set_aside is not None:
-            emit(EngineFailed("sessions", _DAMAGED.format(path=store.set_aside)))
+        _start(engine, store, emit)
     except BaseException:
         store.close()
         raise
@@ -170,6 +168,12 @@ async def compose(
     library = LazyLibrary(lambda: _library(data_dir, config_dir, engine.rescan_skills))
     warming = asyncio.create_task(_warm(model, engine)) if is_warmed else None
     return Backend(engine, model, store, secrets, catalog, file, library, warming, network)
+
+
+def _start(engine: Engine, store: SqliteStore, emit: Callable[[Event], None]) -> None:
+    engine.start()
+    if store.set_aside is not None:
+        emit(EngineFailed("sessions", _DAMAGED.format(path=store.set_aside)))
 
 
 def _environment(

@@ -38,7 +38,6 @@ from desktop_agent.gui.transcript.cards.approval_forms import (
     rule_menu,
 )
 from desktop_agent.gui.transcript.cards.approval_text import (
-    SCOPES,
     bound_rule,
     editable_argument,
     is_leaving,
