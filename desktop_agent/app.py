@@ -30,11 +30,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     first, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
-    if first in ("run", "--model-host", "--demo-run"):
+    if first in ("run", "--model-host", "--guard", "--demo-run"):
         gc.enable()
     starts: dict[str, Callable[[list[str]], int]] = {
         "run": _headless,
         "--model-host": _model_host,
+        "--guard": _guard,
+        "--listener": _listener,
+        "--sandbox-probe": _sandbox_probe,
         "--demo": _demo,
         "--demo-run": _demo_run,
         "--self-check": _self_check,
@@ -62,6 +65,24 @@ def _model_host(arguments: list[str]) -> int:
     from desktop_agent.model_host.__main__ import serve
 
     return serve(int(arguments[0]))
+
+
+def _guard(arguments: list[str]) -> int:
+    from desktop_agent.guard.__main__ import serve
+
+    return serve(int(arguments[0]))
+
+
+def _listener(arguments: list[str]) -> int:
+    from desktop_agent.guard.listener import hand_out
+
+    return hand_out(int(arguments[0]))
+
+
+def _sandbox_probe(arguments: list[str]) -> int:
+    from desktop_agent.adapters.sandbox import probe_program
+
+    return probe_program.main(arguments)
 
 
 def _window(folder: str, settings: Settings | None = None) -> int:

@@ -18,8 +18,11 @@ from desktop_agent.adapters.models.catalog import ModelCatalog
 from desktop_agent.adapters.models.hosted_model import HostedModel
 from desktop_agent.adapters.skills.state import SkillState
 from desktop_agent.adapters.store.store import SqliteStore
+from desktop_agent.core.approvals import Rule
 from desktop_agent.core.events import EngineFailed, Event
 from desktop_agent.core.faults import ModelError
+from desktop_agent.core.network.questions import AskHost
+from desktop_agent.core.sandbox import Sandbox
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tool import Tool
 from desktop_agent.core.workspace import OwnPlaces
@@ -29,6 +32,7 @@ from desktop_agent.engine.skills.registry import Skills
 from desktop_agent.tools.shell.jobs import Jobs
 
 if TYPE_CHECKING:
+    from desktop_agent.adapters.network.guarded_network import GuardedNetwork
     from desktop_agent.adapters.skills.library import SkillLibrary
 
 _log = logging.getLogger(__name__)
@@ -90,6 +94,7 @@ class Backend:
     settings: SettingsFile
     library: LazyLibrary
     warming: asyncio.Task[None] | None = None
+    network: GuardedNetwork | None = None
 
     @property
     def keys(self) -> KeyStore:
@@ -116,6 +121,8 @@ class Backend:
             await self.engine.close()
         finally:
             try:
+                if self.network is not None:
+                    await self.network.close()
                 await self.model.close()
             finally:
                 self.store.close()
@@ -129,16 +136,19 @@ async def compose(
     settings: Settings | None = None,
     store_path: Path | None = None,
     is_warmed: bool = True,
+    is_machine_sandbox: bool = False,
+    rules: Sequence[Rule] = (),
 ) -> Backend:
     """Open the sessions and start the engine.
 
-    Without `settings` the file's are used. `is_warmed` starts the model host at once, in the
-    background; else it waits until it is needed, as the keyring does. Raises StoreLocked
-    when another copy of the app has the sessions file.
+    Without `settings` the file's are used. `is_warmed` starts the model host and checks the
+    sandbox in the background. Commands run as they are with `is_machine_sandbox`. `rules` hold
+    beside the stored ones. Raises StoreLocked when another copy has the sessions file.
     """
     file = SettingsFile(config_dir / "settings.json")
     secrets = Secrets(config_dir)
     model = HostedModel(key_for=secrets.key_for, on_died=_on_host_died)
+    network = None if is_machine_sandbox else _network(lambda asked: engine.ask_host(asked))
     store = SqliteStore(store_path or _private(data_dir) / SESSIONS_FILE)
     try:
         engine = Engine(
@@ -148,30 +158,58 @@ async def compose(
             settings=settings or file.load(),
             emit=emit,
             spill_dir=_outputs_of(store_path or data_dir / SESSIONS_FILE),
-            environment=_environment(model, data_dir, config_dir),
+            environment=_environment(model, data_dir, config_dir, network, rules),
         )
-        engine.start()
-        if store.set_aside is not None:
-            emit(EngineFailed("sessions", _DAMAGED.format(path=store.set_aside)))
+        _start(engine, store, emit)
     except BaseException:
         store.close()
         raise
     catalog = ModelCatalog(secrets, model)
     library = LazyLibrary(lambda: _library(data_dir, config_dir, engine.rescan_skills))
-    warming = asyncio.create_task(_warm(model)) if is_warmed else None
-    return Backend(engine, model, store, secrets, catalog, file, library, warming)
+    warming = asyncio.create_task(_warm(model, engine)) if is_warmed else None
+    return Backend(engine, model, store, secrets, catalog, file, library, warming, network)
 
 
-def _environment(model: HostedModel, data_dir: Path, config_dir: Path) -> Environment:
+def _start(engine: Engine, store: SqliteStore, emit: Callable[[Event], None]) -> None:
+    engine.start()
+    if store.set_aside is not None:
+        emit(EngineFailed("sessions", _DAMAGED.format(path=store.set_aside)))
+
+
+def _environment(
+    model: HostedModel,
+    data_dir: Path,
+    config_dir: Path,
+    network: GuardedNetwork | None,
+    rules: Sequence[Rule],
+) -> Environment:
     return Environment(
         new_jobs=Jobs,
         new_skills=lambda emit: _skills(data_dir, config_dir, emit),
         own=_own_places(data_dir, config_dir),
         describe_model=lambda name: model.call("model_info", model=name),
+        sandbox=_sandbox(data_dir, network) if network is not None else None,
+        is_machine_sandbox=network is None,
+        rules=rules,
     )
 
 
-async def _warm(model: HostedModel) -> None:
+def _sandbox(data_dir: Path, network: GuardedNetwork) -> Sandbox:
+    # Elsewhere than on Linux it says that it doesn't hold, and why.
+    from desktop_agent.adapters.network.networked_sandbox import NetworkedSandbox
+    from desktop_agent.adapters.sandbox.sandbox import BubblewrapSandbox
+
+    return NetworkedSandbox(BubblewrapSandbox(data_dir), network)
+
+
+def _network(ask: AskHost) -> GuardedNetwork:
+    from desktop_agent.adapters.network.guarded_network import GuardedNetwork
+
+    return GuardedNetwork(ask)
+
+
+async def _warm(model: HostedModel, engine: Engine) -> None:
+    engine.check_sandbox()
     try:
         await model.start()
     except ModelError as error:

@@ -49,7 +49,7 @@ def _control(build: Build, tree: Path, machine: str) -> str:
         f"Maintainer: {linux_tree.maintainer()}\n"
         f"Installed-Size: {size}\n"
         f"Depends: {_depends(tree)}\n"
-        "Recommends: ripgrep, git, xdg-utils, fonts-noto-color-emoji\n"
+        "Recommends: bubblewrap, ripgrep, git, xdg-utils, fonts-noto-color-emoji\n"
         "Suggests: gnome-keyring\n"
         "Section: devel\n"
         "Priority: optional\n" + (f"Homepage: {build.page}\n" if build.page else "") + _DESCRIPTION

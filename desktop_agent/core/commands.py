@@ -86,7 +86,13 @@ class SkillCommands(Protocol):
     ) -> None: ...
 
 
-class EngineCommands(AgentCommands, SessionCommands, SkillCommands, Protocol):
+class SandboxCommands(Protocol):
+    """Commands about the sandbox that commands run in."""
+
+    def check_sandbox(self) -> None: ...
+
+
+class EngineCommands(AgentCommands, SessionCommands, SkillCommands, SandboxCommands, Protocol):
     """All commands of the engine."""
 
 

@@ -23,6 +23,7 @@ from desktop_agent.core.ids import AgentId, MessageId, NoteId, QuestionId, Reque
 from desktop_agent.core.messages import Message, ToolCall, ToolResult, Value
 from desktop_agent.core.notes import Note, ReturnReason
 from desktop_agent.core.questions import Question
+from desktop_agent.core.sandbox import SandboxState
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.skills import FolderTrust, Skill
 from desktop_agent.core.tasks import Task
@@ -289,6 +290,12 @@ class SkillsChanged(Value, frozen=True):
     trust: FolderTrust
 
 
+class SandboxChanged(Value, frozen=True):
+    """Whether commands run in a sandbox that holds; told after each check."""
+
+    state: SandboxState
+
+
 class CommandRefused(Value, frozen=True):
     """A command of the person's that was not done, and why: by a rule, or by the disk.
 
@@ -367,6 +374,7 @@ Snapshot = (
     | SessionsChanged
     | SessionOpened
     | SkillsChanged
+    | SandboxChanged
     | CommandRefused
     | EngineFailed
 )

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from desktop_agent.core.ids import MessageId, NoteId, new_message_id
+from desktop_agent.core.parts.containment import Containment
 from desktop_agent.core.parts.facts import CutShort, Facts
 from desktop_agent.core.parts.origins import Origin
 from desktop_agent.core.parts.values import Value
@@ -72,11 +73,12 @@ class DiffDisplay(Value, frozen=True):
 
 
 class CommandDisplay(Value, frozen=True):
-    """A command as it will be run, and where."""
+    """A command as it will be run, and where; without `containment` there is no sandbox."""
 
     command: str
     directory: str
     parts: tuple[str, ...] = ()
+    containment: Containment | None = None
 
 
 class OutputDisplay(Value, frozen=True):

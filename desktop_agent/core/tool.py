@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 from desktop_agent.core.approvals import Rule
-from desktop_agent.core.ids import AgentId
+from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.messages import Display, ImagePart
+from desktop_agent.core.parts.containment import Containment
 from desktop_agent.core.parts.facts import Facts
+from desktop_agent.core.sandbox import Sandbox
 from desktop_agent.core.workspace import OwnPlaces, Workspace
 
 
@@ -49,9 +51,11 @@ class Preview:
     `title` is a question (`Run a command?`). `paths` are the resolved files it would touch (of a
     command: the folder it runs in), `called` other names they were called by, `deletes` those it
     would remove, `protected` those the policy must always ask about, `command` the shell text,
-    `host` where it sends something. `is_read_only` is set for a command proven to change nothing,
-    `proven` are the numbers of its parts of which that is known. `rules` are what *Allow always*
-    may offer, `refusals` what *Refuse always* may; their scope is set by the card. Two equal
+    `host` and `port` where it sends something. `is_read_only` is set for a command proven to
+    change nothing, `proven` are the numbers of its parts of which that is known, `containment`
+    how the sandbox keeps it, None where none holds; `is_git_asked` tells that it changes a
+    repository in a way that is asked about even there. `rules` are what *Allow always* may
+    offer, `refusals` what *Refuse always* may; their scope is set by the card. Two equal
     previews mean the same effect: it is computed again after the user has allowed it, and a
     difference stops the call.
     """
@@ -66,8 +70,11 @@ class Preview:
     outside: tuple[str, ...] = ()
     command: str = ""
     host: str = ""
+    port: int = 0
     is_read_only: bool = False
     proven: tuple[int, ...] = ()
+    containment: Containment | None = None
+    is_git_asked: bool = False
     rules: tuple[Rule, ...] = ()
     refusals: tuple[Rule, ...] = ()
     fingerprint: str = ""
@@ -131,8 +138,9 @@ class ToolContext:
     `outputs` takes the whole of an output that was cut for the model. `jobs` and `tasks`
     are the agent's background commands and task list, `agent` and `steering` itself and its
     dealings with others; the tools that use them know their kind. A command that names no time
-    limit has `command_time_s`. `own` is where the app's own files are. `judged` are
-    the preview's paths that the policy decided about, empty when none was.
+    limit has `command_time_s`. `own` is where the app's own files are. `judged` is the preview
+    that the policy decided about, None when none was. `sandbox` is what commands of the session
+    run in. `waited_s` is how long the call has waited for the user, who is in no hurry.
     """
 
     agent_id: AgentId
@@ -150,11 +158,15 @@ class ToolContext:
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     command_time_s: int = 120
     own: OwnPlaces = OwnPlaces()  # noqa: RUF009 - frozen
-    judged: tuple[str, ...] = ()
+    judged: Preview | None = None
+    session_id: SessionId = SessionId("")  # noqa: RUF009 - a str
+    sandbox: Sandbox | None = None
+    waited_s: Callable[[], float] = float
 
     def require_judged(self, resolved: Path) -> None:
         """Raise ToolError when a path leads elsewhere than it did when it was decided about."""
-        if self.judged and str(resolved) not in self.judged:
+        judged = self.judged.paths if self.judged is not None else ()
+        if judged and str(resolved) not in judged:
             raise ToolError(
                 f"'{resolved}' is not where this path led when the call was checked; nothing was "
                 "done. Look at the current state and call again."

@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from desktop_agent.core.agents import Budget
 from desktop_agent.core.approvals import Decision, Mode, Rule
@@ -29,25 +27,27 @@ from desktop_agent.core.ids import (
     SessionId,
     new_agent_id,
 )
-from desktop_agent.core.models import DEMO_MODEL, ModelInfo
+from desktop_agent.core.models import DEMO_MODEL
+from desktop_agent.core.network.questions import HostQuestion, HostVerdict
 from desktop_agent.core.notes import Note
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tasks import TaskEdit, TaskState
 from desktop_agent.core.tool import Tool
-from desktop_agent.core.workspace import OwnPlaces, Workspace
+from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.agent.agent import Agent
 from desktop_agent.engine.agent.dispatch import Dispatch
 from desktop_agent.engine.agent.prompt import Prompt
 from desktop_agent.engine.agent.questions import Questions
-from desktop_agent.engine.agent.services import AgentSetup
+from desktop_agent.engine.agent.services import AgentSetup, DescribeModel, Environment
 from desktop_agent.engine.agent.toolbox import Toolbox
 from desktop_agent.engine.base.ports import AgentRecord, Model, ModelHost, Store, StoreError
 from desktop_agent.engine.base.session import Session
 from desktop_agent.engine.permissions.approvals import Approvals
+from desktop_agent.engine.permissions.checked_sandbox import Confinement
+from desktop_agent.engine.permissions.sandbox_commands import SandboxCommands
 from desktop_agent.engine.sessions.registry import UNTITLED, Sessions
 from desktop_agent.engine.skills.commands import SkillCommands
-from desktop_agent.engine.skills.registry import Skills
 from desktop_agent.engine.tasks.task_list import TaskError
 from desktop_agent.engine.tree.agents import Agents
 from desktop_agent.engine.tree.budget_guard import BudgetGuard
@@ -55,28 +55,8 @@ from desktop_agent.engine.tree.messaging import Steering
 from desktop_agent.engine.workspace.output_files import OutputFiles
 from desktop_agent.engine.workspace.path_completion import complete_path
 
-DescribeModel = Callable[[str], Awaitable[ModelInfo | None]]
 
-
-@dataclass(frozen=True, slots=True)
-class Environment:
-    """What the engine may be given besides: each has a working default.
-
-    `new_jobs` makes an agent's place for background commands; it has an async `close`.
-    `new_skills` makes the catalog of skills, given who hears of its changes; without it there
-    are none. `own` are the app's own files, which are asked about in every mode.
-    `describe_model` knows a model's price by its name. `is_contained` tells that commands run
-    behind an OS sandbox.
-    """
-
-    new_jobs: Callable[[], Any] | None = None
-    new_skills: Callable[[Callable[[Event], None]], Skills] | None = None
-    own: OwnPlaces = field(default_factory=OwnPlaces)
-    describe_model: DescribeModel | None = None
-    is_contained: bool = False
-
-
-class Engine(SkillCommands):
+class Engine(SkillCommands, SandboxCommands):
     """Runs sessions. All commands are for the engine thread; they return nothing.
 
     `emit` hears every event after it is on disk. `tools` may be what finds them, called when
@@ -99,12 +79,11 @@ class Engine(SkillCommands):
         self._model = model
         # It knows of prices, and keeps histories; a model that is scripted has none.
         self._model_host = model if isinstance(model, ModelHost) else None
-        self._store = store
-        self._settings = settings
+        self._store, self._settings = store, settings
         self._new_jobs = around.new_jobs
-        self._prompt, self._thread = Prompt(), 0
-        self._approvals = Approvals(store)
-        self._questions = Questions()
+        self._sandbox = self._checked(around.sandbox)
+        self._prompt, self._thread = Prompt(self._is_contained), 0
+        self._approvals, self._questions = Approvals(store, around.rules), Questions()
         self._toolbox = Toolbox(tools)
         self._getting_ready: asyncio.Task[None] | None = None
         # Each part is given those before it; what needs a later one calls a method of this class.
@@ -120,9 +99,10 @@ class Engine(SkillCommands):
             outputs=outputs,
             steering=self._steering,
             own=around.own,
-            is_contained=around.is_contained,
+            confinement=Confinement(self._sandbox, around.is_machine_sandbox),
         )
-        self._sessions = Sessions(store, emit, outputs, self._agents, self._new_agent)
+        given = (store, emit, outputs, self._agents, self._new_agent, self._forget_session)
+        self._sessions = Sessions(*given)
         self._skills = around.new_skills(self._emit) if around.new_skills is not None else None
 
     def _new_tree(self) -> Agents:
@@ -169,6 +149,7 @@ class Engine(SkillCommands):
     async def close(self) -> None:
         """Stop every agent, end its processes and write what is buffered."""
         await self._sessions.close()
+        await self.close_sandbox()
         await self.close_skills()
 
     # -- sessions ------------------------------------------------------------------------
@@ -387,6 +368,10 @@ class Engine(SkillCommands):
         self._check_thread()
         with self._refusing("delete_rule", "The rule was not deleted"):
             self._approvals.delete(rule)
+
+    async def ask_host(self, question: HostQuestion) -> HostVerdict:
+        """Return whether a session's commands may reach a host; the user may be asked."""
+        return await self._dispatch.hosts.ask(question)
 
     # -- queries -------------------------------------------------------------------------
 

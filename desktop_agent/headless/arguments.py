@@ -9,15 +9,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NoReturn, cast
 
-from desktop_agent.core.approvals import Mode
+from desktop_agent.core.approvals import Mode, Rule
+from desktop_agent.core.network.hosts import HostError
+from desktop_agent.engine.permissions.host_rules import given_rule
 from desktop_agent.engine.workspace.containment import with_home
 
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
+SandboxUse = Literal["auto", "on", "off"]
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the command line says; `mode` is None when it does not say."""
+    """What the command line says; `mode` is None when it does not say.
+
+    `hosts` are rules for the hosts that commands may reach.
+    """
 
     prompt: str
     workspace: Path
@@ -28,7 +36,9 @@ class Options:
     timeout_s: float | None = None
     session: str = ""
     is_trusted: bool = False
+    sandbox: SandboxUse = "auto"
     output: Literal["text", "jsonl"] = "text"
+    hosts: tuple[Rule, ...] = ()
 
 
 class UsageError(Exception):
@@ -57,7 +67,9 @@ def parse(argv: Sequence[str]) -> Options:
         timeout_s=given.timeout,
         session=given.session or "",
         is_trusted=given.trust,
+        sandbox=cast(SandboxUse, given.sandbox),
         output=given.output,
+        hosts=tuple(given.allow_host),
     )
 
 
@@ -79,6 +91,21 @@ def make_parser() -> argparse.ArgumentParser:
     add("--max-steps", metavar="N", type=_count, help="stop after this many model calls")
     add("--timeout", metavar="S", type=_seconds, help="stop after this many seconds")
     add("--session", metavar="ID", type=_session, help="continue or begin it")
+    add(
+        "--allow-host",
+        metavar="HOST[:PORT]",
+        type=_host,
+        action="append",
+        default=[],
+        help="let commands and web_fetch reach it; ports 80 and 443 without one (repeatable)",
+    )
+    add(
+        "--sandbox",
+        choices=("auto", "on", "off"),
+        default="auto",
+        help="where commands run: in it where it holds (auto), only there (on), or as they are, "
+        "since this machine is a sandbox itself (off)",
+    )
     add("--trust", action="store_true", help="trust what the folder itself sets up, for this run")
     add(
         "--output", choices=("text", "jsonl"), default="text", help="jsonl: every event, one a line"
@@ -106,6 +133,13 @@ def _address(text: str) -> str:
     if not re.match(r"https?://[^/\s]+", text):
         raise argparse.ArgumentTypeError(f"{text!r} is not an http or https address")
     return text
+
+
+def _host(text: str) -> Rule:
+    try:
+        return given_rule(text.strip())
+    except HostError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no host to allow: {error}") from None
 
 
 def _count(text: str) -> int:

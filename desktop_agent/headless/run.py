@@ -41,8 +41,13 @@ _EXIT_CODES: dict[EndReason, int] = {
     "timeout": 3,
     "interrupted": 130,
 }
+_USAGE = 2
 # A stopped tool gets 2 s to end; what takes longer than this is left to the end of the process.
 _STOP_S = 8.0
+
+
+class NoSandbox(Exception):
+    """The command line asks for a sandbox that doesn't hold here; the text says why."""
 
 
 def run(options: Options) -> int:
@@ -55,6 +60,9 @@ def run(options: Options) -> int:
             reason = runner.run(_run(options, printer_for(options.output)))
     except KeyboardInterrupt:
         reason = "interrupted"
+    except NoSandbox as error:
+        print(f"desktop-agent run: {error}", file=sys.stderr)
+        return _USAGE
     except BrokenPipeError:
         # Python flushes at exit, and would complain about the closed pipe there.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -75,8 +83,14 @@ async def _run(options: Options, printer: Printer) -> EndReason:
         return "error"
     try:
         follower.attach(backend.engine)
+        # Before the first request: the prompt says how commands run.
+        state = await backend.engine.sandbox_state()
+        if options.sandbox == "on" and not state.holds:
+            raise NoSandbox(f"the sandbox doesn't hold here. {state.reason} {state.remedy}".strip())
         _lend_key(options, backend.secrets)
         await _work(options, session_id, backend, follower)
+    except NoSandbox:
+        raise
     except Exception as error:  # noqa: BLE001 - a script must get its last line, whatever happens
         _log.exception("the run failed")
         follower.hear(EngineFailed("run", f"{type(error).__name__}: {error}"))
@@ -104,14 +118,18 @@ async def _open(options: Options, session_id: SessionId, follower: Follower) -> 
             settings=settings,
             store_path=apart if apart.exists() else None,
             is_warmed=False,
+            is_machine_sandbox=options.sandbox == "off",
+            rules=options.hosts,
         )
     except StoreLocked:
         if options.session:
             raise
-    return await _open_apart(apart, settings, follower)
+    return await _open_apart(apart, settings, follower, options)
 
 
-async def _open_apart(path: Path, settings: Settings, follower: Follower) -> Backend:
+async def _open_apart(
+    path: Path, settings: Settings, follower: Follower, options: Options
+) -> Backend:
     path.parent.mkdir(mode=0o700, exist_ok=True)
     print(f"The app is open, so this session is kept in {path}.", file=sys.stderr)
     return await compose(
@@ -121,6 +139,8 @@ async def _open_apart(path: Path, settings: Settings, follower: Follower) -> Bac
         settings=settings,
         store_path=path,
         is_warmed=False,
+        is_machine_sandbox=options.sandbox == "off",
+        rules=options.hosts,
     )
 
 

@@ -12,6 +12,7 @@ BENCHMARKS = {
     "start": "process start to the first paint of the window, and memory before any message",
     "streams": "32 streams of 100 chunks a second for 20 s, with the text on screen",
     "overhead": "end of a response to the next request, over 300 steps with a shell call each",
+    "sandbox": "what the sandbox adds to a command, 200 of them in turns with bare ones",
     "growth": "a session of 10,000 messages: open, first paint, scroll",
     "output": "a line of 1 MB and a command that prints 10 GB: gaps of the window, memory",
     "store": "the sessions file: appending events, listing 10,000 sessions",
@@ -19,6 +20,7 @@ BENCHMARKS = {
     "skills_window": "the page of 1,000 skills: open, search, switch",
     "agents": "8 live subagents on screen, a tree of 1,000, the registry's memory, stop",
     "tasks": "a list of 10,000 tasks, a graph of 500, 1,000 rapid changes, spinners",
+    "proxy": "the guard of the network: start, bytes a second, processor time for a request",
     "package": "sizes of the installers that were built",
     "installed": "the frozen app: double click to window, the demo's answer, the first request",
 }

@@ -12,13 +12,17 @@ from desktop_agent.core.diffs import ordering
 from desktop_agent.core.ids import AgentId, new_message_id
 from desktop_agent.core.keys import known_keys, redaction
 from desktop_agent.core.messages import Message, TextPart
+from desktop_agent.core.network import hosts
+from desktop_agent.core.parts.containment import Containment
 from desktop_agent.core.parts.origins import Report
 from desktop_agent.core.prose import framing
 from desktop_agent.core.skill_install import SkillLibraryError
 from desktop_agent.core.tool import ToolError
-from desktop_agent.engine.permissions.shell import classify, deny_list, looking, parse
+from desktop_agent.engine.permissions.shell import classify, deny_list, git_profile, looking, parse
 from desktop_agent.engine.skills import front_matter, rules, yaml_fields
 from desktop_agent.engine.workspace import windows_names
+from desktop_agent.guard import heads
+from desktop_agent.guard.upstream import Upstreams
 from desktop_agent.gui.kit import safe_text
 from desktop_agent.gui.kit import text as label_text
 from desktop_agent.gui.transcript.cards import diff
@@ -29,7 +33,7 @@ from desktop_agent.model_host.demo import orders
 from desktop_agent.model_host.litellm_client import faults, tool_arguments
 from desktop_agent.model_host.litellm_client.sse import EventJoiner
 from desktop_agent.tools.files import diffs, edits, text_files
-from desktop_agent.tools.shell import output
+from desktop_agent.tools.shell import output, sandbox_hint
 from desktop_agent.tools.web import html_markdown
 
 # Libraries that parse; whoever imports one is in a table below.
@@ -60,6 +64,21 @@ class Parser:
     takes_any: bool = True
     # Below this size a bound on the work does not show; the sizes up to it are not tried.
     bounded_at: int = 0
+
+
+def _authority(text: str) -> None:
+    with suppress(hosts.HostError):
+        hosts.split_authority(text, 80)
+
+
+def _head(text: str) -> None:
+    with suppress(heads.BadRequest, hosts.HostError, UnicodeError):
+        heads.read_head(text.encode(), len(text))
+
+
+def _upstream(text: str) -> object:
+    found = Upstreams.of({"HTTP_PROXY": f"http://{text}", "NO_PROXY": text})
+    return found.way_to("a.example", 80, is_tunnel=False)
 
 
 def _user(text: str) -> object:
@@ -240,6 +259,21 @@ PARSERS: dict[str, Parser] = {
     "adapters.skills.fetch.address:read_address": Parser(
         _address, (("https://a.b/", "-/tree/", ""), ("", "a.", ""), ("a@b:", "c/", " "))
     ),
+    "core.network.hosts:split_authority": Parser(
+        _authority, (("", "a.", "b:80"), ("[", "1:", "]:80"), ("", ":", "1"), ("a.b:", "9", ""))
+    ),
+    "guard.heads:read_head": Parser(
+        _head,
+        (
+            ("GET http://a.b/", "a", " HTTP/1.1"),
+            ("GET http://a.b/ HTTP/1.1\r\n", "A: b\r\n", "A: b"),
+            ("GET http://a.b/ HTTP/1.1\r\nConnection: ", "a,", "b"),
+            ("GET http://a.b/ HTTP/1.1\r\nA: ", " ", "b"),
+            ("CONNECT ", "a.", "b:80 HTTP/1.1"),
+            ("POST http://a.b/ HTTP/1.1\r\nContent-Length: ", "1", ""),
+        ),
+    ),
+    "guard.upstream:of": Parser(_upstream, (("", "a,", "b"), ("", "%41", "@b:1"), ("", "@", ""))),
     "core.prose.framing:framed": Parser(
         lambda text: framing.framed(text, Report(AgentId("sa_0"), text, "completed", (text,))),
         (("", "<app:", ""), ("", "</app:report>", ""), ("", "<\u200b", ""), ("", "\uff1c", "")),
@@ -261,6 +295,10 @@ PARSERS: dict[str, Parser] = {
     "core.updates:is_newer": Parser(lambda text: updates.is_newer(text, "1.0"), (("1.", "1", ""),)),
     "engine.permissions.shell.looking:parts_of": Parser(_looking, _SHELL),
     "engine.permissions.shell.classify:words_of": Parser(_words, _SHELL),
+    "engine.permissions.shell.git_profile:git_use": Parser(
+        git_profile.git_use,
+        (*_SHELL, ("", "git add a;", ""), ("git rebase ", "-m ", ""), ("git add ", "--", "")),
+    ),
     "engine.permissions.shell.deny_list:why_never": Parser(
         lambda text: deny_list.why_never(parse.SimpleCommand(words=["rm", "-rf", text])),
         (("/", "../", ""), ("/", "./", "")),
@@ -312,6 +350,18 @@ PARSERS: dict[str, Parser] = {
     ),
     "model_host.litellm_client.sse:feed": Parser(
         _streamed, (('data: {"a":"', "x", '"}\n\n'), ("", "data: {}\n\n", ""), ("", "\r\n", ""))
+    ),
+    "tools.shell.sandbox_hint:sandbox_hint": Parser(
+        lambda text: sandbox_hint.sandbox_hint(text, 1, Containment(), ("/a",), "/home/me"),
+        (
+            ("", "Read-only file system ", "/"),
+            ("", "/a", " Read-only file system"),
+            ("", "~/.a ", "not found"),
+            ("", "ENOENT /home/me/x\n", ""),
+            ("", "\n", ""),
+        ),
+        # No more than so much of the end is looked at.
+        bounded_at=1 << 13,
     ),
     "tools.files.diffs:diff_of": Parser(
         _diff,

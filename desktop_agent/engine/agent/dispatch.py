@@ -7,7 +7,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
@@ -28,7 +28,14 @@ from desktop_agent.core.messages import ToolCall, ToolResult
 from desktop_agent.core.parts.facts import Refused
 from desktop_agent.core.questions import Question
 from desktop_agent.core.settings import Settings
-from desktop_agent.core.tool import FileMemory, Preview, Tool, ToolContext, ToolError
+from desktop_agent.core.tool import (
+    Access,
+    FileMemory,
+    Preview,
+    Tool,
+    ToolContext,
+    ToolError,
+)
 from desktop_agent.core.tool import ToolOutput as Output
 from desktop_agent.core.workspace import OwnPlaces
 from desktop_agent.engine.agent.questions import Questions
@@ -36,6 +43,8 @@ from desktop_agent.engine.base.ports import StoreError
 from desktop_agent.engine.base.session import Session
 from desktop_agent.engine.permissions import policy
 from desktop_agent.engine.permissions.approvals import Approvals
+from desktop_agent.engine.permissions.checked_sandbox import Confinement
+from desktop_agent.engine.permissions.host_requests import HostRequests
 from desktop_agent.engine.permissions.scope import Scope, offered
 from desktop_agent.engine.skills.agent_skills import SkillUse
 from desktop_agent.engine.tasks.task_list import TaskList
@@ -157,7 +166,7 @@ class Dispatch:
         outputs: OutputFiles,
         steering: object,
         own: OwnPlaces,
-        is_contained: bool = False,
+        confinement: Confinement,
     ) -> None:
         """`steering` is what the tools of delegation work with; `own` are the app's own files."""
         self._tools = tools
@@ -165,7 +174,9 @@ class Dispatch:
         self._questions = questions
         self._report_failure = report_failure
         self._outputs = outputs
-        self._is_contained = is_contained
+        self._sandbox = confinement.sandbox
+        self._is_machine_sandbox = confinement.is_machine
+        self.hosts = HostRequests(approvals)
         self._steering = steering
         self._own = own
 
@@ -213,11 +224,10 @@ class Dispatch:
     async def _checked(self, call: ToolCall, caller: Caller) -> Output:
         prepared = await self._prepare(call, caller)
         prepared = await self._approved(prepared, caller)
-        judged = prepared.preview.paths
-        context = replace(self._context(call, caller), judged=judged)
+        context = replace(self._context(call, caller), judged=prepared.preview)
         doing = self.activity(prepared.call)
         caller.session.emit(ToolStarted(caller.id, prepared.call, doing, at=time.time()))
-        with caller.busy("running", doing):
+        with caller.busy("running", doing), self._as_command(prepared, caller):
             async with asyncio.timeout(prepared.tool.timeout_s):
                 try:
                     output = await prepared.tool.run(prepared.arguments, context)
@@ -226,6 +236,12 @@ class Dispatch:
         if prepared.remark:
             output = replace(output, text=f"{prepared.remark}\n\n{output.text}")
         return output
+
+    def _as_command(self, prepared: _Prepared, caller: Caller) -> AbstractContextManager[None]:
+        command = prepared.preview.command
+        if not command:
+            return nullcontext()
+        return self.hosts.command(prepared.call.id, command, caller)
 
     async def _prepare(self, call: ToolCall, caller: Caller) -> _Prepared:
         tool = self._tools.get(call.name)
@@ -242,6 +258,8 @@ class Dispatch:
     async def _preview(self, tool: Tool, arguments: Any, call: ToolCall, caller: Caller) -> Preview:
         if tool.preview is None:
             return Preview(title=f"Use {tool.name}?")
+        if tool.access is Access.EXECUTE and self._sandbox is not None:
+            await self._sandbox.ready()
         return await tool.preview(arguments, self._context(call, caller))
 
     async def _approved(self, prepared: _Prepared, caller: Caller) -> _Prepared:
@@ -264,7 +282,7 @@ class Dispatch:
             # A rule speaks of the session's folder, whatever part of it the caller has.
             workspace=caller.session.info.workspace,
             is_repeated=caller.is_repeated(prepared.call),
-            is_contained=self._is_contained,
+            is_machine_sandbox=self._is_machine_sandbox,
         )
 
     async def _ask(self, prepared: _Prepared, reason: str, caller: Caller) -> _Prepared:
@@ -306,7 +324,7 @@ class Dispatch:
 
     def _speaks_of(self, rule: Rule, prepared: _Prepared, caller: Caller) -> bool:
         situation = self._situation(prepared, caller)
-        is_same = rule.tool == prepared.tool.name
+        is_same = policy.speaks_of_tool(rule, prepared.tool)
         return is_same and policy.speaks_of(rule, prepared.preview, situation)
 
     async def _edited(self, prepared: _Prepared, decision: Edited, caller: Caller) -> _Prepared:
@@ -363,6 +381,9 @@ class Dispatch:
             steering=self._steering,
             command_time_s=caller.settings().shell_timeout_s,
             own=self._own,
+            session_id=caller.session.info.id,
+            sandbox=self._sandbox,
+            waited_s=lambda: self.hosts.waited_s(caller.session.info.id, call.id),
         )
 
     def _defect(self, call: ToolCall, caller: Caller, error: Exception) -> ToolResult:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import re
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from desktop_agent.core.agents import AgentSpec
 from desktop_agent.core.approvals import MODE_TITLES
@@ -33,7 +33,10 @@ class Prompt:
     cache it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, is_contained: Callable[[], bool] = lambda: False) -> None:
+        """`is_contained` tells whether commands run in a sandbox now."""
+        self._is_contained = is_contained
+        self._sandbox = _read("sandbox.md")
         self._template = _read("system.md")
         self._skills = _read("skills.md")
         self._sections = {name: _read(name) for name in _SECTIONS}
@@ -61,7 +64,8 @@ class Prompt:
         text = self._template
         for name, value in values.items():
             text = text.replace("{{" + name + "}}", value)
-        sections = [text.rstrip(), *self._extra(spec, tool_names, catalog.roles)]
+        contained = [self._sandbox] if "shell" in tool_names and self._is_contained() else []
+        sections = [text.rstrip(), *contained, *self._extra(spec, tool_names, catalog.roles)]
         if "skill" in tool_names:
             sections.append(f"{self._skills}\n\n{catalog.section}")
         return "\n\n".join([*sections, *map(_instructions, catalog.instructions)])

@@ -1,22 +1,48 @@
-"""What all agents share."""
+"""What all agents share, and what the engine may be given."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
 
 from desktop_agent.core.agents import StopReason
-from desktop_agent.core.events import EngineFailed
+from desktop_agent.core.approvals import Rule
+from desktop_agent.core.events import EngineFailed, Event
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import AgentId
+from desktop_agent.core.models import ModelInfo
+from desktop_agent.core.sandbox import Sandbox
 from desktop_agent.core.settings import Settings
+from desktop_agent.core.workspace import OwnPlaces
 from desktop_agent.engine.agent.dispatch import Dispatch
 from desktop_agent.engine.agent.prompt import Prompt
 from desktop_agent.engine.base.ports import Model
 from desktop_agent.engine.skills.registry import Skills
 
 A = TypeVar("A")
+DescribeModel = Callable[[str], Awaitable[ModelInfo | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What the engine may be given besides: each has a working default.
+
+    `new_jobs` makes an agent's place for background commands; it has an async `close`.
+    `new_skills` makes the catalog of skills, given who hears of its changes; without it there
+    are none. `own` are the app's own files, which are asked about in every mode.
+    `describe_model` knows a model's price by its name. Commands run in the `sandbox` where it
+    holds; `is_machine_sandbox` tells that the person has set this machine apart for the agent.
+    `rules` hold while the app runs, beside the stored ones.
+    """
+
+    new_jobs: Callable[[], Any] | None = None
+    new_skills: Callable[[Callable[[Event], None]], Skills] | None = None
+    own: OwnPlaces = field(default_factory=OwnPlaces)
+    describe_model: DescribeModel | None = None
+    sandbox: Sandbox | None = None
+    is_machine_sandbox: bool = False
+    rules: Sequence[Rule] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,8 +33,10 @@ class _Open:
 class Approvals:
     """One list of open requests for all sessions. Futures never leave the engine loop."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, given: Sequence[Rule] = ()) -> None:
+        """`given` are rules that hold while the app runs, and are neither stored nor listed."""
         self._store = store
+        self._given = tuple(given)
         self._rules: tuple[Rule, ...] = store.rules()
         self._waiting: dict[RequestId, _Open] = {}
 
@@ -45,7 +47,8 @@ class Approvals:
 
     def rules_for(self, session_id: SessionId) -> Sequence[Rule]:
         """Return the rules that may hold in a session; the folder is checked by the policy."""
-        return [r for r in self._rules if r.scope != "session" or r.where == session_id]
+        kept = [r for r in self._rules if r.scope != "session" or r.where == session_id]
+        return [*kept, *self._given]
 
     def waiting_of(self, agent_id: AgentId) -> tuple[ApprovalRequest, ...]:
         """Return an agent's open requests, oldest first."""

@@ -11,8 +11,12 @@ from typing import Literal
 from desktop_agent.core.approvals import Mode, Rule
 from desktop_agent.core.tool import Access, Preview, Tool
 from desktop_agent.core.workspace import Workspace
+from desktop_agent.engine.permissions.host_rules import NETWORK, covers_host
 from desktop_agent.engine.permissions.protected_files import folded
 from desktop_agent.engine.permissions.shell import classify
+
+# Rules of this kind, and no others, let a command run outside the sandbox unasked.
+OUTSIDE_RULES = "shell_outside"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +49,21 @@ Verdict = Allowed | Refused | Asked
 class Situation:
     """What a verdict depends on besides the call: the mode, the rules, the folder, repetition.
 
-    `is_contained` tells that commands run behind an OS sandbox.
+    `is_machine_sandbox` tells that the person has set this machine apart for the agent.
     """
 
     mode: Mode
     rules: Sequence[Rule]
     workspace: Workspace
     is_repeated: bool = False
-    is_contained: bool = False
+    is_machine_sandbox: bool = False
 
 
 def verdict(tool: Tool, preview: Preview, situation: Situation) -> Verdict:
     """Decide about one call whose effect is `preview`."""
     if preview.command and (floor := classify.is_forbidden(preview.command)):
         return Refused(f"This is never run: {floor}.", "rule")
-    rules = [rule for rule in situation.rules if rule.tool == tool.name]
+    rules = [rule for rule in situation.rules if speaks_of_tool(rule, tool)]
     refusing = tuple(rule for rule in rules if rule.is_deny and covers(rule, preview, situation))
     if refusing:
         return Refused("A rule of the person's refuses this.", "rule", refusing)
@@ -71,38 +75,90 @@ def verdict(tool: Tool, preview: Preview, situation: Situation) -> Verdict:
         )
     if tool.access is not Access.INTERNAL and (reason := _always_asked(preview, situation)):
         return Asked(reason)
+    if _leaves(preview):
+        return _outside(preview, situation)
     if allowing := _allowing(rules, preview, situation):
         return Allowed(allowing)
     return _by_kind(tool, preview, situation)
 
 
+def _leaves(preview: Preview) -> bool:
+    """Whether it is a command that is to run outside of a sandbox that holds."""
+    return preview.containment is not None and not preview.containment.is_contained
+
+
+def _outside(preview: Preview, situation: Situation) -> Verdict:
+    """A rule for what runs in the sandbox says nothing of what runs outside."""
+    rules = [rule for rule in situation.rules if rule.tool == OUTSIDE_RULES]
+    named = [rule for rule in rules if rule.pattern]
+    if allowing := _allowing(named, preview, situation):
+        return Allowed(allowing)
+    return Asked("It would run outside the sandbox.")
+
+
 def _by_kind(tool: Tool, preview: Preview, situation: Situation) -> Verdict:
     if tool.access is Access.INTERNAL and preview.host:
         return Asked(f"It sends what the agent has read to {preview.host}.")
-    if tool.access in {Access.INTERNAL, Access.READ} or preview.is_read_only:
+    if _only_looks(tool, preview):
         return Allowed()
     if situation.mode == "free" and tool.access is Access.WRITE:
         return Allowed()
-    if situation.mode == "free" and tool.access is Access.EXECUTE and situation.is_contained:
+    if tool.access is Access.EXECUTE and _runs_freely(preview, situation):
         return Allowed()
+    return Asked(_reason(tool, preview))
+
+
+def _reason(tool: Tool, preview: Preview) -> str:
+    contained = preview.containment
+    if tool.access is Access.EXECUTE and contained is not None:
+        if contained.is_wide:
+            return "What it may use includes your whole home folder."
+        return "It may change files in the folder."
     reasons = {
         Access.EXECUTE: "This command is not on the list of those that only look.",
         Access.NETWORK: "It reaches the network.",
     }
-    return Asked(reasons.get(tool.access, "It changes files."))
+    return reasons.get(tool.access, "It changes files.")
+
+
+def _runs_freely(preview: Preview, situation: Situation) -> bool:
+    """Whether mode free runs this command: the sandbox keeps it, or the machine is one."""
+    if situation.mode != "free":
+        return False
+    contained = preview.containment
+    if contained is None:
+        return situation.is_machine_sandbox
+    return not contained.is_wide
 
 
 def _only_looks(tool: Tool, preview: Preview) -> bool:
-    return tool.access in {Access.INTERNAL, Access.READ} or preview.is_read_only
+    if tool.access in {Access.INTERNAL, Access.READ}:
+        return True
+    if _leaves(preview):
+        return False
+    return preview.is_read_only or _cannot_write(preview)
+
+
+def _cannot_write(preview: Preview) -> bool:
+    """Whether the kernel keeps a command from writing anything, and from what is the person's."""
+    contained = preview.containment
+    return (
+        contained is not None
+        and contained.is_contained
+        and not contained.is_changing
+        and not contained.is_wide
+    )
 
 
 def _always_asked(preview: Preview, situation: Situation) -> str:
     if preview.protected:
         return f"It touches {_listed(preview.protected)}, which is asked about in every mode."
-    if preview.outside:
+    if preview.outside and not situation.is_machine_sandbox:
         return f"It reaches outside the folder: {_listed(preview.outside)}."
     if preview.deletes:
         return f"It deletes {_listed(preview.deletes)}."
+    if preview.is_git_asked:
+        return "It changes the repository in a way that may not come back."
     if situation.is_repeated:
         return "It is the third time in a row with the same arguments."
     return ""
@@ -136,6 +192,11 @@ def speaks_of(rule: Rule, preview: Preview, situation: Situation) -> bool:
     return is_part and not rule.is_deny
 
 
+def speaks_of_tool(rule: Rule, tool: Tool) -> bool:
+    """Whether a rule is the tool's own, or about hosts, as a tool for the network follows."""
+    return rule.tool == tool.name or (tool.access is Access.NETWORK and rule.tool == NETWORK)
+
+
 def _holds_here(rule: Rule, situation: Situation) -> bool:
     return rule.scope != "folder" or rule.where == situation.workspace.root
 
@@ -147,6 +208,8 @@ def covers(rule: Rule, preview: Preview, situation: Situation) -> bool:
     """
     if not _holds_here(rule, situation):
         return False
+    if rule.tool == NETWORK:
+        return bool(preview.host) and covers_host(rule.pattern, preview.host, preview.port)
     if not rule.pattern:
         return True
     if preview.command:

@@ -64,12 +64,15 @@ class Sessions:
         outputs: OutputFiles,
         agents: Agents,
         new_agent: Callable[[Session, AgentRecord, TaskState], Agent],
+        forgotten: Callable[[SessionId], None],
     ) -> None:
+        """`forgotten` hears of each session that was deleted, once all of it has ended."""
         self._store = store
         self._listener = listener
         self._outputs = outputs
         self._agents = agents
         self._new_agent = new_agent
+        self._forgotten = forgotten
         self._infos: dict[SessionId, SessionInfo] = {}
         self._sessions: dict[SessionId, Session] = {}
         self.is_closing = False
@@ -266,6 +269,7 @@ class Sessions:
             return
         self._sessions.pop(info.id, None)
         self._agents.forget(info.id)
+        self._forgotten(info.id)
         self._outputs.delete(info.id)  # last: a session that is listed can still read them
 
     def _claim_outputs(self, session_id: SessionId, records: Iterable[AgentRecord]) -> None:

@@ -8,7 +8,9 @@ from PySide6.QtCore import QLocale, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QMenu, QWidget
 
+from desktop_agent.core.sandbox import SandboxState
 from desktop_agent.gui.composer.mode_button import ModeButton
+from desktop_agent.gui.composer.sandbox_button import SandboxButton
 from desktop_agent.gui.kit.menu_button import MenuButton
 from desktop_agent.gui.kit.round_button import RoundButton
 from desktop_agent.gui.kit.text import with_plural
@@ -72,6 +74,7 @@ class ComposerBar(QWidget):
         self.model = MenuButton(theme, "sparkles")
         self.model.setObjectName("modelButton")
         self.mode = ModeButton(theme)
+        self.sandbox = SandboxButton(theme)
 
     def _make_right(self) -> None:
         theme = self._theme
@@ -105,7 +108,7 @@ class ComposerBar(QWidget):
         self._paint_menu()
 
     def _lay_out(self) -> None:
-        leading = (self.attach, self.mention, self.model, self.mode)
+        leading = (self.attach, self.mention, self.model, self.mode, self.sandbox)
         trailing = (self.cost, self.meter, self.second, self.first, self.more, self.stop, self.send)
         self._placed: tuple[QWidget, ...] = leading + trailing
         self.cost.setContentsMargins(0, 0, 8, 0)
@@ -207,6 +210,11 @@ class ComposerBar(QWidget):
         )
         self.meter.set_role("error" if percent >= 95 else "warn" if percent >= 80 else "subtle")
 
+    def show_sandbox(self, state: SandboxState | None) -> None:
+        """Show whether commands are contained; nothing before it is known."""
+        if self.sandbox.show_sandbox(state):
+            self._fit()
+
     def show_cost(self, dollars: float | None) -> None:
         """Show what the session has cost; nothing when no price is known."""
         self._dollars = dollars
@@ -241,6 +249,8 @@ class ComposerBar(QWidget):
         self.cost.setVisible(bool(self._dollars) and tier < 1)
         self._name_model(_MODEL_WIDTHS[tier])
         self.mode.set_narrow(tier >= 3)
+        self.sandbox.set_narrow(tier >= 2)
+        self.sandbox.setVisible(self.sandbox.is_known and tier < 6)
         self.meter.setVisible(self._tokens is not None and tier < 5)
         self.mention.setVisible(tier < 5)
         self.attach.setVisible(tier < 6)

@@ -11,6 +11,7 @@ import shiboken6
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.commands import KeyPlace
 from desktop_agent.core.faults import Fault
+from desktop_agent.core.sandbox import SandboxState
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.updates import UpdateAnswer
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
@@ -27,6 +28,7 @@ class SettingsController(Controller):
     def __init__(self, parts: WindowParts) -> None:
         super().__init__(parts)
         self._dialog: SettingsDialog | None = None
+        self._sandbox: SandboxState | None = None
 
     def open(self) -> None:
         dialog = self._dialog or self._make()
@@ -41,6 +43,12 @@ class SettingsController(Controller):
         self.open()
         if self._dialog is not None:
             self._dialog.show_keys(provider)
+
+    def set_sandbox(self, state: SandboxState | None) -> None:
+        """Know whether commands are contained."""
+        self._sandbox = state
+        if self._dialog is not None:
+            self._dialog.sandbox.set_sandbox(state)
 
     def follow(self, settings: Settings) -> None:
         """Show settings that were changed elsewhere, such as the text size by a key."""
@@ -63,6 +71,8 @@ class SettingsController(Controller):
         dialog.rules.rule_deleted.connect(self._delete_rule)
         dialog.rules.rule_added.connect(self._add_rule)
         dialog.about.update_check_requested.connect(self._check_updates)
+        dialog.sandbox.check_requested.connect(self._engine.check_sandbox)
+        dialog.sandbox.set_sandbox(self._sandbox)
         dialog.finished.connect(self._on_finished)
         return dialog
 

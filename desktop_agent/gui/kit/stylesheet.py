@@ -71,6 +71,7 @@ QPushButton[kind="section"]:hover { background: $hover; color: $fg; }
 QPushButton[kind="section"]:focus { border: 2px solid $accent; padding: 1px 5px; }
 QPushButton#examplePrompt { min-height: 30px; border-radius: 10px; }
 QPushButton[tone="danger"] { color: $err; }
+QPushButton[tone="warn"] { color: $warn; }
 QToolButton { background: transparent; color: $muted; border: ${edge}px solid transparent;
   border-radius: 6px; padding: 5px; font-weight: 500; }
 QToolButton:hover { background: $hover; color: $fg; }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from PySide6.QtCore import QModelIndex, Signal
 from PySide6.QtWidgets import QDialog, QFrame, QStackedWidget, QWidget
@@ -16,14 +16,15 @@ from desktop_agent.gui.settings.about_page import AboutPage
 from desktop_agent.gui.settings.models_page import ModelsPage
 from desktop_agent.gui.settings.pages import AppearancePage, BehaviourPage
 from desktop_agent.gui.settings.rules_page import RulesPage
+from desktop_agent.gui.settings.sandbox_page import SandboxPage
 
-PageName = Literal["appearance", "models", "behaviour", "rules", "about"]
-_NAMES: tuple[PageName, ...] = ("appearance", "models", "behaviour", "rules", "about")
+PageName = Literal["appearance", "models", "behaviour", "rules", "sandbox", "about"]
+_NAMES: tuple[PageName, ...] = get_args(PageName)
 # In widths of the text size.
 _SIDE, _WIDE, _HIGH = 15, 63, 48
 _SIDE_SHARE = 0.37
 _TITLE = 36
-_ICONS = ("sun", "key", "settings", "shield-check", "info")
+_ICONS = ("sun", "key", "settings", "shield-check", "shield", "info")
 
 
 class SettingsDialog(QDialog):
@@ -45,12 +46,14 @@ class SettingsDialog(QDialog):
         self.models = ModelsPage(theme, settings)
         self._behaviour = BehaviourPage(theme, settings)
         self.rules = RulesPage(theme)
+        self.sandbox = SandboxPage(theme)
         self.about = AboutPage(theme, settings)
         self._pages = QStackedWidget()
         self._editors = (self._appearance, self.models, self._behaviour, self.about)
         for page in self._editors:
             page.changed.connect(self._on_changed)
-        for page in (self._appearance, self.models, self._behaviour, self.rules, self.about):
+        pages = (*self._editors[:3], self.rules, self.sandbox, self.about)
+        for page in pages:
             self._pages.addWidget(page)
         self._names = self._make_names()
         side = QFrame()
@@ -68,6 +71,7 @@ class SettingsDialog(QDialog):
             self.tr("Models and keys"),
             self.tr("Behaviour"),
             self.tr("Rules"),
+            self.tr("Sandbox"),
             self.tr("About"),
         )
         names = FilterList(self._theme, self.tr("Pages"))

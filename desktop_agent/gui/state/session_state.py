@@ -29,6 +29,7 @@ from desktop_agent.core.events import (
     NoteTaken,
     QuestionAnswered,
     QuestionAsked,
+    SandboxChanged,
     SessionOpened,
     SessionsChanged,
     StepStarted,
@@ -39,6 +40,7 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.ids import AgentId, NoteId, SessionId
 from desktop_agent.core.questions import Question
+from desktop_agent.core.sandbox import SandboxState
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.tasks import Task
 from desktop_agent.gui.state.agent_notes import AgentNotes, NoteEvent, TurnEvent
@@ -56,6 +58,7 @@ class Facet(Flag):
     NOTES = auto()  # and turns, steps and running tools
     REQUESTS = auto()
     BUDGETS = auto()
+    SANDBOX = auto()  # the same for all sessions
 
 
 NOTHING = Facet(0)
@@ -115,6 +118,8 @@ class SessionState:
         self.session_id: SessionId | None = None
         self.shown: AgentId | None = None
         self.sessions: dict[SessionId, SessionInfo] = {}
+        # None until it is known.
+        self.sandbox: SandboxState | None = None
         self._agents: dict[SessionId, tuple[AgentInfo, ...]] = {}
         self._infos: dict[AgentId, AgentInfo] = {}
         self._owners: dict[AgentId, SessionId] = {}
@@ -128,6 +133,7 @@ class SessionState:
         self._below: tuple[tuple[AgentInfo, ...], AgentId | None, int] = ((), None, 0)
         self._reducers: dict[type, Callable[[Any], Facet]] = {
             SessionsChanged: self._on_sessions,
+            SandboxChanged: self._on_sandbox,
             SessionOpened: self._on_session_opened,
             AgentOpened: self._on_agent_opened,
             AgentsChanged: self._on_agents,
@@ -288,6 +294,10 @@ class SessionState:
         for session_id in before.keys() - self.sessions.keys():
             self._drop_session(session_id, before[session_id].main_agent)
         return NOTHING
+
+    def _on_sandbox(self, event: SandboxChanged) -> Facet:
+        self.sandbox = event.state
+        return Facet.SANDBOX
 
     def _drop_session(self, session_id: SessionId, main: AgentId) -> None:
         gone = {main, *(agent.id for agent in self._agents.pop(session_id, ()))}

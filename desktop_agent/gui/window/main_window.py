@@ -42,7 +42,7 @@ from desktop_agent.gui.kit.folders import git_branch
 from desktop_agent.gui.kit.links import dropped_folder, open_link, open_path
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.sessions.empty_page import EmptySession
-from desktop_agent.gui.state.session_state import AgentPage, SessionState
+from desktop_agent.gui.state.session_state import AgentPage, Facet, SessionState
 from desktop_agent.gui.window.actions import WindowActions
 from desktop_agent.gui.window.tray import Attention
 
@@ -254,6 +254,8 @@ class MainWindow(QMainWindow):
         events, changed = self.flow.take(batch)
         if changed:
             self.frame.composer.show_state(self.known)
+        if Facet.SANDBOX in changed:
+            self.settings_window.set_sandbox(self.known.sandbox)
         for event in events:
             owner = self.known.owner(event)
             if owner is None or owner == self.flow.current:

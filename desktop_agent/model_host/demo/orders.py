@@ -30,11 +30,17 @@ _ORDERS = {
     "list": re.compile(r"(?:please )?(?:list|show)(?: me)?(?: all)?(?: the| my)? files\b.*", re.I),
     "read": re.compile(r"(?:please )?(?:read|open|show)(?: me)? (\S*[./]\S*|`[^`]+`)", re.I),
     "search": re.compile(r"(?:please )?(?:search|grep|look) for (.+)", re.I),
+    "outside": re.compile(
+        r"(?:please )?run (?!(?:the|a|an|all|my|it|this|that|your)\b)(.+) outside(?: the sandbox)?",
+        re.I),
+    "check": re.compile(
+        r"(?:please )?check (?!(?:the|a|an|all|my|it|this|that|your)\b)(.+)", re.I),
     "run": re.compile(
         r"(?:please )?run (?!(?:the|a|an|all|my|it|this|that|your)\b)(.+)", re.I),
     "ask": re.compile(r"(?:please )?ask me\b.*", re.I),
     "survey": re.compile(r".*\b(?:look around|survey|overview)\b.*", re.I),
 }
+_COMMANDS = frozenset({"run", "check", "outside"})
 # Kind → the tool it needs, how a person gives it, what is said to it, and the call.
 ABILITIES: dict[str, tuple[str, str, str, Callable[[str], ToolCall]]] = {
     "list": ("glob", "“list files” shows what is in the folder",
@@ -45,6 +51,12 @@ ABILITIES: dict[str, tuple[str, str, str, Callable[[str], ToolCall]]] = {
                "I'll search for {}.", lambda about: call("grep", pattern=about)),
     "run": ("shell", "“run ls -l” runs a command, after you have allowed it",
             "I'll run {}.", lambda about: call("shell", command=about)),
+    "check": ("shell", "“check ls -l” runs a command that can change nothing",
+              "I'll run {}, so that it can change nothing.",
+              lambda about: call("shell", command=about, changes=False)),
+    "outside": ("shell", "“run ls -l outside” asks to run it outside the sandbox",
+                "I'll run {} outside the sandbox.",
+                lambda about: call("shell", command=about, outside="You asked me to.")),
     "ask": ("ask_user", "“ask me something” puts a question to you",
             "I'll ask you something.", lambda _: call("ask_user", options=_OPTIONS,
             question="Which of these would you like to see next?")),
@@ -60,7 +72,7 @@ def order_in(text: str) -> Order:
     """Return the order that the whole message is, or an empty one."""
     line = text.strip().splitlines()[0].strip()[:_LONGEST] if text.strip() else ""
     for kind, pattern in _ORDERS.items():
-        if match := pattern.fullmatch(line.rstrip(" .!?") if kind != "run" else line):
+        if match := pattern.fullmatch(line if kind in _COMMANDS else line.rstrip(" .!?")):
             return Order(kind, _bare(match.group(1) if pattern.groups else ""))
     return Order()
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
 
 from desktop_agent.core.tool import ToolError
 from desktop_agent.core.workspace import OwnPlaces, Workspace
-from desktop_agent.engine.permissions.protected_files import is_protected, may_name_protected
+from desktop_agent.engine.permissions.protected_files import (
+    is_protected,
+    is_secret,
+    may_name_protected,
+)
 from desktop_agent.engine.permissions.shell import classify
 from desktop_agent.engine.workspace.containment import resolve_for_write
 
@@ -20,6 +24,7 @@ _SYSTEM = ("/bin/", "/sbin/", "/usr/", "/opt/", "/dev/null", "/dev/stdin", "/dev
 _SYSTEM += ("/dev/stderr", "/dev/fd/", "/dev/tty", "/dev/zero", "/dev/urandom")
 
 _NOWHERE = OwnPlaces()
+_Judge = Callable[[str, OwnPlaces], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +37,20 @@ class Effects:
 
 
 def effects_of(
-    command: str, directory: str, workspace: Workspace, own: OwnPlaces = _NOWHERE
+    command: str,
+    directory: str,
+    workspace: Workspace,
+    own: OwnPlaces = _NOWHERE,
+    *,
+    is_changing: bool = True,
 ) -> Effects:
-    """Read a command's words. What scripts do by themselves can't be read from them."""
+    """Read a command's words. What scripts do by themselves can't be read from them.
+
+    Of a command that can't change anything, only what is secret is protected.
+    """
+    judge = is_protected if is_changing else is_secret
     deletes: list[str] = []
-    is_inside = is_protected(directory, own)
+    is_inside = judge(directory, own)
     protected = [directory] if is_inside else []
     outside: list[str] = []
     for simple in classify.words_of(command):
@@ -44,11 +58,13 @@ def effects_of(
         has_pattern = "glob" in simple.features
         for word in [*simple.words[1:], *simple.targets]:
             for path in _paths_in(word):
-                is_found = _is_protected(path, directory, own)
+                is_found = _is_protected(path, directory, own, judge)
                 if not is_inside and (is_found or (has_pattern and may_name_protected(path))):
                     protected.append(path)
                 elif _is_outside(path, directory, workspace):
                     outside.append(path)
+    if not is_changing:
+        deletes.clear()
     return Effects(*(tuple(dict.fromkeys(found)) for found in (deletes, protected, outside)))
 
 
@@ -78,7 +94,7 @@ def _paths_in(word: str) -> Iterator[str]:
             yield path
 
 
-def _is_protected(path: str, directory: str, own: OwnPlaces) -> bool:
+def _is_protected(path: str, directory: str, own: OwnPlaces, judge: _Judge) -> bool:
     """Evaluate a word as the path it may be: as it is written, and resolved through links."""
     plain = os.path.expanduser(os.path.expandvars(path))  # noqa: PTH111 - "~" of nobody stays
     called = os.path.join(directory, plain)  # noqa: PTH118
@@ -86,7 +102,7 @@ def _is_protected(path: str, directory: str, own: OwnPlaces) -> bool:
     names = [called, called.rstrip("*?")]
     with contextlib.suppress(OSError, ValueError):
         names.append(os.path.realpath(called))
-    return any(is_protected(name, own) for name in dict.fromkeys(names))
+    return any(judge(name, own) for name in dict.fromkeys(names))
 
 
 def _is_outside(path: str, directory: str, workspace: Workspace) -> bool:

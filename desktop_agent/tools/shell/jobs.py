@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from desktop_agent.core.parts.containment import Containment
 from desktop_agent.core.tool import ToolError
 from desktop_agent.tools.shell import process_tree
 from desktop_agent.tools.shell.running import RunningCommand
@@ -18,14 +19,19 @@ _MOST_REMEMBERED = 20
 
 @dataclass(slots=True)
 class Job:
-    """A command in the background. `reported` counts the bytes the agent has been given."""
+    """A command in the background. `reported` counts the bytes the agent has been given.
+
+    `is_end_told` says that it knows how the command ended.
+    """
 
     id: str
     command: str
     running: RunningCommand
     began: float = field(default_factory=time.monotonic)
     reported: int = 0
-    completion: asyncio.Task[int] | None = None
+    containment: Containment | None = None
+    is_end_told: bool = False
+    completion: asyncio.Task[None] | None = None
 
     @property
     def state(self) -> str:
@@ -58,7 +64,12 @@ class Jobs:
         self._count += 1
         return f"{self._token}.{self._count}."
 
-    def start(self, command: str, make: Callable[[], RunningCommand]) -> Job:
+    def start(
+        self,
+        command: str,
+        make: Callable[[], RunningCommand],
+        containment: Containment | None = None,
+    ) -> Job:
         """Keep a command that goes on in the background; raises ToolError when it is one too many.
 
         `make` starts it.
@@ -68,9 +79,9 @@ class Jobs:
             names = ", ".join(job.id for job in alive)
             raise ToolError(f"{_MOST_RUNNING} background commands are running already ({names}).")
         self._started += 1
-        job = Job(f"job_{self._started}", command, make())
+        job = Job(f"job_{self._started}", command, make(), containment=containment)
         self._forget_oldest()
-        job.completion = asyncio.create_task(job.running.wait())
+        job.completion = asyncio.create_task(_follow(job))
         self._jobs[job.id] = job
         return job
 
@@ -107,9 +118,15 @@ class Jobs:
     async def _complete(self, job: Job) -> None:
         if job.running.exit_code is None:
             await job.running.end()
+        await job.running.settle()
         if job.completion is not None:
             job.completion.cancel()
             await asyncio.gather(job.completion, return_exceptions=True)
+
+
+async def _follow(job: Job) -> None:
+    await job.running.wait()
+    await job.running.settle()
 
 
 def new_jobs() -> Jobs:

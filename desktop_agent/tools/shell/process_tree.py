@@ -30,6 +30,8 @@ _QUIET_S = 0.005
 _QUIET_LOOKS = 2
 _FREEZE_ROUNDS = 20
 _DEAD = frozenset({b"Z", b"X"})
+# It ends all below it at once when it ends, and by itself once they have ended: they are asked.
+_SUPERVISOR = "bwrap"
 _MARKED = f"\0{MARK}=".encode()
 _Alive = Callable[[], Awaitable[tuple[int, ...]]]
 
@@ -212,7 +214,8 @@ async def _watch(pids: tuple[int, ...], until: float) -> None:
 def _send(pid: int, number: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if sys.platform == "linux":
-            os.kill(pid, number)
+            if number != signal.SIGTERM or _comm(pid) != _SUPERVISOR:
+                os.kill(pid, number)
             if number == signal.SIGTERM:
                 os.kill(pid, signal.SIGCONT)  # a stopped process can't hear
         else:
@@ -277,8 +280,13 @@ def _entry(pid: int) -> _Entry | None:
 
 
 def _name_of(pid: int) -> str:
+    name = _comm(pid)
+    return f" ({name})" if name else ""
+
+
+def _comm(pid: int) -> str:
     try:
-        return f" ({Path(f'/proc/{pid}/comm').read_text().strip()})"
+        return Path(f"/proc/{pid}/comm").read_bytes().decode(errors="replace").strip()
     except OSError:
         return ""
 

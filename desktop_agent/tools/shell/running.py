@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import IO
 
+from desktop_agent.core.sandbox import Enclosure
 from desktop_agent.core.tool import ToolError
 from desktop_agent.tools.shell import process_tree
 from desktop_agent.tools.shell.new_processes import moment
@@ -23,17 +24,24 @@ _CHUNK = 64 * 1024
 _BREATHER_AFTER = 1 << 20
 _BREATHER_S = 0.01
 _PIPE_GRACE_S = 2.0
+NOT_STARTED = "[The sandbox could not start the command; what was printed says why.]"
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What to start: the text for the shell, where, with what."""
+    """What to start: the text for the shell, where, with what; in an `enclosure` if it has one."""
 
     command: str
     directory: str
     environment: Mapping[str, str]
     mark: str
     takes_input: bool = False
+    enclosure: Enclosure | None = None
+
+    def close(self) -> None:
+        """Let go of what was prepared; after the start nothing is left to."""
+        if self.enclosure is not None:
+            self.enclosure.close()
 
 
 class RunningCommand:
@@ -53,6 +61,8 @@ class RunningCommand:
         self._drained = asyncio.Event()
         self._unrested = 0
         self._timer: asyncio.TimerHandle | None = None
+        self._enclosure = launch.enclosure
+        self._settling: asyncio.Task[tuple[str, ...]] | None = None
         self.began = moment()
         self._process = _popen(launch)
         self._start_reading()
@@ -62,6 +72,11 @@ class RunningCommand:
     def pid(self) -> int:
         """The shell's process id, which is its group's and session's too."""
         return self._process.pid
+
+    @property
+    def is_enclosed(self) -> bool:
+        """Whether it runs in the sandbox, where nothing of it outlives the shell."""
+        return self._enclosure is not None
 
     @property
     def exit_code(self) -> int | None:
@@ -86,6 +101,23 @@ class RunningCommand:
                     await self._exited.wait()
         self._stop_reading()
         return survivors
+
+    async def settle(self) -> tuple[str, ...]:
+        """Put right what it may not leave behind, once it has ended; a line for each thing."""
+        if self._enclosure is None:
+            return ()
+        if self._settling is None:
+            self._settling = self._loop.create_task(self._settle(self._enclosure))
+        return await asyncio.shield(self._settling)
+
+    async def _settle(self, enclosure: Enclosure) -> tuple[str, ...]:
+        left = await asyncio.to_thread(process_tree.members, self.mark, self.pid, self.began)
+        survivors = await process_tree.end_these(left)
+        code = self.exit_code
+        told = [] if code is None or enclosure.has_started(code) else [NOT_STARTED]
+        if survivors:
+            told.append(f"[Could not be ended and still runs: {process_tree.names_of(survivors)}.]")
+        return (*told, *(f"[Sandbox: {line}]" for line in await enclosure.finished()))
 
     def write(self, text: str) -> None:
         """Give the command a line of input; raises ToolError when it doesn't listen."""
@@ -170,10 +202,12 @@ class RunningCommand:
 
 
 def _popen(launch: Launch) -> subprocess.Popen[bytes]:
-    environment = {**launch.environment, process_tree.MARK: launch.mark}
+    enclosure = launch.enclosure
+    more = enclosure.environment if enclosure is not None else {}
+    environment = {**launch.environment, **more, process_tree.MARK: launch.mark}
     try:
         return subprocess.Popen(
-            _shell_words(launch.command),
+            [*(enclosure.words if enclosure is not None else ()), *_shell_words(launch.command)],
             cwd=launch.directory,
             env=environment,
             stdin=subprocess.PIPE if launch.takes_input else subprocess.DEVNULL,
@@ -181,9 +215,12 @@ def _popen(launch: Launch) -> subprocess.Popen[bytes]:
             stderr=subprocess.STDOUT,
             bufsize=0,
             start_new_session=sys.platform != "win32",
+            pass_fds=enclosure.descriptors if enclosure is not None else (),
         )
     except (OSError, ValueError) as error:
         raise ToolError(f"the command could not be started: {error}.") from None
+    finally:
+        launch.close()
 
 
 def _shell_words(command: str) -> list[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 import time
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,20 +15,25 @@ from msgspec import Meta
 
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.messages import CommandDisplay, OutputDisplay
+from desktop_agent.core.parts.containment import Containment
 from desktop_agent.core.tool import Access, Preview, ToolContext, ToolError, ToolOutput
 from desktop_agent.engine.permissions.shell import classify
+from desktop_agent.engine.permissions.shell.git_profile import GitUse, git_use
 from desktop_agent.engine.workspace.containment import resolve_for_read, resolve_for_write
 from desktop_agent.engine.workspace.safe_open import digest, open_folder
 from desktop_agent.tools.define import Arguments, tool
 from desktop_agent.tools.shell import process_tree
+from desktop_agent.tools.shell.boundary import boundary_of, containment_of
 from desktop_agent.tools.shell.command_effects import effects_of
 from desktop_agent.tools.shell.environment import command_environment
 from desktop_agent.tools.shell.jobs import Jobs, new_jobs
 from desktop_agent.tools.shell.output import LiveText, Output
 from desktop_agent.tools.shell.proof import Proof, prove
 from desktop_agent.tools.shell.running import Launch, RunningCommand
+from desktop_agent.tools.shell.sandbox_hint import sandbox_hint
 
 _LONGEST_S = 600
+_LOOK_AGAIN_S = 1.0
 
 
 class ShellArguments(Arguments, frozen=True):
@@ -44,6 +50,14 @@ class ShellArguments(Arguments, frozen=True):
     run_in_background: Annotated[
         bool, Meta(description="Return at once; follow it with `shell_job`.")
     ] = False
+    changes: Annotated[
+        bool,
+        Meta(description="False when it only looks or checks: nothing can be written then."),
+    ] = True
+    outside: Annotated[
+        str,
+        Meta(description="Why it must run outside the sandbox; the user is asked. Mostly empty."),
+    ] = ""
 
     def seconds(self, ctx: ToolContext) -> int:
         """Return the time limit; longer ones are cut down rather than refused."""
@@ -70,36 +84,77 @@ async def shell(args: ShellArguments, ctx: ToolContext) -> ToolOutput:
     directory = await asyncio.to_thread(_directory, args, ctx)
     ctx.require_judged(Path(directory))
     jobs = ctx.jobs if isinstance(ctx.jobs, Jobs) else new_jobs()
-    if args.run_in_background:
-        return _in_background(args, ctx, jobs, directory)
-    return await _in_foreground(args, ctx, jobs, directory)
+    # It runs as it was decided about, whatever has become of the sandbox since.
+    judged = ctx.judged or await _preview(args, ctx)
+    run = _Run(args, ctx, directory, judged.containment)
+    return await (
+        _in_background(run, jobs) if args.run_in_background else _in_foreground(run, jobs)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One call, with where its command runs and how it is contained."""
+
+    args: ShellArguments
+    ctx: ToolContext
+    directory: str
+    containment: Containment | None
 
 
 def _plan(args: ShellArguments, ctx: ToolContext) -> Preview:
     if "\0" in args.command:
         raise ToolError("the command holds a NUL character.")
     directory = _directory(args, ctx)
-    effects = effects_of(args.command, directory, ctx.workspace, ctx.own)
     environment = command_environment(ctx.environment)
     background = args.run_in_background
     proof = Proof()
     if not background:
         proof = prove(args.command, directory, ctx.workspace, environment, ctx.own)
+    git = GitUse() if background else git_use(args.command, proof.parts)
+    is_changing = args.changes and not proof.is_whole
+    contained = containment_of(
+        ctx, outside=args.outside, is_changing=is_changing, git=git, environment=environment
+    )
+    return _previewed(args, ctx, directory, proof, contained, git)
+
+
+def _previewed(
+    args: ShellArguments,
+    ctx: ToolContext,
+    directory: str,
+    proof: Proof,
+    contained: Containment | None,
+    git: GitUse,
+) -> Preview:
+    is_inside = contained is not None and contained.is_contained
+    is_changing = contained is None or contained.is_changing
+    effects = effects_of(args.command, directory, ctx.workspace, ctx.own, is_changing=is_changing)
+    parts = classify.split_parts(args.command)
+    is_leaving = contained is not None and not contained.is_contained
+    offered = () if is_leaving else classify.offers(args.command, proof.parts)
     return Preview(
-        title="Run a command in the background?" if background else "Run a command?",
-        display=CommandDisplay(args.command, directory, classify.split_parts(args.command)),
+        title=_title(args, is_leaving=is_leaving),
+        display=CommandDisplay(args.command, directory, parts, contained),
         stakes=_stakes(args, ctx, bool(effects.deletes)),
         paths=(directory,),
         deletes=effects.deletes,
         protected=_asked_about(effects.protected, is_proven=proof.is_whole),
-        outside=effects.outside,
+        outside=() if is_inside else effects.outside,
         command=args.command,
         is_read_only=proof.is_whole,
         proven=proof.parts,
-        rules=tuple(Rule("shell", p) for p in classify.offers(args.command, proof.parts)),
+        containment=contained,
+        is_git_asked=is_inside and is_changing and git.is_asked,
+        rules=tuple(Rule("shell", p) for p in offered),
         refusals=tuple(Rule("shell", p, is_deny=True) for p in classify.refusals(args.command)),
         fingerprint=digest(f"{directory}\0{args.command}".encode("utf-8", "replace")),
     )
+
+
+def _title(args: ShellArguments, *, is_leaving: bool) -> str:
+    where = " outside the sandbox" if is_leaving else ""
+    return f"Run a command{where}{' in the background' if args.run_in_background else ''}?"
 
 
 def _asked_about(protected: tuple[str, ...], *, is_proven: bool) -> tuple[str, ...]:
@@ -122,21 +177,25 @@ def _directory(args: ShellArguments, ctx: ToolContext) -> str:
     return str(directory)
 
 
-def _start(
-    args: ShellArguments, ctx: ToolContext, mark: str, directory: str, live: LiveText | None
-) -> RunningCommand:
-    launch = Launch(
-        command=args.command,
-        directory=directory,
-        environment=command_environment(ctx.environment),
-        mark=mark,
-        takes_input=args.run_in_background,
-    )
-    watch = live.feed if live else _unseen
-    if sys.platform != "linux":
+async def _launch(run: _Run, mark: str) -> Launch:
+    """Prepare the command; in the sandbox when that is how it was decided. Raises ToolError."""
+    environment = command_environment(run.ctx.environment)
+    args, contained = run.args, run.containment
+    if contained is None or not contained.is_contained:
+        return Launch(args.command, run.directory, environment, mark, args.run_in_background)
+    if run.ctx.sandbox is None:
+        raise ToolError("there is no sandbox any more; nothing was run.")
+    boundary = await asyncio.to_thread(boundary_of, run.ctx, contained)
+    enclosure = await run.ctx.sandbox.enclose(boundary, run.directory, environment)
+    return Launch(args.command, "/", environment, mark, args.run_in_background, enclosure)
+
+
+def _start(run: _Run, launch: Launch, live: LiveText | None) -> RunningCommand:
+    ctx, watch = run.ctx, live.feed if live else _unseen
+    if sys.platform != "linux" or launch.enclosure is not None:
         return RunningCommand(launch, Output(ctx.outputs), watch)
     # Through the open folder: what is put in its place meanwhile is not where it runs.
-    with open_folder(ctx.workspace, Path(directory)) as descriptor:
+    with open_folder(ctx.workspace, Path(run.directory)) as descriptor:
         held = replace(launch, directory=f"/proc/self/fd/{descriptor}")
         return RunningCommand(held, Output(ctx.outputs), watch)
 
@@ -145,13 +204,15 @@ def _unseen(chunk: bytes) -> None:
     """Nobody watches a background command live; its output is asked for."""
 
 
-def _in_background(
-    args: ShellArguments, ctx: ToolContext, jobs: Jobs, directory: str
-) -> ToolOutput:
-    if not isinstance(ctx.jobs, Jobs):
+async def _in_background(run: _Run, jobs: Jobs) -> ToolOutput:
+    if not isinstance(run.ctx.jobs, Jobs):
         raise ToolError("commands can't run in the background here.")
-    mark = jobs.new_mark()
-    job = jobs.start(args.command, lambda: _start(args, ctx, mark, directory, None))
+    launch = await _launch(run, jobs.new_mark())
+    command, contained = run.args.command, run.containment
+    try:
+        job = jobs.start(command, lambda: _start(run, launch, None), contained)
+    finally:
+        launch.close()
     text = (
         f"Started {job.id} (pid {job.running.pid}). Read its output, or end it, with "
         f'shell_job(job_id="{job.id}", action="output" or "kill"); it is ended with the session.'
@@ -159,31 +220,53 @@ def _in_background(
     return ToolOutput(text, OutputDisplay(f"Runs in the background as {job.id}."))
 
 
-async def _in_foreground(
-    args: ShellArguments, ctx: ToolContext, jobs: Jobs, directory: str
-) -> ToolOutput:
-    live = LiveText(ctx.report)
+async def _in_foreground(run: _Run, jobs: Jobs) -> ToolOutput:
+    limit_s = run.args.seconds(run.ctx)
+    launch = await _launch(run, jobs.new_mark())
+    live = LiveText(run.ctx.report)
     began = time.monotonic()
-    running = _start(args, ctx, jobs.new_mark(), directory, live)
+    running = _start(run, launch, live)
     notes: list[str] = []
     try:
-        async with asyncio.timeout(args.seconds(ctx)):
-            await running.wait()
+        await _exit(running, limit_s, run.ctx.waited_s)
         notes += await _left_behind(running)
     except TimeoutError:
-        notes.append(f"[Ended after {args.seconds(ctx)} s: it was still running.]")
+        notes.append(f"[Ended after {limit_s} s: it was still running.]")
         notes += _survivors(await asyncio.shield(running.end()))
     except BaseException:
         # Stopped by the user: nothing of it may go on, so this isn't cut short.
-        await asyncio.shield(running.end())
+        await asyncio.shield(_end(running))
         raise
     finally:
         live.close()
+    notes += await running.settle()
+    seen = run.ctx.workspace.read_roots
+    if hint := sandbox_hint(running.output.text(), running.exit_code, run.containment, seen):
+        notes.append(hint)
     return _result(running, notes, time.monotonic() - began)
+
+
+async def _exit(running: RunningCommand, limit_s: float, waited_s: Callable[[], float]) -> None:
+    """Wait for the exit. Raises TimeoutError after so long, without the time the user took."""
+    began = time.monotonic()
+    while (left := limit_s + waited_s() - (time.monotonic() - began)) > 0:
+        with contextlib.suppress(TimeoutError):
+            # While the user thinks `left` stays as it is, however little that is.
+            async with asyncio.timeout(max(left, _LOOK_AGAIN_S) if waited_s() else left):
+                await running.wait()
+                return
+    raise TimeoutError
+
+
+async def _end(running: RunningCommand) -> None:
+    await running.end()
+    await running.settle()
 
 
 async def _left_behind(running: RunningCommand) -> list[str]:
     """End what stayed in the command's own session; name what left it on purpose."""
+    if running.is_enclosed:
+        return []  # nothing outlives the sandbox
     left = await asyncio.to_thread(process_tree.members, running.mark, running.pid, running.began)
     own = process_tree.in_session(left, running.pid)
     away = tuple(pid for pid in left if pid not in own)

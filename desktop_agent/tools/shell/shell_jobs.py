@@ -16,6 +16,7 @@ from desktop_agent.engine.workspace.safe_open import digest
 from desktop_agent.tools.define import Arguments, tool
 from desktop_agent.tools.shell import process_tree
 from desktop_agent.tools.shell.jobs import Job, Jobs
+from desktop_agent.tools.shell.sandbox_hint import sandbox_hint
 
 _LONGEST_WAIT_S = 120
 
@@ -64,16 +65,17 @@ async def shell_job(args: JobArguments, ctx: ToolContext) -> ToolOutput:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(min(args.wait_s, _LONGEST_WAIT_S)):
                 await asyncio.shield(job.completion)
-    return _news(job)
+    return await _news(job, ctx)
 
 
 async def _preview_input(args: InputArguments, ctx: ToolContext) -> Preview:
     job = _jobs(ctx).find(args.job_id)
     return Preview(
         title="Type into a running command?",
-        display=CommandDisplay(args.text, f"{job.id}: {job.command}"),
+        display=CommandDisplay(args.text, f"{job.id}: {job.command}", containment=job.containment),
         stakes=("types into a program",),
         command=args.text,
+        containment=job.containment,
         fingerprint=digest(f"{job.id}\0{args.text}".encode("utf-8", "replace")),
     )
 
@@ -101,14 +103,26 @@ async def _kill(job: Job) -> ToolOutput:
     return ToolOutput(f"Ended {job.id}.")
 
 
-def _news(job: Job) -> ToolOutput:
+async def _news(job: Job, ctx: ToolContext) -> ToolOutput:
     output = job.running.output
     text = output.since(job.reported)
     job.reported = output.total
     seconds = time.monotonic() - job.began
     state = f"[{job.id} {job.state}, started {seconds:.0f} s ago]"
     shown = text if not text or text.endswith("\n") else text + "\n"
-    return ToolOutput(shown + state, OutputDisplay(shown, job.running.exit_code, seconds))
+    notes = await _notes_of_end(job, text, ctx)
+    ending = "".join(f"{note}\n" for note in notes)
+    display = OutputDisplay(shown + ending, job.running.exit_code, seconds)
+    return ToolOutput(shown + ending + state, display)
+
+
+async def _notes_of_end(job: Job, printed: str, ctx: ToolContext) -> list[str]:
+    code = job.running.exit_code
+    if code is None or job.is_end_told:
+        return []
+    job.is_end_told = True
+    hint = sandbox_hint(printed, code, job.containment, ctx.workspace.read_roots)
+    return [*await job.running.settle(), *([hint] if hint else [])]
 
 
 def _line(job: Job) -> str:

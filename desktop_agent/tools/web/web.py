@@ -39,6 +39,7 @@ async def _preview(args: FetchArguments, ctx: ToolContext) -> Preview:
         display=UrlDisplay(str(url)),
         stakes=("reaches the network",),
         host=host_of(url),
+        port=url.port or (443 if url.scheme == "https" else 80),
         rules=(Rule("web_fetch", host_of(url)),),
         fingerprint=digest(str(url).encode()),
     )

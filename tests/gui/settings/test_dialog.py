@@ -10,11 +10,13 @@ from desktop_agent.core.approvals import Rule
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.models import KeyInfo, ModelInfo
 from desktop_agent.core.requests import Limits
+from desktop_agent.core.sandbox import Probe, SandboxState
 from desktop_agent.core.settings import CustomServer, ListedModel, Settings
 from desktop_agent.gui.language_models.key_form import KeyForm
 from desktop_agent.gui.settings.dialog import SettingsDialog
 from desktop_agent.gui.settings.rows import ChoiceBox, NumberBox, Switch
 from desktop_agent.gui.settings.rules_page import visible
+from desktop_agent.gui.settings.sandbox_page import SandboxPage
 
 SONNET = ModelInfo("anthropic/sonnet", "Sonnet", "anthropic", "", 200_000, True)
 
@@ -318,3 +320,23 @@ def test_with_large_text_the_window_stays_on_the_screen(qtbot, theme, dialog):
         assert room.contains(dialog.frameGeometry())
     finally:
         theme.configure("light", 100)
+
+
+def test_the_sandbox_page_tells_what_was_tried_and_checks_again(dialog, qtbot):
+    dialog.open_page("sandbox")
+    page = dialog.findChild(SandboxPage)
+    again = page.findChild(QAbstractButton, "checkSandbox")
+    assert not again.isEnabled()
+    probes = (Probe("read a secret", held=True), Probe("tcp", held=False, words="A host answered."))
+    dialog.set_sandbox(SandboxState(reason="A host answered.", remedy="Run: x", probes=probes))
+    spoken = [label.accessibleName() for label in page.findChildren(QLabel)]
+    assert {"held: read a secret", "did not hold: A host answered."} <= set(spoken)
+    assert page.findChild(QLabel, "sandboxWords").text() == "A host answered."
+    assert page.findChild(QLabel, "sandboxRemedy").text() == "Run: x"
+    with qtbot.waitSignal(dialog.sandbox_check_requested):
+        again.click()
+    assert page.findChild(QLabel, "sandboxWords").text() == "Checking…"
+    assert not again.isEnabled()
+    dialog.set_sandbox(SandboxState(holds=True, reason="", probes=probes[:1]))
+    assert again.isEnabled()
+    assert page.findChild(QLabel, "sandboxRemedy").isHidden()

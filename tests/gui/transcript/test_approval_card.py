@@ -7,7 +7,8 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPlainTextEdit, Q
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.approvals import AllowAlways, AllowOnce, Deny, Edited, Rule
 from desktop_agent.core.events import ApprovalResolved, CommandRefused
-from desktop_agent.core.messages import DiffDisplay, UrlDisplay
+from desktop_agent.core.messages import CommandDisplay, DiffDisplay, UrlDisplay
+from desktop_agent.core.parts.containment import Containment
 from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
 from desktop_agent.gui.transcript.cards.approval_forms import RefuseForm
 from desktop_agent.gui.transcript.cards.approval_text import rule_text
@@ -71,6 +72,48 @@ def test_a_change_is_shown_as_a_diff(ask):
 def test_an_address_is_shown_whole(ask):
     card = ask(display=UrlDisplay("https://x.y/" + "p/" * 40))
     assert card.findChild(QPlainTextEdit).toPlainText() == "GET https://x.y/" + "p/" * 40
+
+
+@pytest.mark.parametrize(
+    ("kept", "reach"),
+    [
+        (Containment(), "In the sandbox: can change this folder · new hosts are asked about"),
+        (
+            Containment(is_changing=False),
+            "In the sandbox: can change nothing · new hosts are asked about",
+        ),
+        (
+            Containment(is_wide=True),
+            "In the sandbox: can change your home folder · new hosts are asked about",
+        ),
+        (Containment(is_git_writable=True), "can change this folder and its repository"),
+    ],
+)
+def test_a_command_in_the_sandbox_says_what_it_can_reach(ask, kept, reach):
+    card = ask(display=CommandDisplay("make", "/folder", ("make",), kept))
+    assert reach in words(card)
+    assert reach in card.accessibleName()
+    assert button(card, "allowOnce").accessibleName() == "Allow once"
+
+
+def test_a_command_outside_shows_the_models_reason_and_is_not_answered_by_enter(
+    view, ask, qtbot, clock
+):
+    kept = Containment(is_contained=False, reason="It needs\u202e docker.")
+    display = CommandDisplay("docker ps", "/folder", ("docker ps",), kept)
+    card = ask(display=display, rules=(), title="Run a command outside the sandbox?")
+    clock.advance(1)
+    assert "Not in the sandbox: can change any of your files" in words(card)
+    assert card.findChild(QLabel, "modelsReason").text() == "“It needs⟨U+202E⟩ docker.”"
+    assert "Why, in the model's words" in words(card)
+    assert button(card, "allowAlways") is None
+    assert "Enter" not in card.accessibleDescription()
+    assert view.focus_oldest_approval()
+    with qtbot.assertNotEmitted(view.decided):
+        qtbot.keyClick(card, Qt.Key.Key_Return)
+    with qtbot.waitSignal(view.decided) as hit:
+        qtbot.mouseClick(button(card, "allowOnce"), LEFT)
+    assert hit.args == ["rq_1", AllowOnce()]
 
 
 @pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Enter])

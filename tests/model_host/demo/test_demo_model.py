@@ -734,3 +734,19 @@ def test_the_folder_that_comes_with_the_app_makes_a_good_tour(tmp_path: Path) ->
 
 def test_what_the_first_screen_offers_it_is_understood() -> None:
     assert [order_in(prompt).kind for prompt in demo_prompts()] == ["survey", "list", "ask"]
+
+
+@pytest.mark.parametrize(
+    ("said", "arguments"),
+    [
+        ("check ls -l", {"command": "ls -l", "changes": False}),
+        ("run ls -l outside", {"command": "ls -l", "outside": "You asked me to."}),
+        ("run ls -l", {"command": "ls -l"}),
+    ],
+)
+def test_a_command_is_run_with_what_the_order_says_of_the_sandbox(
+    garden: Path, said: str, arguments: dict[str, object]
+) -> None:
+    play = Play(garden, tools=("shell",))
+    play.say(said)
+    assert [(one.name, one.arguments) for one in play.step().wants] == [("shell", arguments)]

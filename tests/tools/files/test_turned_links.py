@@ -26,7 +26,7 @@ async def test_a_link_that_was_turned_after_the_check_is_not_followed(
     plain, secret = bench.put("notes.txt", "x"), bench.put(".env", "KEY=x")
     link = bench.root / "way"
     link.symlink_to(plain)
-    judged = (await bench.preview(tool, path="way", **arguments)).paths
+    judged = await bench.preview(tool, path="way", **arguments)
     link.unlink()
     link.symlink_to(secret)
     bench.context = replace(bench.context, judged=judged)
@@ -41,7 +41,7 @@ async def test_a_command_does_not_run_where_a_turned_link_leads(bench: Bench) ->
     link = bench.root / "way"
     link.symlink_to("src")
     command = {"command": "echo new > config", "directory": "way"}
-    judged = (await bench.preview(shell, **command)).paths
+    judged = await bench.preview(shell, **command)
     link.unlink()
     link.symlink_to(".git")
     bench.context = replace(bench.context, judged=judged)

@@ -445,3 +445,23 @@ async def test_a_process_of_somebody_else_is_never_ended(bench: Bench) -> None:
     finally:
         mine.send_signal(signal.SIGKILL)
         await mine.wait()
+
+
+async def test_the_time_that_the_user_takes_to_answer_is_not_the_commands(bench: Bench) -> None:
+    os.mkfifo(bench.root / "gate")
+    asked = 0
+
+    def waited() -> float:
+        # Asked again when the limit has passed: the user took five seconds of that time.
+        nonlocal asked
+        asked += 1
+        if asked < 3:
+            return 0.0
+        if asked == 3:
+            (bench.root / "gate").write_text("go on\n")
+        return 5.0
+
+    bench.context = replace(bench.context, waited_s=waited)
+    result = await bench.run(shell, command="read line < gate; echo $line", timeout_s=1)
+    assert result.text.startswith("go on")
+    assert asked >= 3

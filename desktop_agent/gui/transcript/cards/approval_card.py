@@ -19,7 +19,15 @@ from desktop_agent.core.approvals import AllowAlways, AllowOnce, Decision, Deny,
 from desktop_agent.core.messages import CommandDisplay, DiffDisplay
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.safe_text import elapsed_text, with_marks
-from desktop_agent.gui.kit.widgets import Chip, GhostButton, IconLabel, TextButton, TextLabel, row
+from desktop_agent.gui.kit.widgets import (
+    Chip,
+    GhostButton,
+    IconLabel,
+    TextButton,
+    TextLabel,
+    column,
+    row,
+)
 from desktop_agent.gui.transcript.cards.approval_forms import (
     AllowButton,
     EditForm,
@@ -29,12 +37,14 @@ from desktop_agent.gui.transcript.cards.approval_forms import (
     rule_menu,
 )
 from desktop_agent.gui.transcript.cards.approval_text import (
-    SCOPES,
     bound_rule,
     editable_argument,
+    is_leaving,
+    reach_words,
     request_text,
     rule_text,
     scope_text,
+    scopes_of,
 )
 from desktop_agent.gui.transcript.cards.card import AskCard, Card, CardHost
 from desktop_agent.gui.transcript.cards.diff_view import DiffView
@@ -50,7 +60,8 @@ class ApprovalCard(AskCard):
     """Asks whether a call may be made; it never takes the focus by itself.
 
     Keys and clicks count from 400 ms after it appeared. Enter allows only while the card
-    itself has the focus; Esc asks for a refusal and its reason.
+    itself has the focus, and never to run a command outside the sandbox; Esc asks for a refusal
+    and its reason.
     """
 
     def __init__(self, host: CardHost, item: ApprovalItem) -> None:
@@ -61,6 +72,7 @@ class ApprovalCard(AskCard):
         # Of a single agent nothing has to be said.
         is_one = len(host.transcript.agent_names) < 2
         self._asked_by = "" if is_one else host.name_of(item.request.agent_id)
+        self._is_leaving = is_leaving(item.request.display)
         self._clock = host.clocks.steady
         self._appeared_at = self._clock()
         self._is_decided = False
@@ -109,7 +121,7 @@ class ApprovalCard(AskCard):
         """Answer by keyboard, but only when the card itself was chosen."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.hasFocus():
             event.accept()
-            if not event.isAutoRepeat():
+            if not event.isAutoRepeat() and not self._is_leaving:
                 self._decide(AllowOnce())
         elif event.key() in (Qt.Key.Key_Escape, Qt.Key.Key_R) and self.hasFocus():
             event.accept()
@@ -125,7 +137,7 @@ class ApprovalCard(AskCard):
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
         self.set_ground("warnSoft", "accent")
-        self._allow.show_key(is_shown=True)
+        self._allow.show_key(is_shown=not self._is_leaving)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         super().focusOutEvent(event)
@@ -145,7 +157,12 @@ class ApprovalCard(AskCard):
         top = row(IconLabel(theme, "shield-alert", "warn", 18), title, self._when)
         top.setAlignment(self._when, Qt.AlignmentFlag.AlignTop)
         self.body.addLayout(top)
+        reach = reach_words(request.display)
+        if reach:
+            self._add_line(reach)
         self.body.addWidget(self._build_effect())
+        if self._is_leaving:
+            self.body.addWidget(self._build_motive())
         if isinstance(request.display, CommandDisplay) and request.display.directory:
             folder = with_marks(request.display.directory)
             self._add_line(self.tr("Runs in {folder}").format(folder=folder))
@@ -156,13 +173,24 @@ class ApprovalCard(AskCard):
             self._add_line(with_marks(request.reason))
         self._buttons = self._build_buttons()
         self.body.addWidget(self._buttons)
-        spoken = f"{with_marks(request.title)} {request_text(request)}"
+        spoken = " ".join(filter(None, (with_marks(request.title), request_text(request), reach)))
         self.setAccessibleName(self.tr("Approval needed. {what}").format(what=spoken))
-        self.setAccessibleDescription(
-            self.tr("Press Enter to allow it once, Esc to refuse it. {reason}").format(
-                reason=with_marks(request.reason)
-            )
-        )
+        keys = self.tr("Press Enter to allow it once, Esc to refuse it. {reason}")
+        if self._is_leaving:
+            keys = self.tr("Press Esc to refuse it. {reason}")
+        self.setAccessibleDescription(keys.format(reason=with_marks(request.reason)))
+
+    def _build_motive(self) -> QWidget:
+        """Return the model's reason, as its words and nobody else's."""
+        display = self._request.display
+        kept = display.containment if isinstance(display, CommandDisplay) else None
+        ground = Card(self._theme, self, ground="sunken")
+        words = TextLabel(f"“{with_marks(kept.reason if kept is not None else '')}”", "")
+        words.setObjectName("modelsReason")
+        words.setWordWrap(True)
+        title = TextLabel(self.tr("Why, in the model's words"), "subtle")
+        ground.body.addLayout(column(title, words, spacing=2, edges=(10, 8, 10, 8)))
+        return ground
 
     def _build_effect(self) -> QWidget:
         """Return exactly what will be done, on a dark ground."""
@@ -196,7 +224,8 @@ class ApprovalCard(AskCard):
 
     def _build_buttons(self) -> QWidget:
         theme = self._theme
-        allow = self._allow = AllowButton(theme, self.tr("Allow once"))
+        once = self.tr("Run outside once") if self._is_leaving else self.tr("Allow once")
+        allow = self._allow = AllowButton(theme, once)
         allow.setObjectName("allowOnce")
         allow.clicked.connect(lambda: self._decide(AllowOnce()))
         shown: list[QWidget] = [allow]
@@ -239,7 +268,7 @@ class ApprovalCard(AskCard):
                 bound_rule(rule, scope, session),
             )
             for rule in rules
-            for scope in SCOPES
+            for scope in scopes_of(rule)
         ]
 
     def _menu(self) -> QMenu | None:

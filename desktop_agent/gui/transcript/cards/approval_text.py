@@ -75,7 +75,9 @@ def rule_text(rule: Rule, display: object = None) -> str:
         return translate("Transcript", "everything that “{tool}” does").format(tool=rule.tool)
     if pattern == "*" and rule.tool in {"write", "edit"}:
         return translate("Transcript", "every change that “{tool}” makes").format(tool=rule.tool)
-    if isinstance(display, CommandDisplay) or rule.tool == "shell":
+    if rule.tool == "network":
+        words = translate("Transcript", "connections of commands to {pattern}")
+    elif isinstance(display, CommandDisplay) or rule.tool == "shell":
         words = translate("Transcript", "commands that start with “{pattern}”")
     elif isinstance(display, UrlDisplay) or rule.tool == "web_fetch":
         words = translate("Transcript", "requests to {pattern}")
@@ -88,6 +90,11 @@ def rule_text(rule: Rule, display: object = None) -> str:
     else:
         words = translate("Transcript", "“{tool}” with “{pattern}”")
     return words.format(pattern=pattern, tool=rule.tool)
+
+
+def scopes_of(rule: Rule) -> tuple[RuleScope, ...]:
+    """Return where a rule may hold: a host that commands may send to, nowhere unseen."""
+    return SCOPES[:2] if rule.tool == "network" and not rule.is_deny else SCOPES
 
 
 def bound_rule(rule: Rule, scope: RuleScope, session: SessionInfo | None) -> Rule:
@@ -103,6 +110,41 @@ def editable_argument(request: ApprovalRequest) -> str:
     arguments = request.call.arguments
     texts = [name for name, value in arguments.items() if isinstance(value, str)]
     return next((name for name in _EDITABLE if name in texts), "")
+
+
+def reach_words(display: object) -> str:
+    """Return what a command can reach; nothing where no sandbox holds."""
+    if not isinstance(display, CommandDisplay) or display.containment is None:
+        return ""
+    kept = display.containment
+    if not kept.is_contained:
+        return translate(
+            "Transcript",
+            "Not in the sandbox: can change any of your files, use the network and start programs.",
+        )
+    if not kept.is_changing:
+        return translate(
+            "Transcript", "In the sandbox: can change nothing · new hosts are asked about"
+        )
+    if kept.is_wide:
+        return translate(
+            "Transcript", "In the sandbox: can change your home folder · new hosts are asked about"
+        )
+    if kept.is_git_writable:
+        return translate(
+            "Transcript",
+            "In the sandbox: can change this folder and its repository · new hosts are asked about",
+        )
+    return translate(
+        "Transcript", "In the sandbox: can change this folder · new hosts are asked about"
+    )
+
+
+def is_leaving(display: object) -> bool:
+    """Whether it is a command that is to run outside a sandbox that holds."""
+    if not isinstance(display, CommandDisplay) or display.containment is None:
+        return False
+    return not display.containment.is_contained
 
 
 def request_text(request: ApprovalRequest) -> str:

@@ -1,0 +1,1 @@
+"""The network of commands in the sandbox, as the app sees it."""

@@ -1,0 +1,92 @@
+"""The guard as a child process, with one end of a pipe of packets."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from desktop_agent.core.network.guard_pipe import new_pipe
+
+_EXIT_LIMIT_S = 2.0
+_ALLOWED = frozenset({
+    "PATH", "HOME", "USER", "LANG", "LANGUAGE", "TZ", "TMPDIR",
+    # The person's own way to the network; a login in it is for that proxy.
+    "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
+    # The interpreter's, and the way to its libraries.
+    "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH", "PYTHONHASHSEED",
+    "PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX", "PYTHONUTF8", "PYTHONWARNINGS",
+})  # fmt: skip
+_ALLOWED_BEGINNINGS = ("LC_", "_PYI_")
+
+
+def program(kind: Literal["guard", "listener"]) -> tuple[str, ...]:
+    """Return what starts the guard, or what opens a listener; its descriptor's number follows."""
+    if getattr(sys, "frozen", False):
+        return (sys.executable, f"--{kind}")
+    # -P: a folder that the app was started in must not provide modules.
+    module = "desktop_agent.guard" + (".listener" if kind == "listener" else "")
+    return (sys.executable, "-P", "-m", module)
+
+
+def guard_environment(source: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return what the guard is started with: no secret but that of the person's proxy."""
+    own = os.environ if source is None else source
+    kept = {
+        name: value
+        for name, value in own.items()
+        if name.upper() in _ALLOWED or name.upper().startswith(_ALLOWED_BEGINNINGS)
+    }
+    # It runs elsewhere and must find the same package.
+    kept["PYTHONPATH"] = os.pathsep.join(str(Path(path).absolute()) for path in sys.path if path)
+    return kept
+
+
+class GuardProcess:
+    """Starts the guard at once; raises OSError when that is impossible.
+
+    `pipe` is our end. The guard ends when it is closed.
+    """
+
+    def __init__(self, program: Sequence[str]) -> None:
+        self.pipe, theirs = new_pipe()
+        try:
+            with theirs:
+                self._process = _spawn(program, theirs)
+        except BaseException:
+            self.pipe.close()
+            raise
+
+    @property
+    def pid(self) -> int:
+        """The process's id."""
+        return self._process.pid
+
+    async def ended(self) -> None:
+        """Wait for the end of the process, which is killed if it takes long."""
+        try:
+            await asyncio.to_thread(self._process.wait, _EXIT_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            await asyncio.to_thread(self._process.wait)
+
+
+def _spawn(program: Sequence[str], theirs: socket.socket) -> subprocess.Popen[bytes]:
+    theirs.set_inheritable(True)
+    fd = theirs.fileno()
+    return subprocess.Popen(
+        [*program, str(fd)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=guard_environment(),
+        cwd=Path(sys.executable).anchor or os.sep,
+        pass_fds=(fd,),
+        close_fds=True,
+        start_new_session=True,
+    )

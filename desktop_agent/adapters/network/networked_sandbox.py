@@ -1,0 +1,120 @@
+"""A sandbox whose sessions reach the network through the guard, and not otherwise."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+from weakref import WeakValueDictionary
+
+from desktop_agent.adapters.network.guarded_network import GuardedNetwork
+from desktop_agent.adapters.network.session_listener import open_listener
+from desktop_agent.core.ids import SessionId
+from desktop_agent.core.network.command_proxy import proxy_environment
+from desktop_agent.core.sandbox import Boundary, Enclosure, Sandbox, SandboxState
+
+_log = logging.getLogger(__name__)
+
+
+class NetworkKeeper(Protocol):
+    """A network that lasts; another one is another keeper."""
+
+    @property
+    def words(self) -> Sequence[str]:
+        """What starts a program within it."""
+        ...
+
+
+class KeepingSandbox(Sandbox, Protocol):
+    """A sandbox that keeps a network for each session."""
+
+    async def keeper(self, session_id: SessionId) -> NetworkKeeper:
+        """Return who keeps a session's network, made if need be. Raises ToolError."""
+        ...
+
+
+class ProxiedEnclosure:
+    """Another enclosure, in whose environment stands the way out."""
+
+    def __init__(self, enclosure: Enclosure, call_id: str) -> None:
+        self._enclosure = enclosure
+        self._call_id = call_id
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The arguments that come before the shell's own."""
+        return self._enclosure.words
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """What is set in the command's environment, besides its own."""
+        return {**self._enclosure.environment, **proxy_environment(self._call_id)}
+
+    @property
+    def descriptors(self) -> tuple[int, ...]:
+        """The file descriptors that the first of `words` inherits."""
+        return self._enclosure.descriptors
+
+    def close(self) -> None:
+        """Close the descriptors on this side."""
+        self._enclosure.close()
+
+    def has_started(self, exit_code: int) -> bool:
+        """Whether the command itself ran, asked once after its end."""
+        return self._enclosure.has_started(exit_code)
+
+    async def finished(self) -> tuple[str, ...]:
+        """Once all of the command has ended: put right what it may not leave behind, and say so."""
+        return await self._enclosure.finished()
+
+
+class NetworkedSandbox:
+    """Opens each session's way out before its first command. One event loop's own."""
+
+    def __init__(self, sandbox: KeepingSandbox, network: GuardedNetwork) -> None:
+        self._sandbox = sandbox
+        self._network = network
+        self._served: dict[SessionId, NetworkKeeper] = {}
+        self._locks: WeakValueDictionary[SessionId, asyncio.Lock] = WeakValueDictionary()
+
+    @property
+    def state(self) -> SandboxState:
+        """What the last check found."""
+        return self._sandbox.state
+
+    async def check(self) -> SandboxState:
+        """Run the probes, and return what they found."""
+        return await self._sandbox.check()
+
+    async def enclose(
+        self, boundary: Boundary, directory: str, environment: Mapping[str, str]
+    ) -> Enclosure:
+        """Prepare to run one command in `directory`. Raises ToolError; never a way without."""
+        # First, as an enclosure has to be closed.
+        is_open = await self._open(boundary.session_id)
+        enclosure = await self._sandbox.enclose(boundary, directory, environment)
+        return ProxiedEnclosure(enclosure, boundary.call_id) if is_open else enclosure
+
+    async def forget(self, session_id: SessionId) -> None:
+        """End what a session's commands share: its network, its temporary folder."""
+        self._served.pop(session_id, None)
+        self._network.forget(session_id)
+        await self._sandbox.forget(session_id)
+
+    async def _open(self, session_id: SessionId) -> bool:
+        """Return whether the session has a way out, opened if need be. Raises ToolError."""
+        lock = self._locks.setdefault(session_id, asyncio.Lock())
+        async with lock:
+            keeper = await self._sandbox.keeper(session_id)
+            if self._served.get(session_id) is keeper:
+                return True
+            try:
+                listener = await asyncio.to_thread(open_listener, keeper.words)
+            except OSError as error:
+                # What needs no network works all the same; the next command tries again.
+                _log.warning("a session has no way to the network: %s", error)
+                return False
+            self._network.serve(session_id, listener)
+            self._served[session_id] = keeper
+            return True

@@ -1,0 +1,119 @@
+"""Whether a repository's own files make git run a program."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path, PurePath
+
+_LARGEST_CONFIG = 256 * 1024
+_SECTION = re.compile(r'\[([a-z0-9-]+)(?: "((?:[^"\\]|\\["\\])*)")?\]')
+_ENTRY = re.compile(r"([a-z][a-z0-9-]*)(?:\s*=\s*(.*))?")
+# Sections all of whose keys are names, addresses, switches and numbers.
+_PLAIN_SECTIONS = {
+    "user", "push", "fetch", "rerere", "color", "column", "advice", "status", "log", "tag", "stash",
+    "worktree", "feature", "index", "pack", "checkout", "apply", "i18n",
+}  # fmt: skip
+_PLAIN_KEYS = {
+    "core": {
+        "repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase",
+        "precomposeunicode", "symlinks", "autocrlf", "eol", "safecrlf", "quotepath", "abbrev",
+        "compression", "whitespace", "longpaths", "untrackedcache", "preloadindex",
+        "sparsecheckout", "sparsecheckoutcone", "commitgraph", "multipackindex", "fscache",
+        "worktree",
+    },
+    "branch": {
+        "remote", "merge", "rebase", "description", "pushremote", "autosetuprebase",
+        "autosetupmerge", "sort", "vscode-merge-base", "gh-merge-base", "github-pr-owner-number",
+    },
+    "init": {"defaultbranch"},
+    "pull": {"rebase", "ff"},
+    "rebase": {"autosquash", "autostash", "updaterefs", "stat"},
+    "remote": {
+        "url", "fetch", "pushurl", "push", "tagopt", "prune", "promisor", "partialclonefilter",
+        "gh-resolved", "mirror", "skipfetchall",
+    },
+    "submodule": {"url", "active", "branch", "ignore", "fetchrecursesubmodules"},
+    "commit": {"verbose", "gpgsign"},
+    "merge": {"ff", "conflictstyle", "log", "renames"},
+    "diff": {"renames", "algorithm", "context", "mnemonicprefix", "noprefix", "colormoved"},
+    "gc": {"auto", "autodetach", "autopacklimit"},
+    "maintenance": {"auto", "strategy"},
+    "extensions": {"partialclone", "objectformat", "compatobjectformat", "refstorage", "noop"},
+    "lfs": {"repositoryformatversion"},
+}  # fmt: skip
+# An address of this kind is a command.
+_RUNS_AS_ADDRESS = re.compile(r"ext::|.*\bext::|-", re.DOTALL)
+
+
+def hazards(folder: str) -> Iterator[str]:
+    """Yield the files of a repository's folder that make git run a program, or look elsewhere."""
+    for name in ("config.worktree", "commondir", "gitdir"):
+        if os.path.lexists(f"{folder}/{name}"):
+            yield f"{folder}/{name}"
+    if os.path.lexists(f"{folder}/config") and not is_plain_config(f"{folder}/config"):
+        yield f"{folder}/config"
+    hooks = Path(folder, "hooks")
+    if hooks.is_symlink():
+        yield str(hooks)
+    elif hooks.is_dir():
+        yield from (str(hook) for hook in sorted(hooks.iterdir()) if hook.suffix != ".sample")
+
+
+def is_plain_config(path: str) -> bool:
+    """Whether every line of a settings file is of a plain form, and every key a harmless one."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as file:
+            held = file.read(_LARGEST_CONFIG + 1)
+        return len(held) <= _LARGEST_CONFIG and _is_plain(held.decode("utf-8"))
+    except (OSError, ValueError):
+        return False
+
+
+def named_in(folder: str) -> Iterator[str]:
+    """Yield the places that a repository's settings name as hooks, or as more settings."""
+    try:
+        text = Path(folder, "config").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return
+    section = ""
+    for line in text[:_LARGEST_CONFIG].splitlines():
+        words = line.strip()
+        if words.startswith("["):
+            section = words[1:].lower()
+            continue
+        name, _, value = (part.strip() for part in words.partition("="))
+        value = value.strip('"')
+        if name.lower() == "hookspath" and value:
+            # Git takes it relative to the work tree, settings relative to the file.
+            yield os.path.normpath(PurePath(folder).parent / value)
+        elif name.lower() == "path" and section.startswith("include") and value:
+            yield os.path.normpath(PurePath(folder) / value)
+
+
+def _is_plain(text: str) -> bool:
+    section = ""
+    for line in text.split("\n"):
+        words = line.strip(" \t\r")
+        if not words or words[0] in "#;":
+            continue
+        if words.startswith("["):
+            head = _SECTION.fullmatch(words.lower())
+            if head is None:
+                return False
+            section = head[1]
+            continue
+        # A backslash may join a line with the next one.
+        entry = _ENTRY.fullmatch(words.lower())
+        if entry is None or "\\" in words or not _is_plain_entry(section, entry[1], entry[2]):
+            return False
+    return True
+
+
+def _is_plain_entry(section: str, key: str, value: str | None) -> bool:
+    if section not in _PLAIN_SECTIONS and key not in _PLAIN_KEYS.get(section, ()):
+        return False
+    is_address = key in ("url", "pushurl")
+    return not (is_address and value and _RUNS_AS_ADDRESS.match(value.strip('"')))

@@ -1,0 +1,168 @@
+"""From a boundary to what is mounted for one command."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from glob import escape
+from pathlib import Path, PurePath
+
+from desktop_agent.adapters.sandbox import git_places
+from desktop_agent.adapters.sandbox.folder_walk import FolderWalk, Found
+from desktop_agent.adapters.sandbox.git_places import Protected
+from desktop_agent.adapters.sandbox.made_files import MadeFiles
+from desktop_agent.adapters.sandbox.mounts import Mounts, is_in
+from desktop_agent.adapters.sandbox.set_aside import Before, remember, set_aside
+from desktop_agent.adapters.sandbox.sockets import hide_sockets
+from desktop_agent.adapters.sandbox.visible import Homes
+from desktop_agent.core.sandbox import Boundary
+from desktop_agent.core.tool import ToolError
+
+_MOST_GIT = 400
+# Each that is opened takes seven mounts, and bubblewrap looks through all of them for each.
+_MOST_OPENED = 40
+_MOST_PROTECTED = 200
+# The system's own: as the sandbox makes them, and no folder of a session.
+_SYSTEM = ("/dev", "/proc", "/sys")
+_HIDDEN = ("/run",)
+_TEMPORARY = ("/tmp", "/var/tmp")
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Folders of the app's for one command: its `/tmp`, and its caches."""
+
+    temporary: Path
+    caches: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one command sees, what is set in its environment, and how git's places were before.
+
+    `copied` are files of ours, by the path that a copy of each is made at.
+    """
+
+    mounts: Mounts
+    copied: dict[str, str]
+    directory: str
+    environment: dict[str, str]
+    before: Before
+
+
+class Layout:
+    """Makes plans; may be asked from several threads. `protects` judges a name in a folder."""
+
+    def __init__(self, protects: Callable[[str], bool], made: MadeFiles) -> None:
+        self._made = made
+        self._protects = lru_cache(65_536)(protects)
+        self._walks: dict[str, FolderWalk] = {}
+        self._lock = threading.Lock()
+
+    def plan(
+        self, boundary: Boundary, directory: str, environment: dict[str, str], places: Places
+    ) -> Plan:
+        """Return what a command sees. Raises ToolError for a boundary that can't be kept."""
+        _require(boundary, directory)
+        mounts = Mounts()
+        for path in _HIDDEN:
+            mounts.hide(path)
+        for path in _TEMPORARY:
+            mounts.open(path, str(places.temporary))
+        roots = (*boundary.write_roots, *boundary.read_roots)
+        homes = Homes(environment, roots)
+        homes.hide(mounts)
+        homes.show_programs(mounts)
+        more = homes.add_caches(mounts, places.caches)
+        self._show_roots(mounts, boundary, homes)
+        copied = homes.add_settings(mounts, self._made)
+        homes.hide_secrets(mounts)
+        _hide_own(mounts, boundary)
+        changing = boundary.write_roots if boundary.is_changing else ()
+        before = {root: self.find(root) for root in changing}
+        git = _protect(mounts, boundary, directory, before)
+        hide_sockets(mounts)
+        more["TMPDIR"] = "/tmp"
+        return Plan(mounts, copied, directory, more, remember(before, git))
+
+    def set_aside(self, plan: Plan) -> tuple[str, ...]:
+        """Put right what a command left that has ended; return a line for each thing."""
+        found = plan.before.found
+        return set_aside(plan.before, {root: self.find(root) for root in found})
+
+    def find(self, root: str) -> Found:
+        """Return what must be protected below a folder."""
+        with self._lock:
+            walk = self._walks.setdefault(root, FolderWalk(root, self._is_protected))
+            return walk.walk()
+
+    def _is_protected(self, folder: str, name: str) -> bool:
+        # Names of the folders above are the person's choice; what counts is the last two.
+        return self._protects(f"{os.path.basename(folder)}/{name}")  # noqa: PTH119 - thousands
+
+    def _show_roots(self, mounts: Mounts, boundary: Boundary, homes: Homes) -> None:
+        for root in boundary.write_roots:
+            if top := git_places.enclosing(root, homes.paths):
+                mounts.show(top)
+                git_places.protect(mounts, [f"{top}/.git"], ())
+        for root in boundary.read_roots:
+            # Elsewhere the system's own tree is seen already.
+            if mounts.at(root) is not None and not _is_in_any(root, boundary.write_roots):
+                mounts.show(root)
+        for root in boundary.write_roots:
+            if boundary.is_changing:
+                mounts.open(root)
+            else:
+                mounts.show(root)
+
+
+def _protect(
+    mounts: Mounts, boundary: Boundary, directory: str, found: dict[str, Found]
+) -> Protected:
+    # What is hidden for another reason stays hidden.
+    git = [place for each in found.values() for place in each.git if not mounts.is_hidden(place)]
+    protected = [place for each in found.values() for place in each.protected]
+    if len(git) > _MOST_GIT:
+        raise ToolError(
+            f"the folder has more than {_MOST_GIT} repositories in it, which the sandbox can't "
+            "protect one by one. Work in one of them."
+        )
+    for path in protected[:_MOST_PROTECTED]:
+        if mounts.is_writable(path) and not os.path.islink(path):  # noqa: PTH114
+            mounts.show(path)
+    near = [place for place in git if _is_in_any(directory, (os.path.dirname(place),))]  # noqa: PTH120
+    opened = git if len(git) <= _MOST_OPENED else near
+    result = git_places.protect(mounts, git, opened if boundary.is_git_writable else ())
+    # What is only read still has to be found: the repository of a linked work tree, say.
+    others = [f"{root}/.git" for root in boundary.read_roots if root not in found]
+    others += [f"{root}/.git" for root in boundary.write_roots if root not in found]
+    git_places.protect(mounts, filter(os.path.isfile, others), ())
+    return result
+
+
+def _hide_own(mounts: Mounts, boundary: Boundary) -> None:
+    """Hide the app's own places, where they are not hidden by what they lie in."""
+    roots = (*boundary.write_roots, *boundary.read_roots)
+    for path in boundary.own.kept:
+        if path not in roots and Path(path).is_dir() and not mounts.is_hidden(path):
+            mounts.hide(path)
+    for beginning in boundary.own.private:
+        begins = PurePath(beginning)
+        for path in map(str, Path(begins.parent).glob(f"{escape(begins.name)}*")):
+            if not mounts.is_hidden(path):
+                mounts.hide(os.path.realpath(path))
+
+
+def _require(boundary: Boundary, directory: str) -> None:
+    for root in boundary.write_roots:
+        if root == "/" or _is_in_any(root, _SYSTEM) or not Path(root).is_dir():
+            raise ToolError(f"the sandbox can't open '{root}' for writing.")
+    if not Path(directory).is_dir():
+        raise ToolError(f"'{directory}' is not a folder.")
+
+
+def _is_in_any(path: str, folders: tuple[str, ...]) -> bool:
+    return any(is_in(path, folder) for folder in folders)

@@ -1,0 +1,113 @@
+"""Settings that a command sees in place of the person's: the same, without what is secret."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+from desktop_agent.adapters.files.private_file import write_private
+from desktop_agent.core.keys.redaction import is_secret_name, redact
+
+# Settings of lines `name = value`.
+_COPIED = (".npmrc", ".config/pip/pip.conf", ".pip/pip.conf", ".cargo/config.toml")
+_GIT_SOURCES = (".gitconfig", ".config/git/config")
+# What git needs to know to make a commit as the person does; no program is among it.
+_GIT_KEYS = re.compile(
+    r"user\.(name|email|signingkey|useconfigonly)|init\.defaultbranch|core\.(autocrlf|eol|quotepath"
+    r"|excludesfile)|commit\.gpgsign|tag\.gpgsign|pull\.(rebase|ff)|push\.default|merge\.(ff"
+    r"|conflictstyle)|rebase\.(autosquash|autostash)|safe\.directory|diff\.algorithm"
+)
+_WITH_PASSWORD = re.compile(r"://[^/\s]*@")
+_LARGEST = 64 * 1024
+_GIT_S = 5.0
+
+
+class MadeFiles:
+    """Keeps the files in a folder of ours, under the digest of what they hold."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._git: dict[tuple[object, ...], bytes] = {}
+
+    def of(self, home: str, root: str) -> dict[str, str]:
+        """Return what to show in a home: the path there, and the file of ours.
+
+        `root` is the folder worked in: a person may be somebody else in some of them.
+        """
+        found = {f"{home}/{name}": _without_secrets(Path(home, name)) for name in _COPIED}
+        found[f"{home}/.gitconfig"] = self._git_settings(home, root)
+        return {target: self._kept(content) for target, content in found.items() if content}
+
+    def ignored(self, home: str, root: str) -> str:
+        """Return the person's own list of what git ignores, nothing if there is none."""
+        for line in self._git_settings(home, root).decode(errors="replace").splitlines():
+            name, _, value = line.partition("=")
+            if name.strip() == "excludesfile":
+                return os.path.realpath(value.strip().strip('"').replace("~", home, 1))
+        return ""
+
+    def _kept(self, content: bytes) -> str:
+        path = self._folder / hashlib.sha256(content).hexdigest()[:24]
+        if not path.exists():
+            write_private(path, content)
+        return str(path)
+
+    def _git_settings(self, home: str, root: str) -> bytes:
+        stamps = tuple(_stamp(Path(home, name)) for name in _GIT_SOURCES)
+        key = (home, root, stamps)
+        if key not in self._git:
+            self._git[key] = _written(_git_says(home, root)) if any(stamps) else b""
+        return self._git[key]
+
+
+def _git_says(home: str, root: str) -> list[tuple[str, str]]:
+    """Ask git, which follows includes; nothing when there is no git, or it doesn't like them."""
+    words = ["git", "-C", root, "config", "--global", "--includes", "-z", "--list"]
+    environment = {"HOME": home, "PATH": os.environ.get("PATH", os.defpath)}
+    try:
+        done = subprocess.run(
+            words, env=environment, capture_output=True, check=False, timeout=_GIT_S
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    pairs = (entry.partition("\n") for entry in done.stdout.decode(errors="replace").split("\0"))
+    return [(name, value) for name, _, value in pairs if _GIT_KEYS.fullmatch(name.lower())]
+
+
+def _written(pairs: Iterable[tuple[str, str]]) -> bytes:
+    lines: list[str] = []
+    for name, value in pairs:
+        section, _, key = name.partition(".")
+        quoted = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        lines.append(f'[{section}]\n\t{key} = "{quoted}"\n')
+    return "".join(lines).encode()
+
+
+def _without_secrets(path: Path) -> bytes:
+    """Return the lines that hold no secret."""
+    try:
+        with path.open("rb") as file:
+            text = file.read(_LARGEST).decode("utf-8", "replace")
+    except OSError:
+        return b""
+    return "".join(line for line in text.splitlines(keepends=True) if _is_open(line)).encode()
+
+
+def _is_open(line: str) -> bool:
+    name, _, _ = line.partition("=")
+    name = name.strip()
+    if name.startswith("//") or name in ("key", "cert") or name.startswith("_"):
+        return False
+    return not (is_secret_name(name) or _WITH_PASSWORD.search(line) or redact(line) != line)
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    try:
+        state = path.stat()
+    except OSError:
+        return (0, 0)
+    return state.st_mtime_ns, state.st_size

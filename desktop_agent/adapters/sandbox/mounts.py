@@ -1,0 +1,120 @@
+"""What a command sees: places with a kind, as arguments of bubblewrap.
+
+The most specific place decides: below a hidden folder one may be shown, below that one another
+hidden again. So the arguments go from the top of the tree down, whatever the order of the rules.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import Literal
+
+Kind = Literal["read", "write", "empty", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """A place (`target`), and what is there.
+
+    `read` and `write` show `source`, `empty` is a fresh folder, `none` a file that holds nothing
+    and answers nothing.
+    """
+
+    target: str
+    kind: Kind
+    source: str = ""
+
+    def words(self) -> tuple[str, ...]:
+        """Return the arguments for bubblewrap."""
+        if self.kind == "empty":
+            return ("--tmpfs", self.target)
+        source = "/dev/null" if self.kind == "none" else self.source or self.target
+        return ("--bind" if self.kind == "write" else "--ro-bind", source, self.target)
+
+
+class Mounts:
+    """Places by path; a later one replaces an earlier one of the same path.
+
+    Paths are real ones: a link on the way would be followed when it is mounted.
+    """
+
+    def __init__(self) -> None:
+        self._places: dict[str, Mount] = {}
+
+    def show(self, target: str, source: str = "") -> None:
+        """Make a place readable; `source` when something else is to be seen there."""
+        self._places[target] = Mount(target, "read", source)
+
+    def open(self, target: str, source: str = "") -> None:
+        """Make a place writable; `source` when something else is to be written there."""
+        self._places[target] = Mount(target, "write", source)
+
+    def hide(self, target: str) -> None:
+        """Put something empty over a folder, or over a file, whatever kind of file."""
+        is_folder = Path(target).is_dir()
+        self._places[target] = Mount(target, "empty" if is_folder else "none")
+
+    def at(self, path: str) -> Mount | None:
+        """Return the place that decides about a path, None where the system's own tree is."""
+        while path:
+            if found := self._places.get(path):
+                return found
+            path = path.rpartition("/")[0]
+        return None
+
+    def holds(self, path: str) -> bool:
+        """Whether a writable place is at a path, or below it."""
+        inner = (place for place in self._places.values() if place.kind == "write")
+        return any(is_in(place.target, path) for place in inner)
+
+    def is_hidden(self, path: str) -> bool:
+        """Whether something else is seen there than what the person has."""
+        place = self.at(path)
+        return place is not None and (place.kind in ("empty", "none") or bool(place.source))
+
+    def is_writable(self, path: str) -> bool:
+        """Whether a command may change what the person has there."""
+        place = self.at(path)
+        return place is not None and place.kind == "write" and not place.source
+
+    def words(self) -> list[str]:
+        """Return the arguments, parents before what is in them.
+
+        A place that is not there is left out, unless it is made in a folder that is ours:
+        bubblewrap would create it in the person's.
+        """
+        ordered = sorted(self._places.values(), key=lambda mount: mount.target.count("/"))
+        return [word for mount in ordered if self._is_there(mount) for word in mount.words()]
+
+    def _is_there(self, mount: Mount) -> bool:
+        if mount.kind in ("read", "write") and not _exists(mount.source or mount.target):
+            return False
+        above = self.at(os.path.dirname(mount.target))  # noqa: PTH120 - hundreds in a command
+        if above is None or not (above.kind == "empty" or above.source):
+            return _exists(mount.target)
+        return above.kind == "empty" or _has_no_link(above, mount.target)
+
+
+def is_in(path: str, folder: str) -> bool:
+    """Whether a path is a folder, or below it; both are real, absolute paths."""
+    return path == folder or path.startswith(folder if folder.endswith("/") else f"{folder}/")
+
+
+def _exists(path: str) -> bool:
+    try:
+        return not stat.S_ISLNK(os.lstat(path).st_mode)
+    except OSError:
+        return False
+
+
+def _has_no_link(above: Mount, target: str) -> bool:
+    """Whether no link that a command left in a folder of ours leads a mount elsewhere."""
+    step = Path(above.source)
+    for part in PurePath(target).relative_to(above.target).parts:
+        step /= part
+        if step.is_symlink():
+            return False
+    return True

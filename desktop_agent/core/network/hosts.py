@@ -1,0 +1,92 @@
+"""Names of hosts in one form, and the refusal of every odd way to write an address."""
+
+from __future__ import annotations
+
+import ipaddress
+
+_LABEL = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
+_LONGEST_NAME = 253
+_LONGEST_LABEL = 63
+# Names that are never out on the internet (RFC 6761, 6762, 8375, 9476).
+_LOCAL_ENDS = frozenset({"localhost", "local", "internal", "arpa"})
+
+
+class HostError(ValueError):
+    """What was given is no host, or none that could be public; the text says why, for people."""
+
+
+def split_authority(text: str, default_port: int | None = None) -> tuple[str, int]:
+    """Return host and port of `host:port`, the host in one form. Raises HostError."""
+    host, colon, digits = text.rpartition(":")
+    if not colon or "]" in digits or text.endswith("]"):
+        host, digits = text, ""
+    if not digits:
+        if colon and text.endswith(":"):
+            raise HostError("the port is missing.")
+        if default_port is None:
+            raise HostError("the port is missing.")
+        return clean_host(host), default_port
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= 5):
+        raise HostError("the port is not a number.")
+    port = int(digits)
+    if not 0 < port < 65_536:
+        raise HostError(f"{port} is not a port.")
+    return clean_host(host), port
+
+
+def clean_host(text: str) -> str:
+    """Return a name in small letters, or an address as it is usually written; an IPv6 one in [].
+
+    Raises HostError, also for addresses in octal, hexadecimal or one number.
+    """
+    if text.startswith("["):
+        return _ipv6(text)
+    name = text.removesuffix(".")
+    if not name or len(name) > _LONGEST_NAME or not name.isascii():
+        raise HostError("the name of the host is not plain.")
+    name = name.lower()
+    labels = name.split(".")
+    if not all(map(_is_label, labels)):
+        raise HostError("the name of the host is not plain.")
+    if labels[-1].isdigit() or labels[-1].startswith("0x"):
+        return _ipv4(name)
+    if len(labels) == 1 or labels[-1] in _LOCAL_ENDS:
+        raise HostError(f"{name} is a name of this computer or its network.")
+    return name
+
+
+def address_of(host: str) -> str:
+    """Return the address that a host from `clean_host` is, or nothing for a name."""
+    if host.startswith("["):
+        return host[1:-1]
+    return host if host.rpartition(".")[2].isdigit() else ""
+
+
+def authority(host: str, port: int, default_port: int | None = None) -> str:
+    """Write host and port as in an address; the usual port is left out."""
+    return host if port == default_port else f"{host}:{port}"
+
+
+def _is_label(label: str) -> bool:
+    is_sized = 0 < len(label) <= _LONGEST_LABEL
+    return is_sized and _LABEL.issuperset(label) and "-" not in (label[0], label[-1])
+
+
+def _ipv4(name: str) -> str:
+    try:
+        return str(ipaddress.IPv4Address(name))
+    except ValueError:
+        raise HostError("the address is not written in the usual form.") from None
+
+
+def _ipv6(text: str) -> str:
+    inner = text[1:-1]
+    if not text.endswith("]") or "%" in inner or len(inner) > 45 or not inner.isascii():
+        raise HostError("the address is not written in the usual form.")
+    try:
+        address = ipaddress.IPv6Address(inner)
+    except ValueError:
+        raise HostError("the address is not written in the usual form.") from None
+    if address.ipv4_mapped is not None:
+        return str(address.ipv4_mapped)
+    return f"[{address}]"

@@ -1,0 +1,111 @@
+"""The boundary that a command runs within, and whether this machine keeps it (RULES W5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, Protocol
+
+from desktop_agent.core.ids import SessionId
+from desktop_agent.core.messages import Value
+from desktop_agent.core.workspace import OwnPlaces
+
+Fix = Literal["", "install", "apparmor", "other"]
+
+
+class Probe(Value, frozen=True):
+    """One attempt to break out, or to work inside, and how it went (`words`, for people)."""
+
+    name: str
+    held: bool
+    words: str = ""
+
+
+class SandboxState(Value, frozen=True):
+    """Whether commands are contained here.
+
+    `reason` says in one sentence why not, `fix` what kind of remedy there is and `remedy` its
+    words.
+    """
+
+    holds: bool = False
+    reason: str = "The sandbox has not been checked yet."
+    fix: Fix = ""
+    remedy: str = ""
+    probes: tuple[Probe, ...] = ()
+
+
+class Boundary(Value, frozen=True):
+    """What one command may reach; all paths are real and absolute.
+
+    `write_roots` are writable unless `is_changing` is false, then all is read-only.
+    `is_git_writable` opens git's own files, except those that make git run a program. `call_id`
+    is whose command it is.
+    """
+
+    session_id: SessionId
+    write_roots: tuple[str, ...]
+    read_roots: tuple[str, ...]
+    own: OwnPlaces = OwnPlaces()
+    is_changing: bool = True
+    is_git_writable: bool = False
+    call_id: str = ""
+
+
+class Enclosure(Protocol):
+    """How to start one command within a boundary; close it once the command was started."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The arguments that come before the shell's own."""
+        ...
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """What is set in the command's environment, besides its own."""
+        ...
+
+    @property
+    def descriptors(self) -> tuple[int, ...]:
+        """The file descriptors that the first of `words` inherits."""
+        ...
+
+    def close(self) -> None:
+        """Close the descriptors on this side."""
+        ...
+
+    def has_started(self, exit_code: int) -> bool:
+        """Whether the command itself ran, asked once after its end.
+
+        Else what was printed are the sandbox's words, which say why it did not.
+        """
+        ...
+
+    async def finished(self) -> tuple[str, ...]:
+        """Once all of the command has ended: put right what it may not leave behind, and say so.
+
+        Returns a line for each thing that was removed or set aside.
+        """
+        ...
+
+
+class Sandbox(Protocol):
+    """Runs commands within a boundary that the operating system keeps."""
+
+    @property
+    def state(self) -> SandboxState:
+        """What the last check found."""
+        ...
+
+    async def check(self) -> SandboxState:
+        """Run the probes, and return what they found."""
+        ...
+
+    async def enclose(
+        self, boundary: Boundary, directory: str, environment: Mapping[str, str]
+    ) -> Enclosure:
+        """Prepare to run one command in `directory`. Raises ToolError; never a way without."""
+        ...
+
+    async def forget(self, session_id: SessionId) -> None:
+        """End what a session's commands share: its network, its temporary folder."""
+        ...

@@ -1,0 +1,102 @@
+"""The sandbox as the engine has it: checked before the first command, told when it changes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from desktop_agent.core.ids import SessionId
+from desktop_agent.core.sandbox import Boundary, Enclosure, Sandbox, SandboxState
+
+_log = logging.getLogger(__name__)
+
+
+class CheckedSandbox:
+    """A Sandbox around another one. `changed` hears of its state after each check.
+
+    Of the engine's thread alone.
+    """
+
+    def __init__(self, sandbox: Sandbox, changed: Callable[[SandboxState], None]) -> None:
+        self._sandbox = sandbox
+        self._changed = changed
+        self._state = sandbox.state
+        self._checking: asyncio.Task[SandboxState] | None = None
+        self._used: set[SessionId] = set()
+        self._endings: set[asyncio.Task[None]] = set()
+
+    @property
+    def state(self) -> SandboxState:
+        """What the last check found."""
+        return self._state
+
+    def begin_check(self) -> None:
+        """Check it in the background, unless that is being done."""
+        if self._checking is None or self._checking.done():
+            self._checking = asyncio.get_running_loop().create_task(self._check())
+
+    async def ready(self) -> SandboxState:
+        """Return the state once it has been checked; the first call begins with that."""
+        if self._checking is None:
+            self.begin_check()
+        if self._checking is not None:
+            await asyncio.shield(self._checking)
+        return self._state
+
+    async def check(self) -> SandboxState:
+        """Check it again, and return what that found."""
+        self.begin_check()
+        return await self.ready()
+
+    async def enclose(
+        self, boundary: Boundary, directory: str, environment: Mapping[str, str]
+    ) -> Enclosure:
+        """Prepare to run one command in `directory`. Raises ToolError; never a way without."""
+        self._used.add(boundary.session_id)
+        try:
+            return await self._sandbox.enclose(boundary, directory, environment)
+        finally:
+            if self._sandbox.state != self._state:  # it was replaced, and looked at again
+                self._tell(self._sandbox.state)
+
+    async def forget(self, session_id: SessionId) -> None:
+        """End what a session's commands share."""
+        self._used.discard(session_id)
+        await self._sandbox.forget(session_id)
+
+    def begin_forget(self, session_id: SessionId) -> None:
+        """Forget a session in the background."""
+        ending = asyncio.get_running_loop().create_task(self.forget(session_id))
+        self._endings.add(ending)
+        ending.add_done_callback(self._endings.discard)
+
+    async def close(self) -> None:
+        """End what the commands of any session share."""
+        if self._checking is not None:
+            self._checking.cancel()
+            await asyncio.wait([self._checking])
+        forgotten = (self.forget(session_id) for session_id in tuple(self._used))
+        await asyncio.gather(*forgotten, *self._endings)
+
+    async def _check(self) -> SandboxState:
+        try:
+            found = await self._sandbox.check()
+        except Exception as error:  # noqa: BLE001 - a defect leaves commands asked, not stuck
+            _log.exception("the check of the sandbox failed")
+            found = SandboxState(reason=f"The check failed: {type(error).__name__}.", fix="other")
+        self._tell(found)
+        return found
+
+    def _tell(self, state: SandboxState) -> None:
+        self._state = state
+        self._changed(state)
+
+
+@dataclass(frozen=True, slots=True)
+class Confinement:
+    """What keeps commands: a sandbox, or, as the person says, the machine (`is_machine`)."""
+
+    sandbox: CheckedSandbox | None = None
+    is_machine: bool = False

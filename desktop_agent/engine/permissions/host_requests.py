@@ -1,0 +1,279 @@
+"""Whether commands in the sandbox may reach a host: by rules, or asked while they wait."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+from weakref import WeakValueDictionary
+
+import msgspec
+
+from desktop_agent.core.agents import AgentStatus
+from desktop_agent.core.approvals import (
+    AllowAlways,
+    AllowOnce,
+    ApprovalRequest,
+    Decision,
+    Deny,
+    Mode,
+    Rule,
+)
+from desktop_agent.core.ids import AgentId, SessionId, new_request_id
+from desktop_agent.core.messages import ToolCall
+from desktop_agent.core.network.questions import HostQuestion, HostVerdict
+from desktop_agent.engine.base.ports import StoreError
+from desktop_agent.engine.base.session import Session
+from desktop_agent.engine.permissions.approvals import Approvals
+from desktop_agent.engine.permissions.host_rules import (
+    NETWORK,
+    covers_host,
+    deciding,
+    host_rule,
+)
+from desktop_agent.engine.permissions.scope import Scope
+
+# A program that was refused often tries again at once.
+_REMEMBERED_S = 60.0
+_MOST_OPEN = 8
+_LONGEST_COMMAND = 120
+
+_ALLOWED = HostVerdict(True)
+
+
+class CommandOwner(Protocol):
+    """The agent that runs a command."""
+
+    @property
+    def id(self) -> AgentId:
+        """The agent's id."""
+        ...
+
+    @property
+    def session(self) -> Session:
+        """The session it works in."""
+        ...
+
+    @property
+    def scope(self) -> Scope:
+        """What it may use now."""
+        ...
+
+    def busy(self, status: AgentStatus, doing: str) -> AbstractContextManager[None]:
+        """Show a status and an activity while the block runs."""
+        ...
+
+
+@dataclass(eq=False, slots=True)
+class _Command:
+    """A command that runs; `ended` is resolved at its end.
+
+    `waits` counts its open requests, `since` is when the first of them began, `waited` the
+    seconds of those before.
+    """
+
+    call_id: str
+    words: str
+    owner: CommandOwner
+    ended: asyncio.Future[None]
+    waits: int = 0
+    since: float = 0.0
+    waited: float = 0.0
+
+    @contextmanager
+    def waiting(self, clock: Callable[[], float]) -> Generator[None]:
+        """Count the block as waiting for the user."""
+        if not self.waits:
+            self.since = clock()
+        self.waits += 1
+        try:
+            yield
+        finally:
+            self.waits -= 1
+            if not self.waits:
+                self.waited += clock() - self.since
+
+
+@dataclass(frozen=True, slots=True)
+class _Asker:
+    """On whose behalf the user is asked; `command` is None for one left in the background."""
+
+    agent_id: AgentId
+    mode: Mode
+    command: _Command | None = None
+
+    @contextmanager
+    def busy(self, doing: str, clock: Callable[[], float]) -> Generator[None]:
+        if self.command is None:
+            yield
+            return
+        with self.command.owner.busy("waiting_approval", doing), self.command.waiting(clock):
+            yield
+
+
+class HostRequests:
+    """Answers for hosts. For the engine thread."""
+
+    def __init__(self, approvals: Approvals, clock: Callable[[], float] = time.monotonic) -> None:
+        self._approvals = approvals
+        self._clock = clock
+        # A session that was deleted is not kept for this; its commands have ended.
+        self._sessions: WeakValueDictionary[SessionId, Session] = WeakValueDictionary()
+        self._commands: defaultdict[SessionId, list[_Command]] = defaultdict(list)
+        self._waiting: Counter[SessionId] = Counter()
+        self._refused: dict[tuple[SessionId, str, int], float] = {}
+
+    @contextmanager
+    def command(self, call_id: str, words: str, owner: CommandOwner) -> Generator[None]:
+        """Count a command as running in the block: what its programs want is asked for it."""
+        session_id = owner.session.info.id
+        self._sessions[session_id] = owner.session
+        ended = asyncio.get_running_loop().create_future()
+        command = _Command(call_id, words, owner, ended)
+        self._commands[session_id].append(command)
+        try:
+            yield
+        finally:
+            self._commands[session_id].remove(command)
+            if not self._commands[session_id]:
+                del self._commands[session_id]
+            ended.set_result(None)
+
+    def waited_s(self, session_id: SessionId, call_id: str) -> float:
+        """Return for how long a command that runs has waited for the user, so far."""
+        for command in self._commands.get(session_id, ()):
+            if command.call_id == call_id:
+                return command.waited + (self._clock() - command.since if command.waits else 0.0)
+        return 0.0
+
+    async def ask(self, question: HostQuestion) -> HostVerdict:
+        """Return whether the host may be reached; cancelling withdraws what the user was asked."""
+        session_id = question.session_id
+        session = self._sessions.get(session_id)
+        if session is None:
+            return HostVerdict(False, "No command of this session is known.")
+        while True:
+            asker = self._asker(session, question)
+            verdict = self._settled(session, asker, question)
+            if verdict is not None:
+                return verdict
+            if self._waiting[session_id] >= _MOST_OPEN:
+                return HostVerdict(False, "Too many hosts wait for an answer already.")
+            try:
+                decision = await self._put(session, asker, question)
+            except StoreError:
+                return HostVerdict(False, "The question could not be saved.")
+            if decision is not None:
+                return self._verdict(decision, question)
+            # Its command ended. Another one may wait for the same host.
+            if session_id not in self._commands:
+                return HostVerdict(False, "The command that wanted it has ended.")
+
+    def _asker(self, session: Session, question: HostQuestion) -> _Asker:
+        """Return the command that the connection names, if it is true; else the newest."""
+        running = self._commands.get(question.session_id, ())
+        named = [command for command in running if command.call_id == question.call_id]
+        command = next(iter([*named, *reversed(running)]), None)
+        if command is None:
+            return _Asker(session.info.main_agent, session.info.mode)
+        return _Asker(command.owner.id, command.owner.scope.mode, command)
+
+    def _settled(
+        self, session: Session, asker: _Asker, question: HostQuestion
+    ) -> HostVerdict | None:
+        """Return what needs no asking."""
+        rule = self._rule(session, question)
+        if asker.mode == "look" and not (rule is not None and rule.is_deny):
+            return HostVerdict(False, "The mode is Look only: no host is reached.")
+        if rule is not None:
+            self._approvals.note_use(rule)
+            refused = HostVerdict(False, f"A rule refuses {question.host}.")
+            return refused if rule.is_deny else _ALLOWED
+        if self._refused.get(_key(question), 0.0) > self._clock():
+            return HostVerdict(False, f"{question.host} was refused a moment ago.")
+        return None
+
+    def _rule(self, session: Session, question: HostQuestion) -> Rule | None:
+        info = session.info
+        rules = self._approvals.rules_for(info.id)
+        return deciding(rules, info.workspace.root, question.host, question.port)
+
+    async def _put(
+        self, session: Session, asker: _Asker, question: HostQuestion
+    ) -> Decision | None:
+        """Ask the user; return None when the command ended before there was an answer."""
+
+        def settle() -> Decision | None:
+            rule = self._rule(session, question)
+            if rule is None:
+                return None
+            return Deny(by="rule") if rule.is_deny else AllowAlways(rule)
+
+        request = _request(asker, question)
+        with asker.busy(f"asking whether {question.host} may be reached", self._clock):
+            self._waiting[session.info.id] += 1
+            asking = asyncio.ensure_future(self._approvals.ask(request, session, settle))
+            ending = [asker.command.ended] if asker.command is not None else []
+            try:
+                await asyncio.wait({asking, *ending}, return_when=asyncio.FIRST_COMPLETED)
+                return asking.result() if asking.done() else None
+            finally:
+                asking.cancel()
+                self._waiting -= Counter({session.info.id: 1})
+                await asyncio.wait({asking})
+
+    def _verdict(self, decision: Decision, question: HostQuestion) -> HostVerdict:
+        host, port = question.host, question.port
+        match decision:
+            case AllowOnce():
+                return _ALLOWED
+            case AllowAlways(rule) if rule.tool == NETWORK and covers_host(
+                rule.pattern, host, port
+            ):
+                return _ALLOWED
+            case Deny(by=by):
+                self._remember(question)
+                return HostVerdict(False, _denial(by, host, port))
+            case _:
+                return HostVerdict(False, f"What was decided does not speak of {host}.")
+
+    def _remember(self, question: HostQuestion) -> None:
+        now = self._clock()
+        self._refused = {key: until for key, until in self._refused.items() if until > now}
+        self._refused[_key(question)] = now + _REMEMBERED_S
+
+
+def _key(question: HostQuestion) -> tuple[SessionId, str, int]:
+    return (question.session_id, question.host, question.port)
+
+
+def _request(asker: _Asker, question: HostQuestion) -> ApprovalRequest:
+    host, port = question.host, question.port
+    words = asker.command.words if asker.command is not None else ""
+    if len(words) > _LONGEST_COMMAND:
+        words = f"{words[:_LONGEST_COMMAND]}…"
+    who = f"`{words}`" if words else "A command in the background"
+    rule = host_rule(host, port)
+    return ApprovalRequest(
+        id=(request_id := new_request_id()),
+        agent_id=asker.agent_id,
+        # A call of its own: the command's keeps running.
+        call=ToolCall(request_id, NETWORK, {"host": host, "port": port, "wanted_by": words}),
+        title=f"Allow {host}?",
+        display=None,
+        reason=f"{who} wants to reach it (port {port}). What it reads could be sent there.",
+        stakes=("reaches the network",),
+        rules=(rule,),
+        refusals=(msgspec.structs.replace(rule, is_deny=True),),
+        created_at=time.time(),
+    )
+
+
+def _denial(by: str, host: str, port: int) -> str:
+    if by == "unattended":
+        return f"Nobody is here to allow {host}; a run allows it with --allow-host {host}:{port}."
+    return f"The user refused {host}." if by == "user" else f"{host} was not allowed."

@@ -1,0 +1,1 @@
+"""The process through which commands in the sandbox reach the network; core and Python alone."""

@@ -1,0 +1,73 @@
+"""The button beside the mode that says whether commands run in the sandbox, and why not."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QWidget
+
+from desktop_agent.core.sandbox import SandboxState
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import GhostButton, restyle
+
+
+class SandboxButton(GhostButton):
+    """Nothing is shown before it is known."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, "", "shield", parent)
+        self.setObjectName("sandboxButton")
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._state: SandboxState | None = None
+        self._is_narrow = False
+        self.clicked.connect(self._open)
+        self.hide()
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is something to show."""
+        return self._state is not None
+
+    def show_sandbox(self, state: SandboxState | None) -> bool:
+        """Show this state; return whether that changed anything."""
+        if state == self._state:
+            return False
+        self._state = state
+        self._show()
+        return True
+
+    def set_narrow(self, is_narrow: bool) -> None:
+        """Show only the icon."""
+        if is_narrow != self._is_narrow:
+            self._is_narrow = is_narrow
+            self._show()
+
+    def _show(self) -> None:
+        holds = self._state is not None and self._state.holds
+        words = self.tr("Sandboxed") if holds else self.tr("Not sandboxed")
+        self.set_text("" if self._is_narrow else words)
+        self.set_icon("shield" if holds else "triangle-alert", "muted" if holds else "warn")
+        self.setAccessibleName(words)
+        self.setAccessibleDescription(self._explained())
+        self.setToolTip(words)
+        self.setProperty("tone", "" if holds else "warn")
+        restyle(self)
+
+    def _explained(self) -> str:
+        if self._state is None:
+            return ""
+        if self._state.holds:
+            return self.tr(
+                "Commands can change this session's folders only, see nothing private in your "
+                "home folder, and ask before they reach a new host."
+            )
+        more = self.tr("Commands that may change something are asked about in every mode.")
+        return f"{self._state.reason} {more}"
+
+    def _open(self) -> None:
+        if self._state is None:
+            return
+        # Nobody needs it before the first click.
+        from desktop_agent.gui.composer.sandbox_popover import open_sandbox_popover
+
+        remedy = "" if self._state.holds else self._state.remedy
+        open_sandbox_popover(self._theme, self, self.accessibleName(), self._explained(), remedy)

@@ -1,0 +1,73 @@
+"""How the sandbox is to keep one command: read off its arguments, its words and the workspace."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path, PurePath
+
+from desktop_agent.core.parts.containment import Containment
+from desktop_agent.core.sandbox import Boundary
+from desktop_agent.core.tool import ToolContext
+from desktop_agent.engine.permissions.shell.git_profile import GitUse
+from desktop_agent.engine.workspace.containment import is_within
+
+_LONGEST_REASON = 2000
+
+
+def containment_of(
+    ctx: ToolContext,
+    *,
+    outside: str,
+    is_changing: bool,
+    git: GitUse,
+    environment: Mapping[str, str],
+) -> Containment | None:
+    """Return how the sandbox keeps a command; None where it doesn't hold, or can't.
+
+    `outside` is the model's reason to leave it. A folder that is the whole disk has no outside.
+    """
+    sandbox = ctx.sandbox
+    if sandbox is None or not sandbox.state.holds or _is_whole_disk(ctx):
+        return None
+    if outside.strip():
+        return Containment(is_contained=False, reason=outside.strip()[:_LONGEST_REASON])
+    return Containment(
+        is_changing=is_changing,
+        is_git_writable=is_changing and git.is_writable and _is_trusted_git(ctx, environment),
+        is_wide=_is_wide(ctx),
+    )
+
+
+def boundary_of(ctx: ToolContext, containment: Containment) -> Boundary:
+    """Return what the command may reach. A folder that is gone, as with a disk, is left out."""
+    workspace = ctx.workspace
+    return Boundary(
+        session_id=ctx.session_id,
+        write_roots=tuple(filter(os.path.isdir, workspace.write_roots)),
+        read_roots=tuple(filter(os.path.isdir, workspace.read_roots)),
+        own=ctx.own,
+        is_changing=containment.is_changing,
+        is_git_writable=containment.is_git_writable,
+        call_id=ctx.call_id,
+    )
+
+
+def _is_whole_disk(ctx: ToolContext) -> bool:
+    return any(PurePath(root) == PurePath("/") for root in ctx.workspace.write_roots)
+
+
+def _is_wide(ctx: ToolContext) -> bool:
+    """Whether a home as a whole is within reach."""
+    home = os.path.realpath(Path.home())
+    return any(is_within(PurePath(home), root) for root in ctx.workspace.read_roots)
+
+
+def _is_trusted_git(ctx: ToolContext, environment: Mapping[str, str]) -> bool:
+    """Whether `git` is not a program that the agent could have written."""
+    program = shutil.which("git", path=environment.get("PATH", ""))
+    if program is None:
+        return False
+    places = (PurePath(program), PurePath(os.path.realpath(program)))
+    return not any(is_within(place, root) for place in places for root in ctx.workspace.write_roots)

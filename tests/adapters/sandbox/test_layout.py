@@ -1,0 +1,239 @@
+"""What a command sees of folders that are related to the one it works in."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.adapters.sandbox.bench import SHELL, Bench, command_environment, make_repository
+from tests.adapters.sandbox.conftest import need_sandbox
+
+
+@pytest.fixture
+async def bench(tmp_path: Path, own_home: Path) -> AsyncIterator[Bench]:
+    need_sandbox({})
+    made = Bench(own_home)
+    yield made
+    await made.close()
+
+
+def free(script: str, folder: Path) -> None:
+    subprocess.run([*SHELL, script], cwd=folder, env=command_environment(), check=True)
+
+
+async def test_git_finds_the_repository_around_the_folder_and_changes_nothing_there(
+    bench: Bench,
+) -> None:
+    top = bench.folder / "project"
+    make_repository(top)
+    bench.work = top / "inner" / "most"
+    bench.work.mkdir(parents=True)
+    done = await bench.run("git log --oneline; cat ../../tracked; echo x > ../../tracked")
+    assert "one" in done.output
+    assert "Read-only file system" in done.output
+    refused = await bench.run("echo x > f; git add f", git=True)
+    assert "Read-only file system" in refused.output
+
+
+async def test_a_home_that_is_a_repository_is_not_shown_for_that(bench: Bench) -> None:
+    make_repository(bench.folder)
+    done = await bench.run("git log; cat ../tracked")
+    assert "not a git repository" in done.output
+    assert "No such file" in done.output
+
+
+async def test_a_linked_work_tree_commits_into_its_repository_and_not_into_its_settings(
+    bench: Bench,
+) -> None:
+    main = bench.folder / "main"
+    make_repository(main)
+    bench.work = bench.folder / "tree"
+    free("git worktree add -q ../tree", main)
+    looked = await bench.run("git log --oneline; echo x >> tracked; git commit -qam two")
+    assert "one" in looked.output
+    assert "Read-only file system" in looked.output
+    done = await bench.run("git commit -qam two && git log --oneline", git=True)
+    assert "two" in done.output
+    assert done.lines == ()
+    refused = await bench.run(
+        f"git config x.y z; echo x > {main}/.git/hooks/h; echo x > {main}/tracked;"
+        f" echo x > {main}/.git/worktrees/tree/commondir",
+        git=True,
+    )
+    assert refused.output.count("main/.git/") == 3  # what it writes beside is not the person's
+    assert (main / "tracked").read_text() == "one\n"
+
+
+async def test_a_pointer_that_its_repository_does_not_confirm_opens_nothing(bench: Bench) -> None:
+    other = bench.folder / "other"
+    make_repository(other)
+    (bench.work / ".git").write_text(f"gitdir: {other}/.git\n")
+    done = await bench.run(f"ls {other}; git log", git=True)
+    assert "one" not in done.output
+    (bench.work / ".git").unlink()
+    (bench.work / ".git").symlink_to(other / ".git")
+    done = await bench.run(f"ls {other}; git log", git=True)
+    assert "one" not in done.output
+
+
+async def test_a_hostile_environment_file_shows_no_other_folder(bench: Bench) -> None:
+    secret = bench.folder / "secret"
+    (secret / "bin").mkdir(parents=True)
+    (secret / "bin" / "python3").write_text("SECRET")
+    (bench.work / ".venv").mkdir()
+    (bench.work / ".venv" / "pyvenv.cfg").write_text(f"home = {secret}/bin\n")
+    assert "SECRET" not in (await bench.run(f"cat {secret}/bin/python3")).output
+
+
+async def test_settings_that_name_a_hidden_folder_do_not_show_it(bench: Bench) -> None:
+    secret = bench.folder / ".ssh"
+    secret.mkdir()
+    (secret / "key").write_text("SECRET")
+    make_repository(bench.work)
+    free(f"git config core.hooksPath {secret}; ln -s {secret} hooks", bench.work)
+    done = await bench.run(f"cat {secret}/key hooks/key", git=True)
+    assert "SECRET" not in done.output
+    free("git config core.hooksPath hooks; git config include.path ../../.ssh/key", bench.work)
+    assert "SECRET" not in (await bench.run(f"cat {secret}/key hooks/key", git=True)).output
+    free("git config core.hooksPath .; git config --unset include.path", bench.work)
+    assert (await bench.run("echo x > still-writable")).code == 0
+
+
+async def test_a_home_that_is_worked_in_keeps_its_secrets(bench: Bench) -> None:
+    (bench.folder / ".ssh").mkdir()
+    (bench.folder / ".ssh" / "key").write_text("SECRET")
+    (bench.folder / ".netrc").write_text("SECRET")
+    (bench.folder / ".bashrc").write_text("")
+    work, bench.work = bench.work, bench.folder
+    done = await bench.run("cat .ssh/key .netrc; echo x > .bashrc; echo x > mine && echo made")
+    assert "SECRET" not in done.output
+    assert "Read-only file system" in done.output
+    assert "made" in done.output
+    assert not (bench.folder / ".cache").exists()
+    bench.work = work
+
+
+async def test_the_folder_may_lie_in_a_place_that_is_hidden(bench: Bench) -> None:
+    bench.work = bench.folder / "deep" / "er"
+    bench.work.mkdir(parents=True)
+    (bench.folder / "deep" / "secret").write_text("SECRET")
+    done = await bench.run("ls -a ..; echo x > made && cat made")
+    assert "secret" not in done.output
+    assert (bench.work / "made").read_text() == "x\n"
+
+
+async def test_a_link_left_in_the_temporary_folder_leads_no_mount_elsewhere(bench: Bench) -> None:
+    victim = bench.folder / "victim"
+    victim.mkdir()
+    place = bench.sandbox.temporary_folder(bench.session)
+    await bench.run("true")
+    top = bench.work.parts[2] if bench.work.parts[1] == "tmp" else ""
+    if not top:
+        pytest.skip("the tests' folder is not in /tmp")
+    subprocess.run(["rm", "-rf", str(place / top)], check=True)
+    (place / top).symlink_to(victim)
+    done = await bench.run("true")
+    assert not done.has_started
+    assert list(victim.iterdir()) == []
+
+
+async def test_protected_files_of_what_was_installed_are_not_in_its_way(bench: Bench) -> None:
+    package = bench.work / "node_modules" / "a" / ".vscode"
+    package.mkdir(parents=True)
+    (bench.work / "AGENTS.md").write_text("")
+    done = await bench.run("rm -rf node_modules; rm AGENTS.md")
+    assert not (bench.work / "node_modules").exists()
+    assert "AGENTS.md" in done.output
+
+
+async def test_a_repository_made_or_moved_meanwhile_is_seen_by_the_next_command(
+    bench: Bench,
+) -> None:
+    await bench.run("true")
+    make_repository(bench.work / "a" / "b")
+    refused = await bench.run("echo x > a/b/.git/config")
+    assert "Read-only file system" in refused.output
+    (bench.work / "a").rename(bench.work / "c")
+    refused = await bench.run("echo x > c/b/.git/config")
+    assert "Read-only file system" in refused.output
+
+
+async def test_a_flood_of_files_does_not_leave_a_protected_one_open(bench: Bench) -> None:
+    (bench.work / ".vscode").mkdir()
+    (bench.work / ".vscode" / "tasks.json").write_text("{}")
+    await bench.run("for i in $(seq 300); do : > a$i.pem; : > .$i.env; done")
+    done = await bench.run("echo x > .vscode/tasks.json")
+    assert "Read-only file system" in done.output
+
+
+async def test_a_flood_of_folders_does_not_leave_a_repository_open(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("desktop_agent.adapters.sandbox.folder_walk._MOST_FOLDERS", 50)
+    make_repository(bench.work / "a" / "b" / "c")
+    await bench.run("true")
+    flood = await bench.run("mkdir $(seq 100)")
+    assert "not all were searched" in " ".join(flood.lines)
+    done = await bench.run("echo x > a/b/c/.git/config")
+    assert "Read-only file system" in done.output
+
+
+async def test_of_many_repositories_the_one_worked_in_is_opened(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("desktop_agent.adapters.sandbox.layout._MOST_OPENED", 1)
+    for name in ("one", "two"):
+        make_repository(bench.work / name)
+    script = "for r in one two; do git -C ../$r commit -q --allow-empty -m x; done"
+    done = await bench.run(script, git=True, directory=bench.work / "one")
+    assert done.output.count("Read-only file system") == 1
+
+
+async def test_programs_of_a_path_that_is_hidden_are_found(
+    bench: Bench, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    tool = bench.folder / ".nvm" / "v1" / "bin" / "tool"
+    tool.parent.mkdir(parents=True)
+    (tool.parent.parent / "lib").write_text("library")
+    tool.write_text('#!/bin/sh\ncat "${0%/bin/tool}/lib"\n')
+    tool.chmod(0o755)
+    link = tmp_path_factory.mktemp("multishell") / "current"
+    link.symlink_to(tool.parent.parent)
+    done = await bench.run("tool", more={"PATH": f"{link}/bin:/usr/bin:/bin"})
+    assert done.output == "library"
+
+
+async def test_a_folder_that_looks_like_a_repository_opens_nothing_in_it(bench: Bench) -> None:
+    (bench.work / ".envrc").write_text("")
+    make_repository(bench.work / "nested")
+    await bench.run("mkdir objects refs; echo 'ref: refs/heads/main' > HEAD")
+    done = await bench.run("echo x > .envrc; echo x > nested/.git/config", git=True)
+    assert done.output.count("Read-only file system") == 2
+
+
+async def test_a_clone_with_its_submodules_is_left_as_it_is(bench: Bench) -> None:
+    allow = "git -c protocol.file.allow=always"
+    make_repository(bench.work / "part")
+    make_repository(bench.work / "whole")
+    free(f"{allow} submodule --quiet add ../part inner; git commit -qm x", bench.work / "whole")
+    clone = (
+        f"{allow} clone -q --recurse-submodules whole copy; git -C whole worktree add -q ../tree"
+    )
+    done = await bench.run(clone, git=True)
+    assert done.lines == ()
+    assert (bench.work / "copy" / "inner" / "tracked").exists()
+    assert (bench.work / "tree" / "tracked").exists()
+    free("git status", bench.work / "copy" / "inner")
+
+
+async def test_what_a_command_left_is_renamed_and_not_deleted(bench: Bench) -> None:
+    make_repository(bench.work / "new")
+    script = "git clone -q new two; echo '#!/bin/sh' > two/.git/hooks/pre-push"
+    (line,) = (await bench.run(script, git=True)).lines
+    kept = bench.work / "two" / ".git" / "hooks" / "pre-push.set-aside"
+    assert kept.read_text() == "#!/bin/sh\n"
+    assert "two/.git/hooks/pre-push" in line
+    assert not kept.with_name("pre-push").exists()

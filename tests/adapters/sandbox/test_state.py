@@ -1,0 +1,195 @@
+"""A sandbox that doesn't hold says so, and runs nothing."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.adapters.sandbox import sandbox as module
+from desktop_agent.adapters.sandbox.sandbox import BubblewrapSandbox, Programs
+from desktop_agent.core.tool import ToolError
+from tests.adapters.sandbox.bench import Bench
+from tests.adapters.sandbox.conftest import need_sandbox
+
+REAL = Programs.find()
+
+# Each is bubblewrap, or nsenter, with one thing missing: a script that changes the arguments.
+_LOOP = """#!/bin/bash
+out=()
+while (($#)); do
+    case "$1 $2" in
+{cases}
+    *) out+=("$1"); shift ;;
+    esac
+done
+exec {program} {more} "${{out[@]}}"
+"""
+_BROKEN_BWRAP = {
+    "write": ('"--ro-bind "*) out+=(--bind); shift ;;', ""),
+    "read": ('"--tmpfs "*) out+=(--bind "$2" "$2"); shift 2 ;;', ""),
+    "path socket": ('"--ro-bind /dev/null") shift 3 ;;', ""),
+    "signal": (
+        '"--unshare-pid "*) shift ;;\n    "--proc "*) out+=(--ro-bind /proc /proc); shift 2 ;;',
+        "",
+    ),
+    "user namespace": ('"--disable-userns "*) shift ;;\n    "--seccomp "*) shift 2 ;;', ""),
+    "git": ('"--ro-bind "*/.git) shift 3 ;;', ""),
+    "inside": ('"--bind "*/work) out+=(--ro-bind); shift ;;', ""),
+    "localhost": ('"--die-with-parent "*) out+=(--unshare-net); shift ;;', ""),
+}
+_NO_NETWORK = '#!/bin/bash\nwhile [ "$1" != -- ]; do shift; done; shift; exec "$@"\n'
+
+
+def script(path: Path, text: str) -> str:
+    path.write_text(text)
+    path.chmod(0o755)
+    return str(path)
+
+
+def broken(folder: Path, name: str) -> Programs:
+    cases, more = _BROKEN_BWRAP[name]
+    text = _LOOP.format(cases=f"    {cases}", program=REAL.bwrap, more=more)
+    return Programs(script(folder / "bwrap", text), REAL.nsenter)
+
+
+@pytest.fixture
+async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+    need_sandbox({})
+    made = Bench(tmp_path)
+    yield made
+    await made.close()
+
+
+@pytest.mark.parametrize("name", list(_BROKEN_BWRAP))
+async def test_one_thing_missing_is_found_and_nothing_runs(bench: Bench, name: str) -> None:
+    bench.sandbox = BubblewrapSandbox(bench.data, programs=broken(bench.folder, name))
+    state = await bench.sandbox.check()
+    assert not state.holds
+    assert name in [probe.name for probe in state.probes if not probe.held]
+    assert state.reason
+    with pytest.raises(ToolError, match="doesn't hold"):
+        await bench.run("true")
+
+
+async def test_a_command_that_keeps_this_computers_network_is_found(bench: Bench) -> None:
+    programs = Programs(REAL.bwrap, script(bench.folder / "nsenter", _NO_NETWORK))
+    bench.sandbox = BubblewrapSandbox(bench.data, programs=programs)
+    state = await bench.sandbox.check()
+    failed = {probe.name for probe in state.probes if not probe.held}
+    assert failed == {"tcp", "udp", "abstract socket"}
+    assert not state.holds
+
+
+async def test_what_fails_outside_as_well_proves_nothing(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As on a machine where nobody may make user namespaces: then bubblewrap's own are no proof.
+    from desktop_agent.adapters.sandbox import probe_program
+
+    text = Path(probe_program.__file__).read_text()
+    lame = bench.folder / "lame.py"
+    lame.write_text(text.replace("os.kill(what", "os.kill(2**22 + what"))
+    monkeypatch.setattr(probe_program, "__file__", str(lame))
+    state = await bench.sandbox.check()
+    assert [probe.name for probe in state.probes if not probe.held] == ["signal"]
+    assert "could not be tried" in state.reason
+
+
+async def test_another_bubblewrap_is_checked_before_it_is_used(bench: Bench) -> None:
+    path = bench.folder / "bwrap"
+    programs = Programs(script(path, f'#!/bin/sh\nexec {REAL.bwrap} "$@"\n'), REAL.nsenter)
+    bench.sandbox = BubblewrapSandbox(bench.data, programs=programs)
+    assert (await bench.sandbox.check()).holds
+    assert (await bench.run("true")).code == 0
+    broken(bench.folder, "write")
+    with pytest.raises(ToolError, match="can write outside the folder"):
+        await bench.run("true")
+
+
+async def test_a_machine_without_bubblewrap_says_how_to_get_it(tmp_path: Path) -> None:
+    found = await BubblewrapSandbox(tmp_path, programs=Programs("", "")).check()
+    assert (found.holds, found.fix) == (False, "install")
+    assert found.reason == "bubblewrap is not installed."
+    assert "bubblewrap" in found.remedy
+
+
+async def test_a_container_that_forbids_namespaces_is_named_as_the_reason(tmp_path: Path) -> None:
+    text = "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n"
+    programs = Programs(script(tmp_path / "bwrap", text), REAL.nsenter or "/bin/true")
+    found = await BubblewrapSandbox(tmp_path / "data", programs=programs).check()
+    assert (found.holds, found.fix) == (False, "other")
+    assert "No permissions to create new namespace" in found.reason
+    assert "container" in found.remedy
+
+
+async def test_ubuntus_restriction_offers_its_profile_and_not_the_switch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    restricted = tmp_path / "restrict"
+    restricted.write_text("1\n")
+    monkeypatch.setattr(module, "_APPARMOR", restricted)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    refusing = "#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n"
+    programs = Programs(script(tmp_path / "bwrap", refusing), REAL.nsenter or "/bin/true")
+    found = await BubblewrapSandbox(tmp_path / "data", programs=programs).check()
+    assert (found.holds, found.fix) == (False, "apparmor")
+    assert "bwrap-userns-restrict" in found.remedy
+    assert "sysctl" not in found.remedy
+
+
+@pytest.mark.parametrize(("system", "name"), [("darwin", "macOS"), ("win32", "Windows")])
+async def test_other_systems_are_said_not_to_be_contained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str, name: str
+) -> None:
+    monkeypatch.setattr(sys, "platform", system)
+    found = await BubblewrapSandbox(tmp_path).check()
+    assert not found.holds
+    assert found.reason == f"Commands are not contained on {name} yet."
+
+
+async def test_a_processor_without_a_filter_is_said_not_to_be_contained(tmp_path: Path) -> None:
+    found = await BubblewrapSandbox(tmp_path, machine="riscv64").check()
+    assert not found.holds
+    assert "filter" in found.reason
+
+
+async def test_a_command_that_never_began_is_told_from_one_that_failed(bench: Bench) -> None:
+    failed = await bench.run("exit 1")
+    assert (failed.code, failed.has_started) == (1, True)
+    gone = bench.work / "gone"
+    gone.mkdir()
+    process, enclosure = await bench.start("rmdir ../gone 2>/dev/null; exit 1", directory=gone)
+    process.communicate()
+    assert enclosure.has_started(process.returncode)
+    missing = await bench.run(["/nonexistent/program"])
+    assert not missing.has_started
+    assert "nonexistent" in missing.output
+
+
+async def test_folders_that_can_not_be_opened_are_refused_in_words(bench: Bench) -> None:
+    real, bench.work = bench.work, Path("/")
+    with pytest.raises(ToolError, match="can't open '/'"):
+        await bench.run("true", directory=real)
+    bench.work = bench.folder / "missing"
+    with pytest.raises(ToolError, match="can't open"):
+        await bench.run("true", directory=real)
+
+
+async def test_a_session_that_is_forgotten_leaves_no_network_and_no_files(bench: Bench) -> None:
+    await bench.run("echo x > /tmp/x")
+    place = bench.sandbox.temporary_folder(bench.session)
+    assert (place / "x").exists()
+    keeper = await bench.sandbox.keeper(bench.session)
+    await bench.sandbox.forget(bench.session)
+    assert not place.exists()
+    assert not keeper.is_alive
+
+
+async def test_a_network_that_ended_is_made_anew(bench: Bench) -> None:
+    await bench.run("true")
+    (await bench.sandbox.keeper(bench.session)).close()
+    assert (await bench.run("echo there")).output == "there\n"

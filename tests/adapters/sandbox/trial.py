@@ -1,0 +1,169 @@
+"""Runs one trial and prints what it found as JSON: as whoever starts it.
+
+`python -m tests.adapters.sandbox.trial NAME FOLDER`; the folder holds a home and is the user's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import shlex
+import shutil
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tests.adapters.sandbox import everyday, stage
+from tests.adapters.sandbox.bench import Bench, make_repository
+from tests.adapters.sandbox.git_attacks import ATTACKS, BARE
+
+
+async def escapes(folder: Path) -> dict[str, Any]:
+    """Make every attempt outside, inside, and inside with git's own files open."""
+    bench = Bench(folder)
+    with stage.staged(bench) as what:
+        free = stage.free_attempts(bench, what)
+        inside = await stage.enclosed_attempts(bench, what, git=False)
+        with_git = await stage.enclosed_attempts(bench, what, git=True)
+    await bench.close()
+    return {"free": free, "inside": inside, "with git": with_git}
+
+
+async def git_attacks(folder: Path) -> dict[str, Any]:
+    """Attack a repository in each profile and outside; say whose program ran afterwards."""
+    mark, program = folder / "ran", folder / "program"
+    body = f"#!/bin/sh\ntouch {mark}\nexit 1\n"
+    program.write_text(body)
+    program.chmod(0o755)
+    more = {"P": str(program), "BODY": body, "BARE": BARE}
+    bench = Bench(folder)
+    found: dict[str, Any] = {"free": [], "default": [], "git": [], "told": []}
+    base = folder / "base"
+    make_repository(base / "work")
+    for number, attack in enumerate(ATTACKS):
+        template = folder / f"template-{number}" / "work"
+        shutil.copytree(base, template.parent)
+        assert bench.free(attack.before, directory=template).code == 0, attack.name
+        for profile in ("free", "default", "git"):
+            top = folder / f"{profile}-{number}"
+            shutil.copytree(template.parent, top, symlinks=True)
+            bench.work = top / "work"
+            if profile == "free":
+                exports = "".join(f"export {name}={shlex.quote(more[name])};" for name in more)
+                bench.free(exports + attack.script)
+            else:
+                done = await bench.run(attack.script, git=profile == "git", more=more)
+                assert done.has_started, done.output
+                found["told"] += [f"{profile}: {attack.name}: {line}" for line in done.lines]
+            for place in {".", attack.where}:
+                where = bench.work / place
+                bench.free(
+                    "git status; git diff", directory=where if where.is_dir() else bench.work
+                )
+            if mark.exists():
+                mark.unlink()
+                found[profile].append(attack.name)
+    await bench.close()
+    return found
+
+
+async def check(folder: Path) -> dict[str, Any]:
+    """Say whether the sandbox holds."""
+    return msgspec.to_builtins(await Bench(folder).sandbox.check())
+
+
+_STAYING = (
+    "sleep 1000 & echo", "setsid sleep 1000 & echo", "nohup sleep 1000 >/dev/null 2>&1 & echo",
+    "(trap '' HUP INT TERM; sleep 1000) & echo", "(setsid sleep 1000 </dev/null >/dev/null 2>&1 &)",
+    "setsid bash -c 'trap \"\" TERM HUP; sleep 1000; sleep 1000' >/dev/null 2>&1 & echo",
+)  # fmt: skip
+
+
+async def ends(folder: Path) -> dict[str, Any]:
+    """Leave programs behind in every way, by an end and by being killed; say what is left."""
+    bench = Bench(folder)
+    mark = f"TRIAL_MARK={os.urandom(8).hex()}"
+    more = dict([mark.split("=")])
+    ran = 0
+    for script in _STAYING:
+        ran += (await bench.run(script, more=more)).has_started
+        process, _ = await bench.start(f"{script}; echo ready; exec sleep 1000", more=more)
+        assert process.stdout is not None
+        while process.stdout.readline().strip() != b"ready":
+            pass
+        seen = len(_marked(mark))
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        ran += seen > 1
+    await bench.close()
+    # The kernel ends them soon after; what stays for ever is shown by the hang.
+    while left := _marked(mark):  # noqa: ASYNC110 - nothing tells of the end of others
+        await asyncio.sleep(0.01)
+    return {"ran": ran, "expected": 2 * len(_STAYING), "left": left}
+
+
+def _marked(mark: str) -> list[str]:
+    found: list[str] = []
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if entry.name.isdigit() and mark.encode() in (entry / "environ").read_bytes():
+                found.append((entry / "cmdline").read_text().replace("\0", " "))
+    return found
+
+
+_COMMANDS = 100
+
+
+async def nothing_made(folder: Path) -> dict[str, Any]:
+    """Run many commands that do nothing, and compare all that the person has."""
+    bench = Bench(folder)
+    with stage.staged(bench):
+        for name in (".env", "AGENTS.md", ".github/workflows/ci.yml"):
+            (bench.work / name).parent.mkdir(parents=True, exist_ok=True)
+            (bench.work / name).write_text("")
+        await bench.run("true")
+        before = _snapshot(folder, bench.data)
+        for number in range(0, _COMMANDS, 4):
+            profiles = ({}, {"git": True}, {"changes": False}, {"git": True})
+            runs = (bench.run("true", **profile) for profile in profiles)
+            codes = {done.code for done in await asyncio.gather(*runs)}
+            assert codes == {0}, number
+        after = _snapshot(folder, bench.data)
+    await bench.close()
+    differs = {path for path in {*before, *after} if before.get(path) != after.get(path)}
+    return {"differs": sorted(differs), "seen": len(before)}
+
+
+def _snapshot(folder: Path, data: Path) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for top, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if Path(top, name) != data]
+        for name in (".", *folders, *files):
+            state = Path(top, name).lstat()
+            found[f"{top}/{name}"] = [state.st_ino, state.st_mtime_ns, state.st_mode]
+    return found
+
+
+TRIALS: dict[str, Callable[[Path], Awaitable[Any]]] = {
+    "check": check,
+    "escapes": escapes,
+    "git_attacks": git_attacks,
+    "everyday": everyday.work,
+    "homes": everyday.homes,
+    "ends": ends,
+    "nothing_made": nothing_made,
+}
+
+
+def main(name: str, folder: str) -> None:
+    json.dump(asyncio.run(TRIALS[name](Path(folder))), sys.stdout)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,123 @@
+"""Commands in the real sandbox: the guard is their only way out, and each session has its own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.adapters.network.guarded_network import GuardedNetwork
+from desktop_agent.adapters.network.networked_sandbox import NetworkedSandbox
+from desktop_agent.adapters.sandbox.sandbox import BubblewrapSandbox
+from desktop_agent.core.ids import SessionId
+from desktop_agent.core.sandbox import Boundary
+from tests.guard.rig import NO, SESSION, Person, origin, program
+
+pytestmark = [
+    pytest.mark.skipif(
+        not (shutil.which("bwrap") and shutil.which("curl")), reason="needs bubblewrap and curl"
+    ),
+    # What a keeper was told stays open until it is collected.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+@dataclass
+class Sandboxed:
+    sandbox: NetworkedSandbox
+    network: GuardedNetwork
+    person: Person
+    folder: Path
+
+    async def run(self, command: str, session_id: SessionId = SESSION) -> tuple[int, str]:
+        """Run a command as the shell tool does; return its exit code and what it printed."""
+        boundary = Boundary(session_id, (str(self.folder),), (), call_id="call_1")
+        enclosure = await self.sandbox.enclose(boundary, str(self.folder), dict(os.environ))
+        environment = {**os.environ, **enclosure.environment}
+        process = await asyncio.create_subprocess_exec(
+            *enclosure.words, "bash", "--noprofile", "--norc", "-c", command,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            env=environment,
+            pass_fds=enclosure.descriptors,
+        )  # fmt: skip
+        enclosure.close()
+        printed, _ = await process.communicate()
+        await enclosure.finished()
+        assert process.returncode is not None
+        return process.returncode, printed.decode()
+
+
+@pytest.fixture
+async def inside(tmp_path: Path) -> AsyncIterator[Sandboxed]:
+    inner = BubblewrapSandbox(tmp_path / "data")
+    state = await inner.check()
+    if not state.holds:
+        pytest.skip(f"the sandbox doesn't hold here: {state.reason}")
+    person = Person()
+    network = GuardedNetwork(person, program())
+    sandbox = NetworkedSandbox(inner, network)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    yield Sandboxed(sandbox, network, person, folder)
+    for session_id in (SESSION, SessionId("se_2")):
+        await sandbox.forget(session_id)
+    await network.close()
+
+
+async def test_a_command_reaches_what_was_allowed_through_the_guard(inside: Sandboxed) -> None:
+    async with origin() as site:
+        url = f"http://site.test:{site.port}/"
+        assert await inside.run(f"curl -sS {url}") == (0, "hi")
+        question = inside.person.seen[0]
+        assert (question.host, question.call_id) == ("site.test", "call_1")
+
+
+async def test_refused_or_around_the_guard_not_a_byte_gets_out(inside: Sandboxed) -> None:
+    inside.person.verdict = NO
+    async with origin("0.0.0.0") as site:
+        url = f"http://site.test:{site.port}/"
+        code, printed = await inside.run(f"curl -sS {url} && curl -sSf {url}")
+        assert code == 22
+        assert "The person refused it." in printed
+        for around in (
+            f"curl -sS --noproxy '*' http://127.0.0.1:{site.port}/",
+            f"curl -sS --noproxy '*' {url}",
+            f"curl -sS http://127.0.0.1:{site.port}/",
+            f"curl -sSf -x http://127.0.0.1:3128 http://127.0.0.1:{site.port}/",
+            f"exec 3<>/dev/tcp/127.0.0.1/{site.port} && echo x >&3",
+        ):
+            assert (await inside.run(around))[0] != 0, around
+        assert site.came == []
+
+
+async def test_a_server_of_one_command_answers_the_next_without_the_guard(
+    inside: Sandboxed,
+) -> None:
+    inside.person.verdict = NO
+    server = (
+        "python3 -m http.server 8123 --bind 127.0.0.1 >/dev/null 2>&1 & "
+        "until curl -sf http://127.0.0.1:8123/ >/dev/null; do :; done; curl -sf http://localhost:8123/"
+    )
+    code, printed = await inside.run(server)
+    assert code == 0
+    assert "Directory listing" in printed
+    assert inside.person.seen == []
+
+
+async def test_two_sessions_have_two_ways_out(inside: Sandboxed) -> None:
+    async with origin() as site:
+        other = SessionId("se_2")
+        for session_id in (SESSION, other):
+            command = f"curl -sS http://site.test:{site.port}/"
+            assert await inside.run(command, session_id) == (0, "hi")
+        assert [one.session_id for one in inside.person.seen] == [SESSION, other]
+        await inside.sandbox.forget(SESSION)
+        # Its network is made anew, and served anew.
+        assert (await inside.run(f"curl -sS http://site.test:{site.port}/"))[0] == 0

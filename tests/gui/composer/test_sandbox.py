@@ -1,0 +1,83 @@
+"""Whether commands are sandboxed, beside the mode."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QLabel, QPushButton, QWidget
+
+from desktop_agent.core.events import SandboxChanged
+from desktop_agent.core.sandbox import SandboxState
+from desktop_agent.gui.composer.composer import Composer
+from desktop_agent.gui.composer.sandbox_button import SandboxButton
+from tests.helpers.events import opened
+from tests.helpers.panels import follow
+
+HOLDS = SandboxState(holds=True, reason="")
+MISSING = SandboxState(
+    reason="bubblewrap is not installed.", fix="install", remedy="Run: install bubblewrap"
+)
+
+
+@pytest.fixture
+def composer(qtbot, theme):
+    one = Composer(theme)
+    qtbot.addWidget(one)
+    one.resize(900, 600)
+    one.show()
+    qtbot.waitExposed(one)
+    follow(one, opened())
+    return one
+
+
+def button(composer) -> SandboxButton:
+    return composer.findChild(SandboxButton)
+
+
+def popover(composer) -> QWidget | None:
+    return composer.window().findChild(QWidget, "sandboxPopover")
+
+
+def test_nothing_is_said_before_it_is_known(composer):
+    assert button(composer).isHidden()
+
+
+def test_a_sandbox_that_holds_is_named_and_explained(composer, qtbot):
+    follow(composer, SandboxChanged(HOLDS))
+    one = button(composer)
+    assert one.isVisible()
+    assert one.accessibleName() == "Sandboxed"
+    assert "ask before they reach a new host" in one.accessibleDescription()
+    qtbot.mouseClick(one, Qt.MouseButton.LeftButton)
+    assert popover(composer).accessibleName() == "Sandboxed"
+    assert popover(composer).findChild(QPushButton, "copyRemedy") is None
+
+
+def test_where_none_holds_the_reason_and_the_remedy_are_one_click_away(composer, qtbot):
+    follow(composer, SandboxChanged(MISSING))
+    one = button(composer)
+    assert one.accessibleName() == "Not sandboxed"
+    assert one.accessibleDescription().startswith("bubblewrap is not installed. ")
+    qtbot.mouseClick(one, Qt.MouseButton.LeftButton)
+    shown = popover(composer)
+    assert shown.findChild(QLabel, "sandboxReason").text().startswith(MISSING.reason)
+    assert shown.findChild(QLabel, "sandboxRemedy").text() == MISSING.remedy
+    qtbot.mouseClick(shown.findChild(QPushButton, "copyRemedy"), Qt.MouseButton.LeftButton)
+    assert QGuiApplication.clipboard().text() == MISSING.remedy
+    qtbot.keyClick(shown, Qt.Key.Key_Escape)
+    assert shown.isHidden()
+
+
+def test_it_follows_later_checks_and_other_sessions(composer):
+    follow(composer, SandboxChanged(MISSING))
+    follow(composer, SandboxChanged(HOLDS))
+    assert button(composer).accessibleName() == "Sandboxed"
+    follow(composer, opened("another"))
+    assert button(composer).isVisible()
+
+
+def test_it_keeps_its_name_where_there_is_no_room_for_the_words(composer):
+    follow(composer, SandboxChanged(HOLDS))
+    composer.resize(360, 300)
+    one = button(composer)
+    assert one.text().strip() == ""
+    assert one.accessibleName() == "Sandboxed"

@@ -1,0 +1,140 @@
+"""`run` and the sandbox: what runs with nobody there, and what it says where none holds."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.core.approvals import Deny
+from desktop_agent.core.events import ApprovalRequested, ApprovalResolved, SandboxChanged, ToolEnded
+from tests.helpers.providers import Calls, LoopbackProvider, Say
+from tests.test_headless import COMMAND, LINE, folder, run, run_lines
+
+__all__ = ["folder"]
+
+BWRAP = shutil.which("bwrap") or ""
+pytestmark = pytest.mark.skipif(not BWRAP, reason="needs bubblewrap")
+# A container that lets nobody make user namespaces.
+CONTAINER = [BWRAP, "--dev-bind", "/", "/", "--unshare-user", "--disable-userns", "--"]
+
+
+def options(provider: LoopbackProvider, folder: Path, *more: str) -> list[str | Path]:
+    model = ["--model", provider.model, "--api-base", provider.api_base]
+    return ["Go", "--workspace", folder, *model, *more]
+
+
+def shell(command: str, **more: object) -> Calls:
+    return Calls(("shell", {"command": command, **more}))
+
+
+def asked(lines: list[object]) -> list[str]:
+    return [str(one.request.call.arguments) for one in lines if isinstance(one, ApprovalRequested)]
+
+
+def results(lines: list[object]) -> list[str]:
+    return [line.result.text for line in lines if isinstance(line, ToolEnded)]
+
+
+def need_sandbox(lines: list[object]) -> None:
+    state = next(line.state for line in lines if isinstance(line, SandboxChanged))
+    if not state.holds:
+        pytest.skip(state.reason)
+
+
+def test_a_job_of_mode_free_repairs_a_program_and_runs_its_tests_unasked(folder: Path) -> None:
+    (folder / "test_water.py").write_text(
+        "from water import cans_for\n\ndef test_cans():\n    assert cans_for(4) == 8\n"
+    )
+    subprocess.run(["git", "init", "-q", folder], check=True)
+    tests = f"{sys.executable} -m pytest -q -p no:cacheprovider"
+    edit = {"path": "water.py", "old_string": "return size", "new_string": "return 2 * size"}
+    identity = "git config user.name A"
+    script = [
+        shell(tests, changes=False),
+        Calls(("edit", edit)),
+        shell(tests),
+        shell("git add -A && git status --short"),
+        shell(identity),
+        Say("Mended."),
+    ]
+    script.insert(1, Calls(("read", {"path": "water.py"})))
+    with LoopbackProvider("openai", script) as provider:
+        code, lines, ended = run_lines(*options(provider, folder, "--mode", "free"))
+    need_sandbox(lines)
+    assert (code, ended.text) == (0, "Mended.")
+    said = results(lines)
+    assert "1 failed" in said[0]
+    assert "1 passed" in said[3]
+    assert "A  water.py" in said[4]
+    assert asked(lines) == ["{'command': 'git config user.name A'}"]
+    assert "nobody is here to approve it" in said[5]
+    assert "# Commands run in a sandbox" in provider.requests[0].system
+
+
+def test_what_would_leave_the_sandbox_is_refused_with_nobody_there(
+    folder: Path, tmp_path: Path
+) -> None:
+    made = tmp_path / "made"
+    script = [
+        shell(f"touch {made}", outside="it is needed there"),
+        shell(f"touch {made}"),
+        Say("Over."),
+    ]
+    with LoopbackProvider("openai", script) as provider:
+        code, lines, _ = run_lines(*options(provider, folder, "--mode", "free"))
+    need_sandbox(lines)
+    assert code == 0
+    assert len(asked(lines)) == 1
+    assert [one.decision.by for one in lines if isinstance(one, ApprovalResolved)
+            if isinstance(one.decision, Deny)] == ["unattended"]  # fmt: skip
+    assert "[Exit code" in results(lines)[1]
+    assert not made.exists()
+
+
+@pytest.mark.parametrize("mode", ["free", "ask"])
+def test_with_the_sandbox_off_commands_of_mode_free_run_as_they_are(
+    folder: Path, tmp_path: Path, mode: str
+) -> None:
+    made = tmp_path / "made"
+    with LoopbackProvider("openai", [shell(f"touch {made}"), Say("Over.")]) as provider:
+        given = options(provider, folder, "--mode", mode, "--sandbox", "off")
+        code, lines, _ = run_lines(*given)
+    assert code == 0
+    assert made.exists() == (mode == "free")
+    assert bool(asked(lines)) == (mode == "ask")
+    assert not [line for line in lines if isinstance(line, SandboxChanged)]
+    assert "# Commands run in a sandbox" not in provider.requests[0].system
+
+
+def test_where_no_sandbox_holds_commands_are_refused_and_it_is_said_why(folder: Path) -> None:
+    with LoopbackProvider("openai", [shell("make", changes=False), Say("Over.")]) as provider:
+        given = options(provider, folder, "--mode", "free", "--output", "jsonl")
+        words = [*CONTAINER, *COMMAND, *map(str, given)]
+        ended = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    lines = [LINE.decode(line) for line in ended.stdout.splitlines()]
+    state = next(line.state for line in lines if isinstance(line, SandboxChanged))
+    assert not state.holds
+    assert state.reason.endswith(".")
+    assert "nobody is here to approve it" in results(lines)[0]
+
+
+def test_a_run_that_insists_on_the_sandbox_does_not_begin_without_it(folder: Path) -> None:
+    with LoopbackProvider("openai") as provider:
+        given = options(provider, folder, "--mode", "free", "--sandbox", "on")
+        words = [*CONTAINER, *COMMAND, *map(str, given)]
+        ended = subprocess.run(words, capture_output=True, text=True, check=False)
+        assert ended.returncode == 2
+        assert ended.stdout == ""
+        assert ended.stderr.startswith("desktop-agent run: the sandbox doesn't hold here. ")
+        assert provider.requests == ()
+
+
+def test_an_unknown_use_of_the_sandbox_is_a_usage_error(folder: Path) -> None:
+    ended = run("Go", "--workspace", folder, "--sandbox", "maybe")
+    assert ended.returncode == 2
+    assert "--sandbox" in ended.stderr
