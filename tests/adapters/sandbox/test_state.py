@@ -99,6 +99,22 @@ async def test_what_fails_outside_as_well_proves_nothing(
     assert "could not be tried" in state.reason
 
 
+async def test_an_installed_app_makes_the_attempts_by_itself(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from desktop_agent.adapters.sandbox import probe_program
+
+    place = bench.folder / "installed"
+    place.mkdir()
+    called = (
+        f'[ "$1" = --sandbox-probe ] && exec {sys.executable} -I -S {probe_program.__file__} "$2"'
+    )
+    monkeypatch.setattr(sys, "executable", script(place / "app", f"#!/bin/sh\n{called}\n"))
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    state = await bench.sandbox.check()
+    assert state.holds, state
+
+
 async def test_another_bubblewrap_is_checked_before_it_is_used(bench: Bench) -> None:
     path = bench.folder / "bwrap"
     programs = Programs(script(path, f'#!/bin/sh\nexec {REAL.bwrap} "$@"\n'), REAL.nsenter)
