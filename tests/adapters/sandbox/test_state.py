@@ -15,6 +15,7 @@ from desktop_agent.core.tool import ToolError
 from tests.adapters.sandbox.bench import Bench
 from tests.adapters.sandbox.conftest import need_sandbox
 
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is Linux's")
 REAL = Programs.find()
 
 # Each is bubblewrap, or nsenter, with one thing missing: a script that changes the arguments.
