@@ -5,6 +5,7 @@ Everything else in a home is hidden: keys, mail, browsers, other projects.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -12,6 +13,7 @@ from pathlib import Path, PurePath
 
 from desktop_agent.adapters.sandbox.made_files import MadeFiles
 from desktop_agent.adapters.sandbox.mounts import Mounts, is_in
+from desktop_agent.adapters.sandbox.small_file import read_small
 
 # Hidden also where somebody shows the whole home.
 SECRET = (
@@ -49,7 +51,7 @@ WITHOUT = (
     "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "SSH_AUTH_SOCK",
     "SSH_AGENT_PID", "GPG_AGENT_INFO", "XDG_RUNTIME_DIR",
 )  # fmt: skip
-_LARGEST_VENV_FILE = 16 * 1024
+_MOST_ENTRIES = 200
 
 
 def homes(environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -177,21 +179,21 @@ class Homes:
         """Yield the homes of the Pythons that virtual environments stand on."""
         named = [f"{root}/{name}" for root in self._roots for name in _USUAL_VENVS]
         for venv in (*named, self._environment.get("VIRTUAL_ENV", "")):
-            if venv and (prefix := _base_of(Path(venv))):
+            if venv and (prefix := _base_of(venv)):
                 yield prefix
 
 
 def hidden_entries(shown: tuple[str, ...]) -> list[str]:
     """Return what lies in homes and no command may see; `shown` is seen for other reasons."""
     seen = {name.partition("/")[0] for name in (*_TOOLCHAINS, *_CACHES, *_MADE)}
-    found = [
-        f"{home}/{name}"
-        for home in homes(os.environ)
-        for name in sorted(os.listdir(home))  # noqa: PTH208
-        if name not in seen
-    ]
-    found += [f"{home}/{name}" for home in homes(os.environ) for name in SECRET]
-    return [path for path in found if not any(is_in(place, path) for place in shown)]
+    found: list[str] = []
+    for home in homes(os.environ):
+        with contextlib.suppress(OSError):
+            found += [f"{home}/{name}" for name in os.listdir(home) if name not in seen]  # noqa: PTH208
+        found += [f"{home}/{name}" for name in SECRET]
+    # They are all one argument of a program.
+    hidden = [path for path in found if not any(is_in(place, path) for place in shown)]
+    return hidden[-_MOST_ENTRIES:]
 
 
 def app_places() -> tuple[str, ...]:
@@ -205,17 +207,12 @@ def _is_secret(path: str, home: str) -> bool:
     return any(is_in(path, f"{home}/{name}") for name in SECRET) if is_in(path, home) else False
 
 
-def _base_of(venv: Path) -> str:
+def _base_of(venv: str) -> str:
     """Return the prefix of the Python that an environment names, nothing if it is none.
 
     A hostile folder may name any place: only what has a standard library is one.
     """
-    try:
-        with (venv / "pyvenv.cfg").open(encoding="utf-8", errors="replace") as file:
-            text = file.read(_LARGEST_VENV_FILE)
-    except OSError:
-        return ""
-    for line in text.splitlines():
+    for line in read_small(f"{venv}/pyvenv.cfg").splitlines():
         name, _, value = line.partition("=")
         if name.strip() == "home" and value.strip().startswith("/"):
             prefix = os.path.dirname(os.path.realpath(value.strip()))  # noqa: PTH120
