@@ -1,6 +1,7 @@
 """What the sandbox adds to a command: 200 in it and 200 without, in turns, one after the other.
 
-The shell does nothing, so what is measured is the way there and back: finding what must be
+Between them runs bubblewrap with nothing to protect: what of it is the system's own share. The
+shell does nothing, so what is measured is the way there and back: finding what must be
 protected, starting, ending, looking at what was left.
 """
 
@@ -15,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from desktop_agent.adapters.sandbox.sandbox import BubblewrapSandbox
+from desktop_agent.adapters.sandbox.sandbox import BubblewrapSandbox, Programs
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.sandbox import Boundary
 from tests.bench.report import report
@@ -23,6 +24,11 @@ from tests.bench.report import report
 COMMANDS = 200
 FILES = 1000
 _SHELL = ("bash", "--noprofile", "--norc", "-c", "true")
+_BAREST = (
+    Programs.find().bwrap, "--die-with-parent", "--unshare-user", "--unshare-pid", "--unshare-ipc",
+    "--unshare-net", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev",
+    "--proc", "/proc", "--",
+)  # fmt: skip
 
 
 async def measure(folder: Path) -> None:
@@ -41,12 +47,15 @@ async def measure(folder: Path) -> None:
         return
     boundary = Boundary(SessionId("bench"), (str(work),), (str(work),))
     bare: list[float] = []
+    barest: list[float] = []
     inside: list[float] = []
     for _ in range(COMMANDS):
-        bare.append(_timed(work))
+        bare.append(_timed(_SHELL, work))
+        barest.append(_timed((*_BAREST, *_SHELL), work))
         inside.append(await _enclosed(sandbox, boundary, work))
     await sandbox.forget(boundary.session_id)
     report("sandbox_check", checked * 1000)
+    report("sandbox_barest_p50", (_at(barest, 50) - _at(bare, 50)) * 1000)
     report("sandbox_added_p50", (_at(inside, 50) - _at(bare, 50)) * 1000)
     report("sandbox_added_p95", (_at(inside, 95) - _at(bare, 95)) * 1000)
     report("sandbox_ratio_p50", _at(inside, 50) / _at(bare, 50))
@@ -56,9 +65,9 @@ def _at(times: list[float], percent: int) -> float:
     return statistics.quantiles(times, n=100)[percent - 1]
 
 
-def _timed(work: Path) -> float:
+def _timed(words: tuple[str, ...], work: Path) -> float:
     began = time.perf_counter()
-    subprocess.run(_SHELL, cwd=work, stdin=subprocess.DEVNULL, check=True, start_new_session=True)
+    subprocess.run(words, cwd=work, stdin=subprocess.DEVNULL, check=True, start_new_session=True)
     return time.perf_counter() - began
 
 

@@ -16,7 +16,7 @@ _NAMESPACES = (
     "--cap-drop", "ALL", "--disable-userns",
 )  # fmt: skip
 # Real root may write to these in any namespace.
-_OF_ROOT = ("sysrq-trigger", "irq", "bus", "fs", "acpi", "driver", "scsi", "mtrr")
+_OF_ROOT = ("sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi", "mtrr")
 _LARGEST_STATUS = 8192
 
 

@@ -5,6 +5,7 @@ Everything else in a home is hidden: keys, mail, browsers, other projects.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -49,6 +50,7 @@ WITHOUT = (
     "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "SSH_AUTH_SOCK",
     "SSH_AGENT_PID", "GPG_AGENT_INFO", "XDG_RUNTIME_DIR",
 )  # fmt: skip
+_MOST_ENTRIES = 200
 _LARGEST_VENV_FILE = 16 * 1024
 
 
@@ -183,14 +185,14 @@ class Homes:
 def hidden_entries(shown: tuple[str, ...]) -> list[str]:
     """Return what lies in homes and no command may see; `shown` is seen for other reasons."""
     seen = {name.partition("/")[0] for name in (*_TOOLCHAINS, *_CACHES, *_MADE)}
-    found = [
-        f"{home}/{name}"
-        for home in homes(os.environ)
-        for name in sorted(os.listdir(home))  # noqa: PTH208
-        if name not in seen
-    ]
-    found += [f"{home}/{name}" for home in homes(os.environ) for name in SECRET]
-    return [path for path in found if not any(is_in(place, path) for place in shown)]
+    found: list[str] = []
+    for home in homes(os.environ):
+        with contextlib.suppress(OSError):
+            found += [f"{home}/{name}" for name in os.listdir(home) if name not in seen]  # noqa: PTH208
+        found += [f"{home}/{name}" for name in SECRET]
+    # They are all one argument of a program.
+    hidden = [path for path in found if not any(is_in(place, path) for place in shown)]
+    return hidden[-_MOST_ENTRIES:]
 
 
 def app_places() -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from desktop_agent.core.tool import ToolError
 from tests.adapters.sandbox.bench import Bench
 from tests.adapters.sandbox.conftest import need_sandbox
 
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is Linux's")
 REAL = Programs.find()
 
 # Each is bubblewrap, or nsenter, with one thing missing: a script that changes the arguments.
@@ -97,6 +98,22 @@ async def test_what_fails_outside_as_well_proves_nothing(
     state = await bench.sandbox.check()
     assert [probe.name for probe in state.probes if not probe.held] == ["signal"]
     assert "could not be tried" in state.reason
+
+
+async def test_an_installed_app_makes_the_attempts_by_itself(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from desktop_agent.adapters.sandbox import probe_program
+
+    place = bench.folder / "installed"
+    place.mkdir()
+    called = (
+        f'[ "$1" = --sandbox-probe ] && exec {sys.executable} -I -S {probe_program.__file__} "$2"'
+    )
+    monkeypatch.setattr(sys, "executable", script(place / "app", f"#!/bin/sh\n{called}\n"))
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    state = await bench.sandbox.check()
+    assert state.holds, state
 
 
 async def test_another_bubblewrap_is_checked_before_it_is_used(bench: Bench) -> None:
