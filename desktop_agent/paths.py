@@ -67,6 +67,11 @@ def log_dir() -> Path:
     return _private(data_dir() / "logs")
 
 
+def images_dir() -> Path:
+    """Return the directory for the pictures that a style sheet can only name as files."""
+    return _private(data_dir() / "images")
+
+
 def _home() -> Path | None:
     home = os.environ.get("DESKTOP_AGENT_HOME")
     return Path(home) if home else None

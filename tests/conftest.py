@@ -91,6 +91,10 @@ def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     return home
 
 
+# Where no window comes up: one that does under the mouse has it, as the test before left it.
+_ELSEWHERE = (-10_000, -10_000)
+
+
 class PatientBot(QtBot):
     """pytest-qt's own, which waits for five seconds where a test names no limit."""
 
@@ -104,7 +108,10 @@ class PatientBot(QtBot):
 
 @pytest.fixture
 def qtbot(qapp, request) -> QtBot:
-    """A person at the window who waits as long as it takes."""
+    """A person at the window who waits as long as it takes, and whose mouse is elsewhere first."""
+    from PySide6.QtGui import QCursor
+
+    QCursor.setPos(*_ELSEWHERE)
     return PatientBot(request)
 
 
@@ -136,12 +143,23 @@ def own_keys() -> None:
 
 
 @pytest.fixture(scope="session")
-def session_theme(qapp):
+def new_theme(qapp, tmp_path_factory):
+    """Make themes that outlive a test, in a home of their own."""
     from desktop_agent.gui.kit.theme import Theme
 
+    def make() -> Theme:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("DESKTOP_AGENT_HOME", str(tmp_path_factory.mktemp("theme")))
+            return Theme(qapp)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def session_theme(qapp, new_theme):
     # As in the app: a window of one test that closes late must not end the loop of another.
     qapp.setQuitOnLastWindowClosed(False)
-    return Theme(qapp)
+    return new_theme()
 
 
 @pytest.fixture

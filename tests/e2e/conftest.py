@@ -8,15 +8,10 @@ from contextlib import ExitStack
 import pytest
 
 from tests.e2e import job
-from tests.gui.conftest import (
-    collect_after_the_last,
-    collect_between_tests_only,
-    open_window,
-    window_loop,
-)
+from tests.gui.conftest import open_window, window_loop
 from tests.helpers.providers import LoopbackProvider
 
-__all__ = ["collect_after_the_last", "collect_between_tests_only", "open_window", "window_loop"]
+__all__ = ["open_window", "window_loop"]
 
 
 @pytest.fixture

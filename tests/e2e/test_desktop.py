@@ -152,7 +152,7 @@ def start_app(desktop: dict[str, str], tmp_path: Path) -> Iterator[Callable[...,
     """Start the app with settings of its own, as a person would from a menu."""
     with ExitStack() as stack:
 
-        def start(folder: Path, settings: Settings) -> App:
+        def start(folder: Path, settings: Settings, **more: str) -> App:
             home = tmp_path / "home"
             (home / "app" / "config").mkdir(parents=True)
             settings_file.save(home / "app" / "config" / "settings.json", settings)
@@ -162,6 +162,7 @@ def start_app(desktop: dict[str, str], tmp_path: Path) -> Iterator[Callable[...,
                 **job.surroundings(),
                 "OPENAI_API_KEY": "sk-test-loopback",
                 "ANTHROPIC_API_KEY": "sk-test-loopback",
+                **more,
             }
             process = subprocess.Popen(
                 [sys.executable, "-m", "desktop_agent", str(folder)],

@@ -40,7 +40,9 @@ def test_the_demos_tasks_appear_run_wait_go_on_and_get_done(
 ) -> None:
     folder = tmp_path / "garden"
     shutil.copytree(paths.resource("demo"), folder)
-    app = start_app(folder, Settings(model="demo", reduce_motion=True, theme="light"))
+    # What passes must last until a reader of the screen, which asks now and then, has seen it.
+    settings = Settings(model="demo", reduce_motion=True, theme="light")
+    app = start_app(folder, settings, DESKTOP_AGENT_DEMO_PACE="slow")
     me = Person(app)
     me.say("Look around")
     assert app.ask("row", "Write OVERVIEW.md, blocked, blocked by")

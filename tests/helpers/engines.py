@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from desktop_agent.core.ids import AgentId
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.engine.agent.questions import Questions
 from desktop_agent.engine.tree.agents import Agents
@@ -22,7 +23,9 @@ def agent_of(engine: Any, agent_id: str) -> Any:
 
 def history_of(engine: Any, agent_id: str) -> Any:
     """Return the history of an agent that runs; from any thread, while it is at rest."""
-    return agent_of(engine, agent_id).history
+    agent = tree_of(engine).find(AgentId(agent_id))
+    assert agent is not None
+    return agent.history
 
 
 def steering_of(engine: Any) -> Steering:

@@ -37,9 +37,11 @@ _NEED_LIFE = frozenset({"steer", "aside", "pause", "step", "finish", "stop", "bu
 
 
 class AgentActions(QObject):
-    """Signals:
-    command_requested: an agent's id and one of the commands in `ICONS`.
-    quick_chosen: an agent's id and the text to send; with `…` at the end, to finish first.
+    """What can be done with a subagent, as actions for keys, menus and buttons.
+
+    Signals:
+        command_requested(agent_id, command): one of `ICONS`
+        quick_chosen(agent_id, text): a note to send; with `…` at its end, to be completed first
     """
 
     command_requested = Signal(str, str)
@@ -67,9 +69,6 @@ class AgentActions(QObject):
         if row is not self._row:
             self._row = row
             self._refresh()
-
-    def action(self, command: str) -> QAction:
-        return self._actions[command]
 
     def can_do(self, row: AgentRow, command: str) -> bool:
         """Tell whether the command makes sense for the row now."""

@@ -18,7 +18,11 @@ _LONGEST = 28
 
 
 class Breadcrumb(QFrame):
-    """`chosen` carries the agent's id. Hidden while the main agent is shown."""
+    """Hidden while the main agent is shown.
+
+    Signals:
+        chosen(agent_id): show its transcript
+    """
 
     chosen = Signal(str)
 

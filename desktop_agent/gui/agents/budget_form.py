@@ -20,9 +20,11 @@ _WHOLE = frozenset({"tokens", "steps"})
 
 
 class BudgetForm(Popover):
-    """`budget_chosen` carries an agent's id and its new Budget; an empty field is no limit.
+    """What an agent may use up; an empty field is no limit.
 
-    `price_wanted` asks, with an agent's id, for `set_unpriced` to be called if it has to be.
+    Signals:
+        budget_chosen(agent_id, Budget): its new budget
+        price_wanted(agent_id): call `set_unpriced` if the price of its model is not known
     """
 
     budget_chosen = Signal(str, object)

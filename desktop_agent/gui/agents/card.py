@@ -34,12 +34,13 @@ _HELD_COMMANDS = ("more", "finish", "stop")
 
 
 class AgentCard(QFrame):
-    """What is done with a note is a signal of `notes`. Others have the agent's id first.
+    """What is done with a note is a signal of `notes`.
 
     Signals:
-        sent: mode (`steer`, `answer` or `aside`) and text.
-        command_requested: one of `actions.ICONS`, or `more` (budget), or `stop_all` (the user
-            confirmed it).
+        sent(agent_id, mode, text): mode is `steer`, `answer` or `aside`
+        command_requested(agent_id, command): one of `actions.ICONS`, or `more` (budget), or
+            `stop_all` (the user confirmed it)
+        probe_closed(agent_id): the quoted answer is to go
     """
 
     sent = Signal(str, str, str)
@@ -86,13 +87,6 @@ class AgentCard(QFrame):
         self._show_doubt(agent)
         self._show_buttons(agent)
         self._show_notes(agent, notes)
-
-    def show_probe(self, question: str, text: str) -> None:
-        """Quote the answer to a probe; with neither question nor text nothing is quoted."""
-        if question or text:
-            self.quote.show_text(question, text)
-        else:
-            self.quote.hide()
 
     def ask_stop(self) -> bool:
         """Ask once before others are stopped as well; tell whether that was asked just now."""

@@ -33,7 +33,11 @@ def option_button(theme: Theme, text: str, longest: int, parent: QWidget) -> Tex
 
 
 class ChoiceBlock(QFrame):
-    """Text on amber ground and buttons below; `chosen` carries the number of the button."""
+    """Text on amber ground and buttons below.
+
+    Signals:
+        chosen(number): the place of the button
+    """
 
     chosen = Signal(int)
 
@@ -119,7 +123,7 @@ class ProbeQuote(QFrame):
         self.hide()
 
     def show_text(self, question: str, text: str) -> None:
-        """Show an answer; without one it is still waited for."""
+        """Show an answer; without one it is still waited for, and without both there is nothing."""
         is_waiting = not text
         head = self.tr("Aside: {question}").format(question=question) if question else ""
         self._head.setText(head or self.tr("Probe · its work goes on unchanged"))
@@ -128,7 +132,7 @@ class ProbeQuote(QFrame):
         self._area.setVisible(not is_waiting)
         self._text.setText(text)
         self.setAccessibleName(f"{self._head.text()}: {text}")
-        self.show()
+        self.setVisible(bool(question or text))
         self._area.fit()
 
     def _set_font(self) -> None:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, QSize, Qt
+from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPixmap, QRegion
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from desktop_agent.gui.agents.actions import ICONS
 from desktop_agent.gui.agents.rows import AgentRow
+from desktop_agent.gui.kit.lists.list_model import Index
 from desktop_agent.gui.kit.spinner import paint_spinner
 from desktop_agent.gui.kit.text import whole_words
 from desktop_agent.gui.kit.theme import Theme
 
-_Index = QModelIndex | QPersistentModelIndex
 _ICON, _BUTTON, _BUTTON_ICON = 16, 24, 15
 _EDGE = 8
 _LEAST = 24
@@ -100,7 +100,7 @@ class AgentDelegate(QStyledItemDelegate):
         self._icon, self._button = self._theme.icon_px(_ICON), self._theme.icon_px(_BUTTON)
         self._inner = _EDGE + self._icon + 1
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         return QSize(80, self._theme.size("row2"))
 
     # -- where things are ------------------------------------------------------------------

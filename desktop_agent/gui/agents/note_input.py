@@ -20,7 +20,11 @@ SteerMode = Literal["steer", "answer", "aside"]
 
 
 class SteerInput(QWidget):
-    """`sent` carries the mode and the text. What was typed for an agent is kept for it."""
+    """What was typed for an agent is kept for it.
+
+    Signals:
+        sent(mode, text): mode is as in SteerMode
+    """
 
     sent = Signal(str, str)
 

@@ -31,14 +31,18 @@ _ASKS_SHARE = 0.4
 
 
 class AgentPanel(QWidget):
-    """Signals carry the agent's id first.
+    """Requests, the tree of subagents, and the card of the selected one.
 
     Signals:
-        opened: show its transcript.
-        steered: with a Note to send to it.
-        answered: with the id of the question first.
-        result_requested: its whole result is to be copied.
-        notes_forgotten: what came back was sent elsewhere or discarded (without an id).
+        opened(agent_id): show its transcript
+        steered(agent_id, Note): send a note to it
+        note_edited(agent_id, note_id, text), note_withdrawn(agent_id, note_id)
+        answered(question_id, text)
+        paused(agent_id), resumed(agent_id), stepped(agent_id), stopped(agent_id)
+        finish_requested(agent_id), budget_extended(agent_id), budget_requested(agent_id)
+        probe_requested(agent_id), aside_requested(agent_id, text): call `set_probe_result`
+        result_requested(agent_id): its whole result is to be copied
+        notes_forgotten: what came back was sent elsewhere or discarded
     """
 
     opened = Signal(str)
@@ -128,7 +132,7 @@ class AgentPanel(QWidget):
         one = self.tree.current
         key = one.key if one is not None else AgentId("")
         self.strip.show_agent(one, self._state.notes(key or None), self._state.question_of(key))
-        self.strip.show_probe(*self._probes.get(key, ("", "")))
+        self.strip.quote.show_text(*self._probes.get(key, ("", "")))
 
     # -- what goes up ----------------------------------------------------------------------
 

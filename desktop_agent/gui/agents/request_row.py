@@ -37,10 +37,13 @@ _OPTIONS, _OPTION = 4, 30
 
 
 class RequestRow(QFrame):
-    """Signals:
-    chosen: by a click or Enter, to go to its card.
-    decided: AllowOnce or Deny. answered: the text.
-    marked: whether it is selected. walked: how far by the arrow keys.
+    """One request or question that waits.
+
+    Signals:
+        chosen: a click or Enter, to go to its card
+        decided(AllowOnce | Deny), answered(text)
+        marked(is_marked): it was selected, or not any more
+        walked(step): up or down by the arrow keys
     """
 
     chosen = Signal()
@@ -200,7 +203,6 @@ class RequestRow(QFrame):
         return super().event(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the card, and an edge while it has the focus."""
         super().paintEvent(event)
         if self.hasFocus():
             painter = QPainter(self)

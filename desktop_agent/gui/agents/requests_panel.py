@@ -36,12 +36,13 @@ _LEAST_HEIGHT = 150
 
 
 class RequestsPanel(QWidget):
-    """Signals:
-    decided: a request's id and a Decision.
-    answered: a question's id and the text.
-    ask_chosen: an agent's id and the id of what it asks, to go to its card.
-    count_changed: how many wait.
-    left: what had the focus is answered, and nothing else waits.
+    """All that waits in the session that is shown, the oldest first.
+
+    Signals:
+        decided(request_id, Decision), answered(question_id, text)
+        ask_chosen(agent_id, key): go to the card of what it asks
+        count_changed(count): how many wait
+        left: what had the focus is answered, and nothing else waits
     """
 
     decided = Signal(str, object)

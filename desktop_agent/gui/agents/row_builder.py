@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from desktop_agent.core.agents import AgentInfo, AgentStatus
 from desktop_agent.core.ids import AgentId
@@ -28,10 +28,9 @@ _STATES: dict[AgentStatus, RowState] = {
 
 @dataclass(slots=True)
 class _Made:
-    is_held: bool
     row: AgentRow
     # When it would read otherwise by itself; ended rows never do.
-    stale_at: float = field(default=float("inf"))
+    stale_at: float
 
 
 class AgentRowBuilder:
@@ -57,7 +56,10 @@ class AgentRowBuilder:
         made: dict[AgentId, _Made] = {}
         for place in self._places:
             info = agents[place]
-            made[info.id] = self._make(info, is_held(info, held), children.get(info.id, 0), now)
+            # It waits for more budget, its own or that of one above it.
+            is_held = info.status == "paused" and (info.id in held or info.used >= 1.0)
+            state = "held" if is_held else _STATES[info.status]
+            made[info.id] = self._make(info, state, children.get(info.id, 0), now)
         self._made = made
         return tuple([one.row for one in made.values()])
 
@@ -75,17 +77,16 @@ class AgentRowBuilder:
             self._names = {info.id: info.name for info in self._ordered}
         return self._names.get(agent_id, "")
 
-    def _make(self, info: AgentInfo, is_held: bool, children: int, now: float) -> _Made:
+    def _make(self, info: AgentInfo, state: RowState, children: int, now: float) -> _Made:
         known = self._made.get(info.id)
         if (
             known is not None
             and now < known.stale_at
             and known.row.children == children
-            and known.is_held == is_held
+            and known.row.state == state
             and (known.row.info is info or known.row.info == info)
         ):
             return known
-        state: RowState = "held" if is_held else _STATES[info.status]
         silence = int(now - info.active_at) if state == "running" and info.active_at else 0
         if silence < SILENT_S:
             silence = 0
@@ -95,9 +96,8 @@ class AgentRowBuilder:
         if known is not None and known.row == row:
             row = known.row
         # Elapsed seconds are whole: the row stands until the next one.
-        is_ended = info.is_ended
-        stale_at = float("inf") if is_ended else now + 1.0 - ((now - info.started_at) % 1.0)
-        return _Made(is_held, row, stale_at)
+        second = now + 1.0 - ((now - info.started_at) % 1.0)
+        return _Made(row, float("inf") if info.is_ended else second)
 
 
 def same_states(before: Sequence[AgentInfo], after: Sequence[AgentInfo]) -> bool:
@@ -147,8 +147,3 @@ def latest_first(agents: Sequence[AgentInfo]) -> list[AgentInfo]:
         end = max(info.started_at, info.ended_at) if info.is_ended else float("inf")
         ends = max(ends, end)
     return sorted(agents, key=lambda one: group[one.id])
-
-
-def is_held(info: AgentInfo, held: Collection[AgentId]) -> bool:
-    """Tell whether an agent waits for more budget, its own or that of one above it."""
-    return info.status == "paused" and (info.id in held or info.used >= 1.0)

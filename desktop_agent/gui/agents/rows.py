@@ -185,7 +185,7 @@ def tokens_of(info: AgentInfo) -> int:
 
 
 def matching(rows: Sequence[AgentRow], text: str) -> tuple[AgentRow, ...]:
-    """Return the rows that hold all words of a text, and those above them."""
+    """Return the rows that match a text word by word, and those above them."""
     wanted = text.casefold().split()
     by_key = {row.key: row for row in rows}
     kept: set[AgentId] = set()

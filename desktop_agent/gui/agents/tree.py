@@ -34,9 +34,9 @@ class AgentTree(QWidget):
     """What is done with a row are signals of the `view` and of its `actions_of_row`.
 
     Signals:
-        selected: another row is the current one: an agent's id, or nothing.
-        filled: whether there is any subagent.
-        shown: the rows were brought up to date.
+        selected(agent_id): another row is the current one; empty for none
+        filled(is_filled): whether there is any subagent
+        shown: the rows were brought up to date
     """
 
     selected = Signal(str)
@@ -48,8 +48,8 @@ class AgentTree(QWidget):
         self._theme = theme
         self._agents: Sequence[AgentInfo] = ()
         self._held: frozenset[AgentId] = frozenset()
-        self._rows: tuple[AgentRow, ...] = ()
-        self._is_filled = False
+        # Every row, those too that the filter hides.
+        self.rows: tuple[AgentRow, ...] = ()
         self._is_reshaped = True
         self._height = 0
         self._is_showing = False
@@ -89,31 +89,26 @@ class AgentTree(QWidget):
     def flush(self) -> None:
         """Show now what came last."""
         self._is_stale = False
-        self._rows = self._maker.rows(self._agents, self._held, time.time())
-        self.filter.setVisible(len(self._rows) > FILTER_ABOVE or bool(self.filter.text()))
+        was_filled = bool(self.rows)
+        self.rows = self._maker.rows(self._agents, self._held, time.time())
+        self.filter.setVisible(len(self.rows) > FILTER_ABOVE or bool(self.filter.text()))
         self._show_rows()
         self._show_newest()
-        active = sum(not one.info.is_ended for one in self._rows)
-        tokens = short_count(sum(tokens_of(one.info) for one in self._rows))
+        active = sum(not one.info.is_ended for one in self.rows)
+        tokens = short_count(sum(tokens_of(one.info) for one in self.rows))
         text = self.tr("{active} active · {tokens} tokens")
         self.summary.set_text(text.format(active=active, tokens=tokens))
         self._keep_time(is_active=active > 0)
-        if self._is_filled != bool(self._rows):
-            self._is_filled = bool(self._rows)
-            self.filled.emit(self._is_filled)
+        if was_filled != bool(self.rows):
+            self.filled.emit(not was_filled)
         self.shown.emit()
-
-    @property
-    def rows(self) -> tuple[AgentRow, ...]:
-        """Every row, those too that the filter hides."""
-        return self._rows
 
     @property
     def current(self) -> AgentRow | None:
         return self.view.row_at(self.view.currentIndex())
 
     def row(self, agent_id: str) -> AgentRow | None:
-        return next((one for one in self._rows if one.key == agent_id), None)
+        return next((one for one in self.rows if one.key == agent_id), None)
 
     def select(self, agent_id: str) -> None:
         """Mark an agent and bring it into view; an unknown one unmarks all."""
@@ -129,7 +124,7 @@ class AgentTree(QWidget):
 
     def _show_rows(self) -> None:
         text = self.filter.text().strip()
-        shown = matching(self._rows, text) if text and not self.filter.isHidden() else self._rows
+        shown = matching(self.rows, text) if text and not self.filter.isHidden() else self.rows
         self._is_showing = True
         self.model.set_rows(shown)
         self._keep_marked()
@@ -143,7 +138,7 @@ class AgentTree(QWidget):
 
     def _show_newest(self) -> None:
         """Bring who started last into view once it has its place, unless the mouse is there."""
-        newest = max(self._rows, key=lambda one: one.info.started_at, default=None)
+        newest = max(self.rows, key=lambda one: one.info.started_at, default=None)
         if newest is None or newest.key == self._newest:
             return
         was_known, self._newest = bool(self._newest), newest.key
@@ -252,7 +247,7 @@ class AgentTree(QWidget):
             self._clock.stop()
         elif not self._clock.isActive():
             self._clock.start()
-        self._turns = is_seen and any(one.state == "running" for one in self._rows)
+        self._turns = is_seen and any(one.state == "running" for one in self.rows)
         pulse = self._theme.pulse
         (pulse.hold if self._turns else pulse.release)(self)
 

@@ -35,14 +35,14 @@ from PySide6.QtWidgets import (
 from desktop_agent.gui.agents.actions import AgentActions
 from desktop_agent.gui.agents.delegate import AgentDelegate, RowLook
 from desktop_agent.gui.agents.rows import AgentRow
+from desktop_agent.gui.kit.lists.list_model import Index
 from desktop_agent.gui.kit.lists.tree_model import SnapshotTreeModel
 from desktop_agent.gui.kit.theme import Theme
 
 _INDENT = 18
 # The rest is scrolled.
 _ROWS_ASKED = 60
-_Index = QModelIndex | QPersistentModelIndex
-_NAME, _STATE = int(Qt.ItemDataRole.DisplayRole), int(Qt.ItemDataRole.DecorationRole)
+_NAME = int(Qt.ItemDataRole.DisplayRole)
 # What a screen reader says and a tooltip tells stands below the name.
 _DETAIL = (int(Qt.ItemDataRole.AccessibleTextRole), int(Qt.ItemDataRole.ToolTipRole))
 # More changed rows than that are painted with all others.
@@ -51,13 +51,17 @@ _MANY = 100
 
 def changed_roles(before: AgentRow, after: AgentRow) -> Sequence[int]:
     """Return the roles by which two rows of one agent differ; what its line says always may."""
-    if before.state != after.state or before.info.pace != after.info.pace:
-        return (*_DETAIL, _STATE, _NAME)
-    return _DETAIL if before.info.name == after.info.name else (*_DETAIL, _NAME)
+    one, two = before.info, after.info
+    is_same = (before.state, one.pace, one.name) == (after.state, two.pace, two.name)
+    return _DETAIL if is_same else (*_DETAIL, _NAME)
 
 
 class AgentTreeView(QTreeView):
-    """`opened` is emitted on a click on a row; keys and buttons go through `actions`."""
+    """Keys and buttons of a row go through `actions_of_row`.
+
+    Signals:
+        opened(agent_id): a click on a row
+    """
 
     opened = Signal(str)
 
@@ -88,7 +92,7 @@ class AgentTreeView(QTreeView):
         model.rowsInserted.connect(self._open_new)
         theme.changed.connect(self._fit)
 
-    def row_at(self, index: _Index) -> AgentRow | None:
+    def row_at(self, index: Index) -> AgentRow | None:
         return self._tree.row_of(index)
 
     def _fit(self) -> None:
@@ -110,7 +114,7 @@ class AgentTreeView(QTreeView):
         if not icons.isEmpty():
             viewport.update(icons)
 
-    def dataChanged(self, topLeft: _Index, bottomRight: _Index, roles: Sequence[int] = ()) -> None:
+    def dataChanged(self, topLeft: Index, bottomRight: Index, roles: Sequence[int] = ()) -> None:
         """Repaint what reads otherwise: mostly that is the lower line of a row."""
         if QAccessible.isActive():  # others listen, whom Qt tells
             super().dataChanged(topLeft, bottomRight, roles)
@@ -119,7 +123,7 @@ class AgentTreeView(QTreeView):
         if last - first > _MANY:
             self.viewport().update()
             return
-        is_whole = not roles or _NAME in roles or _STATE in roles
+        is_whole = not roles or _NAME in roles
         parent, changed = topLeft.parent(), QRegion()
         for place in range(first, last + 1):
             index = self._tree.index(place, 0, parent)
@@ -145,7 +149,7 @@ class AgentTreeView(QTreeView):
         self._dirty = event.region()
         super().paintEvent(event)
 
-    def drawRow(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+    def drawRow(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Draw the ground over the whole width, the chevron, then what is dirty of the row."""
         whole: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
         look = self._look(index, whole)
@@ -162,13 +166,13 @@ class AgentTreeView(QTreeView):
             self._paint_chevron(painter, look, index)
         self.rows.draw(painter, look, self._dirty)
 
-    def _plain_look(self, row: AgentRow, whole: QRect, index: _Index) -> RowLook:
+    def _plain_look(self, row: AgentRow, whole: QRect, index: Index) -> RowLook:
         inset = (self._tree.level_of(index) + 1) * self.indentation()
         is_mirrored = self.isRightToLeft()
         left, right = (0, -inset) if is_mirrored else (inset, 0)
         return RowLook(row, whole.adjusted(left, 0, right, 0), is_mirrored)
 
-    def _look(self, index: _Index, whole: QRect) -> RowLook | None:
+    def _look(self, index: Index, whole: QRect) -> RowLook | None:
         """Return a row as it is to be drawn now, or None when it is gone."""
         row = self._tree.row_of(index)
         if row is None:
@@ -183,7 +187,7 @@ class AgentTreeView(QTreeView):
     def _across(self, rect: QRect) -> QRect:
         return QRect(0, rect.top(), self.viewport().width(), rect.height())
 
-    def _paint_chevron(self, painter: QPainter, look: RowLook, index: _Index) -> None:
+    def _paint_chevron(self, painter: QPainter, look: RowLook, index: Index) -> None:
         icon = "chevron-left" if look.is_mirrored else "chevron-right"
         if self.isExpanded(self._tree.index_of(look.row.key)):
             icon = "chevron-down"

@@ -238,10 +238,6 @@ def _too_many() -> str:
     return words.format(count=MAX_ATTACHMENTS)
 
 
-def _unread(path: Path) -> Attachment:
-    return Attachment(path.name or str(path), detail=str(path))
-
-
 class AttachmentList(QObject):
     """The attachments of one draft. Files are read beside the window, in the order they came."""
 
@@ -266,8 +262,9 @@ class AttachmentList(QObject):
 
     def add_files(self, paths: Sequence[Path], root: str = "") -> None:
         """Show the files at once and read them one after another."""
-        room = MAX_ATTACHMENTS - sum(1 for one in self.entries.values() if not one.reason)
-        numbers = [(self._add(_unread(path)), path) for path in paths[:room]]
+        room = self._room
+        unread = (Attachment(path.name or str(path), detail=str(path)) for path in paths[:room])
+        numbers = list(zip(map(self._add, unread), paths, strict=False))
         if len(paths) > room:
             # One chip tells of all the others: a thousand would fill the window.
             name = paths[room].name
@@ -296,9 +293,12 @@ class AttachmentList(QObject):
             self.entries.clear()
             self.changed.emit()
 
+    @property
+    def _room(self) -> int:
+        return MAX_ATTACHMENTS - sum(1 for one in self.entries.values() if not one.reason)
+
     def _add(self, attachment: Attachment) -> int:
-        used = sum(1 for entry in self.entries.values() if not entry.reason)
-        if used >= MAX_ATTACHMENTS and not attachment.reason:
+        if not attachment.reason and self._room <= 0:
             attachment = Attachment(attachment.name, reason=_too_many(), detail=attachment.detail)
         self._next += 1
         self.entries[self._next] = attachment
@@ -306,13 +306,11 @@ class AttachmentList(QObject):
 
     def _read_all(self, numbers: list[tuple[int, Path]], root: str) -> None:
         for number, path in numbers:
-            self._emit_read(number, read_attachment(path, root))
-
-    def _emit_read(self, number: int, attachment: Attachment) -> None:
-        try:
-            self._read.emit(number, attachment)
-        except RuntimeError:
-            return  # the window was closed while the file was read
+            attachment = read_attachment(path, root)
+            try:
+                self._read.emit(number, attachment)
+            except RuntimeError:
+                return  # the window was closed while the file was read
 
     def _on_read(self, number: int, attachment: Attachment) -> None:
         if number in self.entries:

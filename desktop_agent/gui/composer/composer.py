@@ -11,13 +11,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_agent.core.agents import ENDED
 from desktop_agent.core.approvals import Mode
-from desktop_agent.core.events import (
-    CommandRefused,
-    Event,
-    NoteQueued,
-    SessionsChanged,
-    StepEnded,
-)
+from desktop_agent.core.events import CommandRefused, Event, NoteQueued, SessionsChanged, StepEnded
 from desktop_agent.core.ids import AgentId, NoteId, new_note_id
 from desktop_agent.core.notes import Delivery, Note
 from desktop_agent.core.sessions import SessionInfo
@@ -74,7 +68,11 @@ class Composer(QWidget):
         self._unconfirmed: dict[NoteId, _Unconfirmed] = {}
         self._drafts = Drafts(self)
         self.setObjectName("composerArea")
-        self._make_parts()
+        self._strip = NoteStrip(theme, self)
+        self._frame = ComposerFrame(theme, self)
+        self.box = ComposerInput(theme, self._frame)
+        self._bar = ComposerBar(theme, self._frame)
+        self._ended = _EndedBar(theme, self)
         self._lay_out()
         self._connect()
         self._draft = self._drafts.first
@@ -110,7 +108,6 @@ class Composer(QWidget):
     def set_settings(self, settings: Settings) -> None:
         self._settings = settings
         self.box.edit.send_with_ctrl_enter = settings.send_with_ctrl_enter
-        self._bar.set_keys(*self._keys())
         self._show_buttons()
 
     def set_model(self, title: str, has_images: bool | None = None) -> None:
@@ -154,14 +151,6 @@ class Composer(QWidget):
         return self._bar.model
 
     # -- construction ---------------------------------------------------------------------
-
-    def _make_parts(self) -> None:
-        theme = self._theme
-        self._strip = NoteStrip(theme, self)
-        self._frame = ComposerFrame(theme, self)
-        self.box = ComposerInput(theme, self._frame)
-        self._bar = ComposerBar(theme, self._frame)
-        self._ended = _EndedBar(theme, self)
 
     def _lay_out(self) -> None:
         inner = QVBoxLayout(self._frame)
@@ -377,6 +366,7 @@ class Composer(QWidget):
             cuts=self._strip.cuts(),
             scope=name,
             others=others,
+            keys=self._keys(),
         )
         self._ended.stand_for(self._frame, name, is_ended=self._is_ended)
         self._bar.show_state(state)
@@ -387,7 +377,7 @@ class Composer(QWidget):
         if not state.is_running:
             whole = self.tr("Ask for something to be done…   / for skills, @ for files")
             return whole, self.tr("Ask for something…")
-        queue, steer = reversed(self._keys()) if state.steers_first else self._keys()
+        queue, steer = reversed(state.keys) if state.steers_first else state.keys
         whole = self.tr("{queue} queues for after this turn, {steer} steers at the next step")
         brief = self.tr("{queue}: queue · {steer}: steer")
         return tuple(words.format(queue=queue, steer=steer) for words in (whole, brief))

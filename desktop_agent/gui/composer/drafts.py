@@ -62,7 +62,9 @@ class Drafts:
     def __init__(self, owner: QObject) -> None:
         self._kept = TextCache(paths.data_dir() / "drafts.json", owner)
         self._key = ""
-        self._drafts: dict[str, Draft] = {"": Draft()}
+        # What is typed before there is a session.
+        self.first = Draft()
+        self._drafts: dict[str, Draft] = {}
         self._carried = ""
 
     def open(self, session_id: SessionId, agent_id: AgentId, typed: str = "") -> Draft:
@@ -84,10 +86,6 @@ class Drafts:
         """Have this be the text of the draft that is opened next, if that one is empty."""
         self._carried = text
 
-    @property
-    def first(self) -> Draft:
-        return self._drafts[""]
-
     def forget_deleted(self, sessions: Collection[SessionId]) -> None:
         """Forget what was typed in sessions that are not among these."""
 
@@ -95,7 +93,7 @@ class Drafts:
             return key.partition("/")[0] not in sessions
 
         self._kept.forget(is_gone)
-        for key in [key for key in self._drafts if key != self._key and key and is_gone(key)]:
+        for key in [key for key in self._drafts if key != self._key and is_gone(key)]:
             del self._drafts[key]
 
     def keep(self, text: str) -> None:

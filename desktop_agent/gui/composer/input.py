@@ -18,8 +18,7 @@ from desktop_agent.gui.composer.chips import attachment_row, skill_row
 from desktop_agent.gui.composer.drafts import Draft
 from desktop_agent.gui.composer.text_edit import ComposerText
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.timers import single_timer
-from desktop_agent.gui.kit.widgets import TextLabel
+from desktop_agent.gui.kit.widgets import TextLabel, single_timer
 from desktop_agent.gui.skills.text import why_not_usable
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QLocale, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
 from desktop_agent.core.sandbox import SandboxState
 from desktop_agent.gui.composer.mode_button import ModeButton
@@ -16,7 +16,7 @@ from desktop_agent.gui.kit.plurals import with_plural
 from desktop_agent.gui.kit.round_button import RoundButton
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.tooltips import plain_tip
-from desktop_agent.gui.kit.widgets import IconButton, PrimaryButton, TextButton, TextLabel
+from desktop_agent.gui.kit.widgets import IconButton, PrimaryButton, TextButton, TextLabel, row
 from desktop_agent.gui.language_models.text import short_count
 
 _MIN_WIDTH = 240
@@ -42,6 +42,7 @@ class SendState:
     cuts: str = ""
     scope: str = ""
     others: int = 0
+    keys: tuple[str, str] = ("", "")
 
 
 class ComposerBar(QWidget):
@@ -53,7 +54,6 @@ class ComposerBar(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._model_title = ""
-        self._keys = ("", "")
         self._state = SendState()
         self._dollars: float | None = None
         self._tokens: int | None = None
@@ -84,7 +84,6 @@ class ComposerBar(QWidget):
         self.meter.setObjectName("contextMeter")
         self.send = RoundButton(theme, "arrow-up", self.tr("Send message"))
         self.send.setObjectName("sendButton")
-        self.send.clicked.connect(lambda: self.sent.emit(False))
         self.stop = TextButton(theme, self.tr("Stop"), "square")
         self.stop.setObjectName("stopButton")
         self.second = TextButton(theme, "")
@@ -92,7 +91,8 @@ class ComposerBar(QWidget):
         self.second.clicked.connect(lambda: self.sent.emit(True))
         self.first = PrimaryButton(theme, "")
         self.first.setObjectName("firstButton")
-        self.first.clicked.connect(lambda: self.sent.emit(False))
+        for button in (self.send, self.first):
+            button.clicked.connect(lambda: self.sent.emit(False))
         self.more = IconButton(theme, "chevron-up", self.tr("More ways to send"), size=14)
         self.more.setObjectName("moreButton")
         menu = QMenu(self.more)
@@ -108,23 +108,12 @@ class ComposerBar(QWidget):
         self._paint_menu()
 
     def _lay_out(self) -> None:
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(_GAP)
         leading = (self.attach, self.mention, self.model, self.mode, self.sandbox)
         trailing = (self.cost, self.meter, self.second, self.first, self.more, self.stop, self.send)
         self._placed: tuple[QWidget, ...] = leading + trailing
         self.cost.setContentsMargins(0, 0, 8, 0)
         self.meter.setContentsMargins(0, 0, 8, 0)
-        for widget in leading:
-            layout.addWidget(widget)
-        layout.addStretch(1)
-        for widget in trailing:
-            layout.addWidget(widget)
-
-    def set_keys(self, first: str, second: str) -> None:
-        self._keys = (first, second)
-        self._show_state()
+        self.setLayout(row(*leading, None, *trailing, spacing=_GAP))
 
     def show_state(self, state: SendState) -> None:
         """Show the one way to send or stop that fits."""
@@ -181,14 +170,13 @@ class ComposerBar(QWidget):
         steer_now = (self.tr("Steer now"), steer[1])
         pair = (steer, queue) if state.steers_first else (queue, steer_now)
         for button, (name, meaning), key in zip(
-            (self.first, self.second), pair, self._keys, strict=True
+            (self.first, self.second), pair, state.keys, strict=True
         ):
             button.set_text(name)
             button.setToolTip(f"{meaning} ({key})" if key else meaning)
             button.setAccessibleDescription(meaning)
-        self.send.setToolTip(
-            self.tr("Send ({key})").format(key=self._keys[0]) if self._keys[0] else self.tr("Send")
-        )
+        key = state.keys[0]
+        self.send.setToolTip(self.tr("Send ({key})").format(key=key) if key else self.tr("Send"))
 
     def set_model(self, title: str) -> None:
         """Show the model's name, or that one has to be chosen."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import atexit
+import contextlib
 import json
 from collections.abc import Iterable
 from typing import Any
 
-from PySide6.QtCore import QByteArray, QObject, QRectF, Qt, QTemporaryDir, Signal
+from PySide6.QtCore import QByteArray, QObject, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QIcon, QPainter, QPalette, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication
@@ -49,9 +49,8 @@ class Theme(QObject):
         self._fonts: dict[tuple[str, str, bool], QFont] = {}
         self._pixmaps: dict[tuple[str, str, int, float], QPixmap] = {}
         self._blanks: dict[int, QIcon] = {}
-        self._images = QTemporaryDir()
-        # Python ends without the destructors of what is still in use.
-        atexit.register(self._images.remove)
+        # Not in the system's temporary folder: who is killed would leave them there.
+        self._images = paths.images_dir()
         self.pulse = SpinnerClock(self, self._tokens["motion"])
         self._later_fonts = _LATER_FONTS
         _load(_FIRST_FONTS)
@@ -211,10 +210,13 @@ class Theme(QObject):
         found: dict[str, str] = {}
         for mark, (name, token) in wanted.items():
             color = self.color(token).name()
-            path = self._images.filePath(f"{name}-{color[1:]}.svg")
-            with open(path, "wb") as file:  # noqa: PTH123 - Qt gives a string
-                file.write(self._svg(name, color))
-            found[mark] = path
+            path = self._images / f"{name}-{color[1:]}.svg"
+            image = self._svg(name, color)
+            # Where the disk is full, a mark is missing.
+            with contextlib.suppress(OSError):
+                if not path.is_file() or path.read_bytes() != image:
+                    path.write_bytes(image)
+            found[mark] = path.as_posix().replace("\\", "\\\\").replace('"', '\\"')
         return found
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TypeVar
+from collections.abc import Callable, Iterable
+from typing import TypeVar, cast
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt
+from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, QTimer
 from PySide6.QtGui import (
     QFontMetrics,
     QHideEvent,
@@ -43,8 +43,10 @@ _Box = TypeVar("_Box", bound=QBoxLayout)
 class _Pictured:
     """Has an icon, drawn when it can first be seen: half of them are never looked at."""
 
+    _theme: Theme
     _icon: str
     _token: str
+    _size = 14
     _is_drawn: bool
 
     def set_icon(self, icon: str, token: str | None = None) -> None:
@@ -60,7 +62,8 @@ class _Pictured:
         super().showEvent(event)  # pyright: ignore[reportAttributeAccessIssue] - the widget's
 
     def _paint_icon(self) -> None:
-        raise NotImplementedError
+        button = cast(QAbstractButton, self)
+        self._is_drawn = _draw_icon(button, self._theme, self._icon, self._token, self._size)
 
 
 class IconButton(_Pictured, QToolButton):
@@ -88,9 +91,6 @@ class IconButton(_Pictured, QToolButton):
         self.setMinimumSize(theme.size("hit_min"), theme.size("hit_min"))
         theme.changed.connect(self._paint_icon)
         self._paint_icon()
-
-    def _paint_icon(self) -> None:
-        self._is_drawn = _draw_icon(self, self._theme, self._icon, self._token, self._size)
 
 
 class TextButton(_Pictured, QPushButton):
@@ -121,9 +121,6 @@ class TextButton(_Pictured, QPushButton):
         """Show other words; the accessible name follows."""
         self.setText((_GAP if self._icon else "") + text)
         self.setAccessibleName(text.replace("&", ""))
-
-    def _paint_icon(self) -> None:
-        self._is_drawn = _draw_icon(self, self._theme, self._icon, self._token, 14)
 
 
 class PrimaryButton(TextButton):
@@ -335,6 +332,15 @@ def _filled(
     if stretch >= 0:
         layout.setStretch(stretch, 1)
     return layout
+
+
+def single_timer(parent: QObject, interval_ms: int, call: Callable[[], object]) -> QTimer:
+    """Return a timer that calls once after each start."""
+    timer = QTimer(parent)
+    timer.setSingleShot(True)
+    timer.setInterval(interval_ms)
+    timer.timeout.connect(call)
+    return timer
 
 
 def has_focus_in(widget: QWidget) -> bool:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QDateTime, Qt
+from PySide6.QtCore import QDateTime, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
@@ -25,9 +24,6 @@ from desktop_agent.gui.kit.widgets import (
 )
 from desktop_agent.gui.state.agent_notes import AgentNotes, NoteRow, RunningTool
 
-if TYPE_CHECKING:
-    from desktop_agent.gui.notes.strip import NoteList
-
 # So long a note is said to be queued before it is said what it waits for.
 QUEUED_S = 1.0
 _ICONS = {
@@ -41,14 +37,34 @@ _ICONS = {
 _ROLES = {"queued": "warn", "taken": "muted", "delivered": "ok"}
 
 
+class NoteHolder(QWidget):
+    """Where notes stand.
+
+    Signals:
+        edited(NoteRow, text), withdrawn(NoteRow)
+        interrupted(NoteRow): stop the agent and send it now
+        resent(NoteRow), discarded(NoteRow): it came back, and goes out anew or nowhere
+        retried(NoteRow): send it again, or what waits
+        edit_missed(text): the note left while it was being changed
+    """
+
+    edited = Signal(object, str)
+    withdrawn = Signal(object)
+    interrupted = Signal(object)
+    resent = Signal(object)
+    discarded = Signal(object)
+    retried = Signal(object)
+    edit_missed = Signal(str)
+
+
 class NoteRowView(QWidget):
     """Stands in the strip over the message box, or in the card of a subagent.
 
-    What is done with the note is a signal of its NoteList. In a card, a note that came back can
+    What is done with the note is a signal of its holder. In a card, a note that came back can
     only go to the main agent, as a new task.
     """
 
-    def __init__(self, theme: Theme, note: NoteRow, notes: NoteList, *, is_in_card: bool) -> None:
+    def __init__(self, theme: Theme, note: NoteRow, notes: NoteHolder, *, is_in_card: bool) -> None:
         super().__init__(notes)
         self._theme = theme
         self._row = note
@@ -143,9 +159,8 @@ class NoteRowView(QWidget):
     def _note_text(self) -> str:
         note = self._row.note
         count = len(note.attachments)
-        extra = self.tr("{count} attachments").format(count=count) if count else ""
-        if count == 1:
-            extra = self.tr("1 attachment")
+        extra = self.tr("1 attachment") if count == 1 else self.tr("{count} attachments")
+        extra = extra.format(count=count) if count else ""
         text = " ".join(note.text.split())
         if note.kind == "task_edit":
             text = self.tr("Your changes to the task list")

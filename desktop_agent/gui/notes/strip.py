@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import QTimer
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QSizePolicy, QWidget
 
@@ -13,31 +13,15 @@ from desktop_agent.core.ids import NoteId
 from desktop_agent.gui.kit.fitted_area import FittedArea
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import column
-from desktop_agent.gui.notes.row import NoteRowView
+from desktop_agent.gui.notes.row import NoteHolder, NoteRowView
 from desktop_agent.gui.state.agent_notes import AgentNotes, NoteRow
 
 _MAX_HEIGHT = 188
 DELIVERED_MS = 6_000
 
 
-class NoteList(QWidget):
-    """Notes to one agent, one below the other.
-
-    Signals carry the NoteRow:
-        edited: with its new text.
-        interrupted: stop the agent and send it now.
-        resent: it came back, and goes out as a new message or task.
-        retried: send it again, or what waits.
-        edit_missed: a text alone: the note left while it was being changed.
-    """
-
-    edited = Signal(object, str)
-    withdrawn = Signal(object)
-    interrupted = Signal(object)
-    resent = Signal(object)
-    discarded = Signal(object)
-    retried = Signal(object)
-    edit_missed = Signal(str)
+class NoteList(NoteHolder):
+    """Notes to one agent, one below the other."""
 
     def __init__(self, theme: Theme, *, is_in_card: bool = False, spacing: int = 0) -> None:
         super().__init__()

@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import (
-    QCoreApplication,
-    QLocale,
-    QModelIndex,
-    QPersistentModelIndex,
-    QRect,
-    QRectF,
-    QSize,
-    Qt,
-)
+from PySide6.QtCore import QCoreApplication, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter
 from PySide6.QtWidgets import QStyleOptionViewItem, QWidget
 
-from desktop_agent.gui.kit.lists.list_model import ROW_ROLE
+from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index
 from desktop_agent.gui.kit.lists.rename_delegate import RenamingDelegate
 from desktop_agent.gui.kit.spinner import paint_spinner
 from desktop_agent.gui.kit.theme import Theme
@@ -26,7 +17,6 @@ from desktop_agent.gui.sessions.rows import SessionRow
 if TYPE_CHECKING:
     from desktop_agent.gui.kit.lists.row_painter import RowPainter
 
-_Index = QModelIndex | QPersistentModelIndex
 _ICONS = {
     "needs_you": ("circle-alert", "warn"),
     "paused": ("circle-pause", "muted"),
@@ -47,11 +37,11 @@ class SessionDelegate(RenamingDelegate):
         super().__init__(name, _title_of, parent)
         self._theme = theme
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         row: SessionRow = index.data(ROW_ROLE)
         return QSize(80, self._theme.size("section_row" if row.is_heading else "session_row"))
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         # It brings QStyle: not before there is a row.
         from desktop_agent.gui.kit.lists.row_painter import RowPainter
 
@@ -103,9 +93,6 @@ class SessionDelegate(RenamingDelegate):
             pen.painter.drawEllipse(box.center(), radius, radius)
         else:
             pen.icon(icon, *_ICONS[row.state])
-
-    def displayText(self, value: object, locale: QLocale | QLocale.Language) -> str:
-        return str(value)
 
 
 def _title_of(row: SessionRow) -> str:

@@ -35,7 +35,7 @@ class PromptButton(QPushButton):
         self.setLayout(self._inner)
 
     def sizeHint(self) -> QSize:
-        """Take the room of the words, not of a button's text."""
+        """Take the room of the label, not of a button's text."""
         return self._inner.sizeHint()
 
     def hasHeightForWidth(self) -> bool:

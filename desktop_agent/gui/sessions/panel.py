@@ -13,10 +13,10 @@ from desktop_agent.core.ids import SessionId
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.gui.kit.lists.choice_list import ChoiceList
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel, text_roles
+from desktop_agent.gui.kit.lists.undo_bar import UndoBar
 from desktop_agent.gui.kit.search_field import SearchField
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.tooltips import plain_tip
-from desktop_agent.gui.kit.undo_bar import UndoBar
 from desktop_agent.gui.kit.widgets import GhostButton, TextLabel, column, row
 from desktop_agent.gui.sessions.delegate import SessionDelegate
 from desktop_agent.gui.sessions.rows import SessionRow, in_shown_order, make_rows, spoken
@@ -27,8 +27,13 @@ _SEARCH_MS = 200
 
 
 class SessionPanel(QWidget):
-    """`deleted` comes only after the time for *Undo* has passed; `leaving` and `returned` tell
-    that a session went off the list, and came back.
+    """Search, the list of sessions, and undo.
+
+    Signals:
+        session_chosen(session_id), renamed(session_id, title)
+        leaving(session_id), returned(session_id): it went off the list, and came back
+        deleted(session_id): only after the time for *Undo* has passed
+        searched(text): search all messages, and call `set_matches`
     """
 
     session_chosen = Signal(str)

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import (
-    QCoreApplication,
-    QModelIndex,
-    QPersistentModelIndex,
-    QRect,
-    QRectF,
-    QSize,
-    Qt,
-)
+from PySide6.QtCore import QCoreApplication, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QStyleOptionViewItem, QWidget
 
 from desktop_agent.core.tasks import Task
-from desktop_agent.gui.kit.lists.list_model import ROW_ROLE
+from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index
 from desktop_agent.gui.kit.lists.rename_delegate import RenamingDelegate
 from desktop_agent.gui.kit.lists.row_painter import RowPainter
 from desktop_agent.gui.kit.rtl import placed
@@ -24,7 +16,6 @@ from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.tooltips import plain_tip
 from desktop_agent.gui.tasks.rows import TaskRow
 
-_Index = QModelIndex | QPersistentModelIndex
 _ICON_PX = 16
 _EDGE = 14
 # Above this many rows all are two lines high: a view asks for the height of one then.
@@ -65,8 +56,7 @@ class TaskDelegate(RenamingDelegate):
     def _icon(self) -> int:
         return self._theme.icon_px(_ICON_PX)
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        """Return the height of one line, or of two where something stands below."""
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         row: TaskRow = index.data(ROW_ROLE)
         is_tall = bool(row.detail) or index.model().rowCount() > UNIFORM_ABOVE
         return QSize(80, self._theme.size("row2" if is_tall else "row"))
@@ -76,7 +66,7 @@ class TaskDelegate(RenamingDelegate):
         box = QRect(rect.left() + _EDGE, rect.top(), self._icon + 8, rect.height())
         return placed(direction, rect, box)
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         row: TaskRow = index.data(ROW_ROLE)
         with RowPainter(self._theme, painter, option) as pen:
             pen.ground(4)
@@ -129,7 +119,7 @@ class TaskDelegate(RenamingDelegate):
         else:
             pen.icon(box, *STATE_ICONS[row.state])
 
-    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: _Index) -> QWidget:
+    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
         self.room = (_EDGE + self._icon + 2, 6)
         self.editor = super().createEditor(parent, option, index)
         return self.editor

@@ -20,7 +20,7 @@ from desktop_agent.gui.tasks.menu import fill_task_menu
 from desktop_agent.gui.tasks.rows import state_of
 
 _SMALLEST, _LARGEST = 0.15, 2.0
-# Below this scale words are hard to read: a part of the graph is shown at the other scale.
+# Below this scale text is hard to read: a part of the graph is shown at the other scale.
 _READABLE, _COMFORTABLE = 0.55, 0.85
 _ROUND = 12.0
 _MANY, _WAIT_MS = 100, 200
@@ -30,9 +30,9 @@ class TaskGraph(QGraphicsView):
     """Pan by drag, zoom by Ctrl+wheel or + and -, walk by the arrow keys.
 
     Signals:
-        selected: a task's id, by click or key.
-        owner_chosen: the name of the agent that works on a task, by click or menu.
-        edited: a TaskEdit from the context menu.
+        selected(task_id): by click or key
+        owner_chosen(name): the agent that works on a task, by click or menu
+        edited(TaskEdit): from the context menu
     """
 
     selected = Signal(int)
@@ -184,7 +184,6 @@ class TaskGraph(QGraphicsView):
                 self.owner_chosen.emit(node.task.owner)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Zoom with Ctrl; scroll without."""
         if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             self._zoom(1.15 if event.angleDelta().y() > 0 else 1 / 1.15)
             event.accept()
@@ -193,7 +192,6 @@ class TaskGraph(QGraphicsView):
             super().wheelEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Walk with the arrows, zoom with + and -, 0 shows all."""
         key = Qt.Key(event.key())
         if key in _DIRECTIONS:
             self._walk(*_DIRECTIONS[key])

@@ -69,20 +69,17 @@ class NodeItem(QGraphicsRectItem):
         return QRect(left, 5, width - left - _EDGE + 2, height - 10)
 
     def show_task(self, task: Task, state: RowState) -> None:
-        """Show this task in this state."""
         if task is not self.task or state != self.state:
             self.task, self.state = task, state
             self.setToolTip(task_tip(task))
             self.update()
 
     def set_current(self, is_current: bool) -> None:
-        """Draw the ring of the selected task, or not."""
         if is_current != self._is_current:
             self._is_current = is_current
             self.update()
 
     def restyle(self, size: QSizeF) -> None:
-        """Take the theme's present colours and fonts."""
         self._size = size
         self.setRect(QRectF(QPointF(0, 0), self._size).adjusted(-2, -2, 2, 2))
         self.update()
@@ -174,7 +171,6 @@ class ArrowItem(QGraphicsPathItem):
             self.restyle()
 
     def restyle(self) -> None:
-        """Take the theme's present colours."""
         pen = QPen(self._theme.color("accent" if self._is_strong else "line3"))
         pen.setWidthF(2 if self._is_strong else 1.2)
         self.setPen(pen)

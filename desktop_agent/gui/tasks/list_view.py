@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QModelIndex, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QDragLeaveEvent,
     QDragMoveEvent,
@@ -18,20 +18,20 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 
 from desktop_agent.core.tasks import TaskEdit
-from desktop_agent.gui.kit.lists.list_model import ROW_ROLE
+from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.tasks.delegate import TaskDelegate
 from desktop_agent.gui.tasks.rows import TaskRow
 
-_Index = QModelIndex | QPersistentModelIndex
-
 
 class TaskListView(QListView):
-    """Signals:
-    opened: a task's id: the row was clicked or Enter was pressed.
-    ticked: a task's id: its icon was clicked or Space was pressed.
-    edited: a TaskEdit that deletes or moves a task.
-    fold_toggled: the line of completed tasks was clicked.
+    """The list of tasks; its delegate renames in place.
+
+    Signals:
+        opened(task_id): the row was clicked or Enter was pressed
+        ticked(task_id): its icon was clicked or Space was pressed
+        edited(TaskEdit): a task is deleted or moved
+        fold_toggled: the line of completed tasks was clicked
     """
 
     opened = Signal(int)
@@ -94,7 +94,7 @@ class TaskListView(QListView):
         if grid != self.gridSize():
             self.setGridSize(grid)
 
-    def dataChanged(self, first: _Index, last: _Index, roles: Sequence[int] = ()) -> None:
+    def dataChanged(self, first: Index, last: Index, roles: Sequence[int] = ()) -> None:
         """Repaint what changed and can be seen; no row of a uniform list moves because of it."""
         if not self.gridSize().isValid():
             super().dataChanged(first, last, roles)
@@ -114,7 +114,6 @@ class TaskListView(QListView):
         return max(0, top.row()), bottom.row() if bottom.isValid() else count - 1
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Say in an empty list what will stand here; show where a dragged task would go."""
         super().paintEvent(event)
         if self.model().rowCount():
             if self._target >= 0:
@@ -174,7 +173,6 @@ class TaskListView(QListView):
             super().keyPressEvent(event)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Tell a click on the icon from one on the rest of the row."""
         was_dragging = self.state() == QAbstractItemView.State.DraggingState
         super().mouseReleaseEvent(event)
         index = self.indexAt(event.position().toPoint())

@@ -10,9 +10,9 @@ from PySide6.QtWidgets import QLineEdit, QMenu, QProgressBar, QWidget
 
 from desktop_agent.core.tasks import Task, TaskEdit
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel, text_roles
+from desktop_agent.gui.kit.lists.undo_bar import UndoBar
 from desktop_agent.gui.kit.safe_text import clean
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.undo_bar import UndoBar
 from desktop_agent.gui.kit.widgets import ElidedLabel, IconLabel, TextLabel, column, row
 from desktop_agent.gui.state.agent_notes import AgentNotes, NoteRow
 from desktop_agent.gui.state.session_state import Facet, SessionState
@@ -25,11 +25,13 @@ UNDO_MS = 8000
 
 
 class TaskPanel(QWidget):
-    """Signals:
-    edited: a TaskEdit the user made.
-    jump_requested: the id of the tool call that changed a task last, or an empty text.
-    filled: whether there is anything to show.
-    selected: a task's id, for the graph.
+    """Progress, list, undo, the note of edits, and a field for a new task.
+
+    Signals:
+        edited(TaskEdit): by the user
+        jump_requested(call_id): the tool call that changed a task last; may be empty
+        filled(is_filled): whether there is anything to show
+        selected(task_id): for the graph
     """
 
     edited = Signal(object)
@@ -40,8 +42,8 @@ class TaskPanel(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._tasks: tuple[Task, ...] = ()
-        self._is_live = False
+        self.tasks: tuple[Task, ...] = ()
+        self.is_live = False
         self._is_unfolded = False
         self._notes = AgentNotes()
         self._deleted: tuple[Task, int] | None = None
@@ -62,19 +64,11 @@ class TaskPanel(QWidget):
         self._notes = state.notes(state.shown)
         if changed & Facet.SHOWN:
             self._open(tasks, is_live=is_live)
-        elif tasks is not self._tasks or is_live != self._is_live:
-            self._is_live = is_live
+        elif tasks is not self.tasks or is_live != self.is_live:
+            self.is_live = is_live
             self._show(tasks)
         if changed & (Facet.SHOWN | Facet.NOTES):
             self._show_receipt()
-
-    @property
-    def tasks(self) -> tuple[Task, ...]:
-        return self._tasks
-
-    @property
-    def is_live(self) -> bool:
-        return self._is_live
 
     def select(self, task_id: int) -> None:
         index = self._model.index_of(task_id)
@@ -88,23 +82,23 @@ class TaskPanel(QWidget):
     def _open(self, tasks: tuple[Task, ...], *, is_live: bool) -> None:
         self._is_unfolded = False
         self._forget_deleted()
-        self._is_live = is_live
+        self.is_live = is_live
         self._show(tasks)
         self._follow_active(is_new=True)
 
     def _show(self, tasks: tuple[Task, ...]) -> None:
-        was_empty = not self._tasks
-        self._tasks = tasks
+        was_empty = not self.tasks
+        self.tasks = tasks
         rows = self._rows()
         if self.list.state() != TaskListView.State.EditingState:
             self._model.set_rows(rows)
         # After the rows: they are laid out once then.
-        self.list.set_uniform(is_uniform=len(self._tasks) > UNIFORM_ABOVE)
+        self.list.set_uniform(is_uniform=len(self.tasks) > UNIFORM_ABOVE)
         self._follow_active()
-        self._show_progress(self._builder.done, len(self._tasks))
+        self._show_progress(len(self._builder.done), len(self.tasks))
         self._hold_pulse()
-        if was_empty != (not self._tasks):
-            self.filled.emit(bool(self._tasks))
+        if was_empty != (not self.tasks):
+            self.filled.emit(bool(self.tasks))
 
     def _follow_active(self, *, is_new: bool = False) -> None:
         rows = self._model.rows()
@@ -121,7 +115,7 @@ class TaskPanel(QWidget):
             self._bar.setAccessibleName(said)
 
     def _rows(self) -> tuple[TaskRow, ...]:
-        return self._builder.rows(self._tasks, is_live=self._is_live, is_unfolded=self._is_unfolded)
+        return self._builder.rows(self.tasks, is_live=self.is_live, is_unfolded=self._is_unfolded)
 
     def _show_rows(self) -> None:
         self._model.set_rows(self._rows())
@@ -169,7 +163,7 @@ class TaskPanel(QWidget):
             self._theme.icon("pencil"), self.tr("Rename"), lambda: self.list.edit(index)
         )
         rename.setShortcut("F2")
-        fill_task_menu(menu, self._theme, task, self._tasks, self._edit)
+        fill_task_menu(menu, self._theme, task, self.tasks, self._edit)
         menu.addSeparator()
         clipboard = QGuiApplication.clipboard()
         menu.addAction(
@@ -180,12 +174,12 @@ class TaskPanel(QWidget):
     # -- undo ------------------------------------------------------------------------------
 
     def _remember_deleted(self, task_id: int) -> None:
-        place = next((n for n, task in enumerate(self._tasks) if task.id == task_id), None)
+        place = next((n for n, task in enumerate(self.tasks) if task.id == task_id), None)
         if place is None:
             return
-        after = self._tasks[place + 1].id if place + 1 < len(self._tasks) else 0
-        self._deleted = (self._tasks[place], after)
-        self._undo.offer(self.tr("Deleted “{subject}”").format(subject=self._tasks[place].subject))
+        after = self.tasks[place + 1].id if place + 1 < len(self.tasks) else 0
+        self._deleted = (self.tasks[place], after)
+        self._undo.offer(self.tr("Deleted “{subject}”").format(subject=self.tasks[place].subject))
         self._undo_timer.start()
 
     def _undo_delete(self) -> None:
@@ -309,7 +303,7 @@ class TaskPanel(QWidget):
                 self.list.update(index)
 
     def _hold_pulse(self) -> None:
-        turns = self._is_live and self._builder.has_active
+        turns = self.is_live and self._builder.active
         pulse = self._theme.pulse
         (pulse.hold if turns and self.isVisible() else pulse.release)(self)
 

@@ -45,18 +45,11 @@ class RowBuilder:
         self._tasks: dict[int, Task] = {}
         self._order: Sequence[Task] = ()
         self._rows: dict[int, TaskRow] = {}
-        self._done: set[int] = set()
-        self._active: set[int] = set()
+        # The ids of what is completed and of what is in progress.
+        self.done: set[int] = set()
+        self.active: set[int] = set()
         self._is_live = False
         self._fold = TaskRow(None)
-
-    @property
-    def done(self) -> int:
-        return len(self._done)
-
-    @property
-    def has_active(self) -> bool:
-        return bool(self._active)
 
     def task(self, number: int) -> Task | None:
         return self._tasks.get(number)
@@ -68,18 +61,18 @@ class RowBuilder:
         changed = self._follow(tasks)
         if is_live != self._is_live:
             self._is_live = is_live
-            changed |= self._active
+            changed |= self.active
         for number in changed:
             row = self._row(self._tasks[number])
             if self._rows.get(number) != row:
                 self._rows[number] = row
         numbers = map(_ID, tasks)
-        is_folded = len(self._done) > FOLD_ABOVE and not is_unfolded
-        shown = filterfalse(self._done.__contains__, numbers) if is_folded else numbers
+        is_folded = len(self.done) > FOLD_ABOVE and not is_unfolded
+        shown = filterfalse(self.done.__contains__, numbers) if is_folded else numbers
         rows = map(self._rows.__getitem__, shown)
-        if len(self._done) <= FOLD_ABOVE:
+        if len(self.done) <= FOLD_ABOVE:
             return tuple(rows)
-        fold = TaskRow(None, "done", folded=len(self._done), is_open=is_unfolded)
+        fold = TaskRow(None, "done", folded=len(self.done), is_open=is_unfolded)
         if fold != self._fold:
             self._fold = fold
         return (self._fold, *rows)
@@ -107,12 +100,12 @@ class RowBuilder:
     def _forget(self, gone: set[int]) -> None:
         for number in gone:
             del self._tasks[number], self._rows[number]
-        self._done -= gone
-        self._active -= gone
+        self.done -= gone
+        self.active -= gone
 
     def _keep(self, changed: Mapping[int, Task]) -> None:
         self._tasks |= changed
-        for status, among in (("completed", self._done), ("in_progress", self._active)):
+        for status, among in (("completed", self.done), ("in_progress", self.active)):
             among.difference_update(changed)
             among.update(n for n, task in changed.items() if task.status == status)
 

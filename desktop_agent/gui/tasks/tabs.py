@@ -13,10 +13,12 @@ from desktop_agent.gui.tasks.panel import TaskPanel
 
 
 class SidePanel(QFrame):
-    """Signals:
-    edited: a TaskEdit the user made.
-    owner_chosen: the name of the agent that works on a task.
-    turned: to the list or the graph.
+    """A header with two tabs: the list and the graph.
+
+    Signals:
+        edited(TaskEdit): by the user
+        owner_chosen(name): the agent that works on a task
+        turned: to the list or the graph
     """
 
     edited = Signal(object)

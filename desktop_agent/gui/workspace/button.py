@@ -48,5 +48,4 @@ class WorkspaceButton(QPushButton):
         return QSize(self._theme.size("sidebar") - 24, self._lines.sizeHint().height())
 
     def minimumSizeHint(self) -> QSize:
-        """Never be lower than the two lines."""
         return QSize(120, self._lines.sizeHint().height())

@@ -25,7 +25,12 @@ _READ, _WRITE, _NONE = 0, 1, 2
 
 
 class ExtraFolders(QWidget):
-    """Shows and edits the extra folders of a workspace; hidden while there is none."""
+    """Shows and edits the extra folders of a workspace; hidden while there is none.
+
+    Signals:
+        workspace_changed(Workspace): other extra folders
+        add_requested: open a dialog for a folder, and call `add`
+    """
 
     workspace_changed = Signal(object)
     add_requested = Signal()

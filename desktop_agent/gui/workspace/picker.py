@@ -54,9 +54,9 @@ class WorkspacePicker(Popover):
     """Recent folders, *Open folder…*, and the extra folders of the present workspace.
 
     Signals:
-        folder_chosen: a real path, after any warning was answered.
-        browse_requested: open a folder dialog.
-        recent_removed: take a folder, named by its path, off the list.
+        folder_chosen(path): a real path, after any warning was answered
+        browse_requested: open a folder dialog
+        recent_removed(path): take a folder off the list
     """
 
     folder_chosen = Signal(str)

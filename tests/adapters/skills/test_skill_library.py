@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import stat
 import time
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from desktop_agent.adapters.skills.library import SkillLibrary
 from desktop_agent.adapters.skills.origins import origins
@@ -37,11 +39,17 @@ def home(tmp_path: Path) -> Home:
     return Home(tmp_path / "home")
 
 
+@pytest_asyncio.fixture
+async def library(home: Home) -> AsyncIterator[SkillLibrary]:
+    library = home.library()
+    yield library
+    await library.close()
+
+
 async def test_the_skills_of_a_repository_are_listed_with_what_is_in_them(
-    tmp_path: Path, home: Home
+    tmp_path: Path, home: Home, library: SkillLibrary
 ) -> None:
     repo = make_repository(tmp_path / "repo", TWO)
-    library = home.library()
     fetched = await library.fetch(str(repo.path))
     alpha, beta = fetched.skills
     assert (alpha.name, alpha.description, alpha.folder) == ("alpha", "Does alpha.", "skills/alpha")
@@ -51,17 +59,17 @@ async def test_the_skills_of_a_repository_are_listed_with_what_is_in_them(
     assert fetched.commit == repo.head
     assert fetched.source == str(repo.path)
     assert not home.mine.exists()
-    await library.close()
 
 
-async def test_files_can_be_read_before_anything_is_installed(tmp_path: Path, home: Home) -> None:
+async def test_files_can_be_read_before_anything_is_installed(
+    tmp_path: Path, library: SkillLibrary
+) -> None:
     files = {
         **TWO,
         "skills/alpha/logo.png": b"\x89PNG\0\xff",
         "skills/alpha/big.txt": "x" * 300_000,
     }
     repo = make_repository(tmp_path / "repo", files)
-    library = home.library()
     fetched = await library.fetch(str(repo.path))
     assert await library.preview(fetched.id, "skills/alpha", "scripts/count.py") == "print(1)\n"
     assert "not text (6 bytes)" in await library.preview(fetched.id, "skills/alpha", "logo.png")
@@ -70,14 +78,12 @@ async def test_files_can_be_read_before_anything_is_installed(tmp_path: Path, ho
     for path in ("../beta/SKILL.md", "/etc/passwd", "nothing.md"):
         with pytest.raises(SkillLibraryError, match="There is no file"):
             await library.preview(fetched.id, "skills/alpha", path)
-    await library.close()
 
 
 async def test_only_the_chosen_skills_are_installed_and_their_commit_is_kept(
-    tmp_path: Path, home: Home
+    tmp_path: Path, home: Home, library: SkillLibrary
 ) -> None:
     repo = make_repository(tmp_path / "repo", TWO)
-    library = home.library()
     fetched = await library.fetch(str(repo.path))
     assert await library.install(fetched.id, ["skills/alpha"], target="mine") == ("alpha",)
     assert [path.name for path in home.mine.iterdir()] == ["alpha"]
@@ -89,14 +95,14 @@ async def test_only_the_chosen_skills_are_installed_and_their_commit_is_kept(
         "skills/alpha",
     )
     assert home.changes == [1]
-    await library.close()
 
 
-async def test_a_skill_can_go_into_the_folder_that_is_worked_in(tmp_path: Path, home: Home) -> None:
+async def test_a_skill_can_go_into_the_folder_that_is_worked_in(
+    tmp_path: Path, library: SkillLibrary
+) -> None:
     repo = make_repository(tmp_path / "repo", TWO)
     root = tmp_path / "work"
     root.mkdir()
-    library = home.library()
     fetched = await library.fetch(str(repo.path))
     folders = [skill.folder for skill in fetched.skills]
     assert await library.install(fetched.id, folders, target="folder", root=str(root)) == (
@@ -107,33 +113,29 @@ async def test_a_skill_can_go_into_the_folder_that_is_worked_in(tmp_path: Path, 
     assert (root / ".agents/skills/beta/references/long.md").is_file()
     await library.remove(str(root / ".agents/skills/beta"))
     assert [path.name for path in (root / ".agents/skills").iterdir()] == ["alpha"]
-    await library.close()
 
 
 async def test_a_link_in_the_folder_leads_no_installation_out_of_it(
-    tmp_path: Path, home: Home
+    tmp_path: Path, library: SkillLibrary
 ) -> None:
     repo = make_repository(tmp_path / "repo", TWO)
     elsewhere, root = tmp_path / "elsewhere", tmp_path / "work"
     elsewhere.mkdir()
     root.mkdir()
     (root / ".agents").symlink_to(elsewhere)
-    library = home.library()
     fetched = await library.fetch(str(repo.path))
     with pytest.raises(SkillLibraryError, match="link that leads out"):
         await library.install(fetched.id, ["skills/alpha"], target="folder", root=str(root))
     assert list(elsewhere.iterdir()) == []
-    await library.close()
 
 
 async def test_a_name_that_is_taken_is_skipped_unless_it_shall_be_replaced(
-    tmp_path: Path, home: Home
+    tmp_path: Path, home: Home, library: SkillLibrary
 ) -> None:
     repo = make_repository(tmp_path / "repo", TWO)
     write_files(
         home.mine, {"Alpha/SKILL.md": skill_text("alpha", "My own."), "Alpha/mine.txt": "m"}
     )
-    library = home.library()
     fetched = await library.fetch(str(repo.path))
     assert [skill.clash for skill in fetched.skills] == ["Replaces your skill Alpha.", ""]
     both = [skill.folder for skill in fetched.skills]
@@ -146,26 +148,24 @@ async def test_a_name_that_is_taken_is_skipped_unless_it_shall_be_replaced(
     assert "Do it well." in (home.mine / "Alpha/SKILL.md").read_text()
     (kept,) = home.removed.iterdir()
     assert (kept / "mine.txt").read_text() == "m"
-    await library.close()
 
 
-async def test_what_would_be_replaced_is_told_for_each_target(tmp_path: Path, home: Home) -> None:
+async def test_what_would_be_replaced_is_told_for_each_target(
+    tmp_path: Path, library: SkillLibrary
+) -> None:
     repo = make_repository(tmp_path / "repo", TWO)
     root = write_files(tmp_path / "work", {".agents/skills/b/SKILL.md": skill_text("beta")})
-    library = home.library()
     fetched = await library.fetch(str(repo.path))
     assert await library.clashes(fetched.id, "mine", "") == {}
     assert await library.clashes(fetched.id, "folder", str(root)) == {
         "skills/beta": "Replaces the skill b of this folder."
     }
-    await library.close()
 
 
 async def test_an_update_shows_what_it_changes_and_waits_for_a_word(
-    tmp_path: Path, home: Home
+    tmp_path: Path, home: Home, library: SkillLibrary
 ) -> None:
     repo = make_repository(tmp_path / "repo", TWO)
-    library = home.library()
     fetched = await library.fetch(str(repo.path))
     await library.install(fetched.id, ["skills/alpha", "skills/beta"], target="mine")
     directory = str(home.mine / "alpha")
@@ -194,7 +194,6 @@ async def test_an_update_shows_what_it_changes_and_waits_for_a_word(
     assert await library.check_update(directory) is None
     (kept,) = home.removed.iterdir()
     assert (kept / "scripts/run.sh").is_file()
-    await library.close()
 
 
 async def with_alpha(tmp_path: Path, home: Home) -> tuple[Repo, SkillLibrary]:
@@ -306,11 +305,10 @@ async def test_what_took_a_removed_skills_place_is_not_replaced_by_it(
 
 
 async def test_a_removed_skill_does_not_come_back_through_a_link(
-    tmp_path: Path, home: Home
+    tmp_path: Path, home: Home, library: SkillLibrary
 ) -> None:
     repo = make_repository(tmp_path / "repo", TWO)
     project = write_files(tmp_path / "project", {"notes.txt": "x"})
-    library = home.library()
     fetched = await library.fetch(str(repo.path))
     await library.install(fetched.id, ["skills/alpha"], target="folder", root=str(project))
     skills = project / ".agents" / "skills"
@@ -323,11 +321,10 @@ async def test_a_removed_skill_does_not_come_back_through_a_link(
         await library.bring_back(key)
     assert list(outside.iterdir()) == []
     assert len(list(home.removed.iterdir())) == 1
-    await library.close()
 
 
 async def test_of_several_of_one_name_the_one_nearest_to_the_top_is_meant(
-    tmp_path: Path, home: Home
+    tmp_path: Path, home: Home, library: SkillLibrary
 ) -> None:
     files = {
         "docs/ja/skills/alpha/SKILL.md": skill_text("alpha", description="Translated."),
@@ -336,7 +333,6 @@ async def test_of_several_of_one_name_the_one_nearest_to_the_top_is_meant(
         "skills/beta/SKILL.md": skill_text("beta"),
         "broken/SKILL.md": "---\nname: beta\n---\n",
     }
-    library = home.library()
     fetched = await library.fetch(str(write_files(tmp_path / "collection", files)))
     twins = {skill.folder: skill.twin for skill in fetched.skills}
     words = "Has the name of the one in skills/alpha."
@@ -354,13 +350,11 @@ async def test_of_several_of_one_name_the_one_nearest_to_the_top_is_meant(
     assert not home.removed.exists()
     with pytest.raises(SkillLibraryError, match="alpha, beta are there already"):
         await library.install(fetched.id, ["skills/alpha", "skills/beta"], target="mine")
-    await library.close()
 
 
 async def test_what_is_not_ones_own_is_not_removed(
-    tmp_path: Path, home: Home, own_home: Path
+    tmp_path: Path, home: Home, own_home: Path, library: SkillLibrary
 ) -> None:
-    library = home.library()
     others = [
         write_files(own_home / ".agents/skills/x", {"SKILL.md": skill_text("x")}),
         write_files(own_home / ".claude/skills/x", {"SKILL.md": skill_text("x")}),
@@ -373,7 +367,6 @@ async def test_what_is_not_ones_own_is_not_removed(
         with pytest.raises(SkillLibraryError, match="can be switched off"):
             await library.remove(str(other))
     assert snapshot(*others[:3]) == before
-    await library.close()
 
 
 @pytest.mark.parametrize(
@@ -411,19 +404,19 @@ async def test_a_branch_a_tag_a_commit_and_a_folder_are_found_in_an_address(
 
 
 async def test_of_a_large_repository_only_the_skills_are_fetched(
-    tmp_path: Path, home: Home
+    tmp_path: Path, library: SkillLibrary
 ) -> None:
     many = {f"src/{number}.txt": f"{number}" for number in range(2_100)}
     huge = {"video.bin": b"\1" * 25_000_000, "skills/alpha/SKILL.md": skill_text("alpha")}
     repo = make_repository(tmp_path / "repo", {**many, **huge})
     git(repo.path, "config", "uploadpack.allowFilter", "true")
-    library = home.library()
     fetched = await library.fetch(str(repo.path))
     assert [skill.name for skill in fetched.skills] == ["alpha"]
-    await library.close()
 
 
-async def test_a_folder_a_zip_and_a_single_file_give_skills_too(tmp_path: Path, home: Home) -> None:
+async def test_a_folder_a_zip_and_a_single_file_give_skills_too(
+    tmp_path: Path, home: Home, library: SkillLibrary
+) -> None:
     folder = write_files(tmp_path / "loose", TWO)
     packed = tmp_path / "two.zip"
     packed.write_bytes(zipped(TWO, comment=b"a" * 40))
@@ -432,7 +425,6 @@ async def test_a_folder_a_zip_and_a_single_file_give_skills_too(tmp_path: Path, 
     flat = tmp_path / "flat.zip"
     flat.write_bytes(zipped({"SKILL.md": skill_text("alpha"), "notes/a.md": "a"}))
     single = write_files(tmp_path, {"anything.md": skill_text("alpha")}) / "anything.md"
-    library = home.library()
     found = {
         place.name: await library.fetch(str(place)) for place in (folder, packed, one, flat, single)
     }
@@ -448,30 +440,26 @@ async def test_a_folder_a_zip_and_a_single_file_give_skills_too(tmp_path: Path, 
     assert await library.install(found["flat.zip"].id, [""], target="mine") == ("alpha",)
     assert (home.mine / "alpha/notes/a.md").is_file()
     assert await library.check_update(str(home.mine / "alpha")) is None
-    await library.close()
 
 
 async def test_the_top_of_a_repository_can_be_a_skill_and_hold_others(
-    tmp_path: Path, home: Home
+    tmp_path: Path, home: Home, library: SkillLibrary
 ) -> None:
     files = {"SKILL.md": skill_text("whole"), "more/inner/SKILL.md": skill_text("inner")}
     nested = {"more/inner/assets/template/SKILL.md": skill_text("template")}
     repo = make_repository(tmp_path / "repo", {**files, **nested})
-    library = home.library()
     fetched = await library.fetch(str(repo.path))
     assert [(s.name, s.folder) for s in fetched.skills] == [("whole", ""), ("inner", "more/inner")]
     await library.install(fetched.id, ["more/inner"], target="mine")
     assert (home.mine / "inner/assets/template/SKILL.md").is_file()
-    await library.close()
 
 
 async def test_no_more_rights_come_along_than_that_a_script_may_run(
-    tmp_path: Path, home: Home
+    tmp_path: Path, home: Home, library: SkillLibrary
 ) -> None:
     folder = write_files(tmp_path / "loose", TWO) / "skills/alpha"
     (folder / "scripts/run.sh").chmod(0o6777)
     (folder / "SKILL.md").chmod(0o4644)
-    library = home.library()
     fetched = await library.fetch(str(folder))
     await library.install(fetched.id, [""], target="mine")
     modes = {
@@ -479,7 +467,6 @@ async def test_no_more_rights_come_along_than_that_a_script_may_run(
         for name in ("SKILL.md", "scripts/run.sh")
     }
     assert modes == {"SKILL.md": 0o644, "scripts/run.sh": 0o755}
-    await library.close()
 
 
 async def test_nothing_is_left_behind_in_the_temporary_folder(
@@ -508,24 +495,21 @@ async def test_nothing_is_left_behind_in_the_temporary_folder(
 
 
 async def test_a_skill_without_a_description_is_shown_and_not_installed(
-    tmp_path: Path, home: Home
+    tmp_path: Path, home: Home, library: SkillLibrary
 ) -> None:
     files = {"bad/SKILL.md": "---\nname: bad\n---\nText", "good/SKILL.md": skill_text("good")}
     folder = write_files(tmp_path / "loose", files)
-    library = home.library()
     fetched = await library.fetch(str(folder))
     assert [skill.problem for skill in fetched.skills] == ["The description is missing.", ""]
     with pytest.raises(SkillLibraryError, match="bad can't be installed"):
         await library.install(fetched.id, ["bad", "good"], target="mine")
     assert not home.mine.exists()
-    await library.close()
 
 
 async def test_what_a_killed_app_left_half_done_is_finished_by_the_next_change(
-    tmp_path: Path, home: Home
+    tmp_path: Path, home: Home, library: SkillLibrary
 ) -> None:
     repo = make_repository(tmp_path / "repo", TWO)
-    library = home.library()
     fetched = await library.fetch(str(repo.path))
     await library.install(fetched.id, ["skills/alpha"], target="mine")
     beside = home.mine.parent
@@ -540,14 +524,12 @@ async def test_what_a_killed_app_left_half_done_is_finished_by_the_next_change(
     assert sorted(path.name for path in home.mine.iterdir()) == ["alpha", "beta"]
     assert not any(path.is_dir() and not path.is_symlink() for path in beside.glob(".skill-*"))
     assert snapshot(elsewhere) == before
-    await library.close()
 
 
 async def test_an_installation_that_the_disk_refuses_leaves_all_as_it_was(
-    tmp_path: Path, home: Home, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, home: Home, monkeypatch: pytest.MonkeyPatch, library: SkillLibrary
 ) -> None:
     repo = make_repository(tmp_path / "repo", TWO)
-    library = home.library()
     fetched = await library.fetch(str(repo.path))
     both = ["skills/alpha", "skills/beta"]
     await library.install(fetched.id, both[:1], target="mine")
@@ -566,14 +548,12 @@ async def test_an_installation_that_the_disk_refuses_leaves_all_as_it_was(
         await library.install(fetched.id, both[1:], target="mine")
     assert snapshot(home.top) == before
     assert len(home.changes) == 1
-    await library.close()
 
 
 async def test_removing_across_disks_is_whole_or_not_at_all(
-    tmp_path: Path, home: Home, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, home: Home, monkeypatch: pytest.MonkeyPatch, library: SkillLibrary
 ) -> None:
     repo = make_repository(tmp_path / "repo", TWO)
-    library = home.library()
     fetched = await library.fetch(str(repo.path))
     await library.install(fetched.id, ["skills/alpha", "skills/beta"], target="mine")
     real = Path.rename
@@ -591,34 +571,32 @@ async def test_removing_across_disks_is_whole_or_not_at_all(
     with pytest.raises(SkillLibraryError):
         await library.remove(str(home.mine / "beta"))
     assert (home.mine / "beta/SKILL.md").is_file()
-    await library.close()
 
 
-async def test_only_what_was_left_out_of_skills_is_told(tmp_path: Path, home: Home) -> None:
+async def test_only_what_was_left_out_of_skills_is_told(
+    tmp_path: Path, library: SkillLibrary
+) -> None:
     folder = write_files(tmp_path / "loose", {**TWO, "docs/a.md": "a"})
     (folder / "docs/link").symlink_to(folder)
     (folder / "skills/alpha/link").symlink_to(folder)
-    library = home.library()
     fetched = await library.fetch(str(folder))
     assert fetched.skipped == ("skills/alpha/link was left out: it is a link.",)
-    await library.close()
 
 
 async def test_a_skill_that_nobody_committed_is_not_found_and_that_is_said(
-    tmp_path: Path, home: Home
+    tmp_path: Path, library: SkillLibrary
 ) -> None:
     repo = make_repository(tmp_path / "repo", {"README.md": "x"})
     write_files(repo.path, {"skills/alpha/SKILL.md": skill_text("alpha")})
-    library = home.library()
     with pytest.raises(SkillLibraryError, match="only what is committed counts"):
         await library.fetch(str(repo.path))
     assert len((await library.fetch(str(repo.path / "skills"))).skills) == 1
-    await library.close()
 
 
-async def test_an_update_that_is_not_wanted_is_thrown_away(tmp_path: Path, home: Home) -> None:
+async def test_an_update_that_is_not_wanted_is_thrown_away(
+    tmp_path: Path, home: Home, library: SkillLibrary
+) -> None:
     repo = make_repository(tmp_path / "repo", TWO)
-    library = home.library()
     fetched = await library.fetch(str(repo.path))
     await library.install(fetched.id, ["skills/alpha"], target="mine")
     repo.commit({"skills/alpha/SKILL.md": skill_text("alpha", "Newer.")})
@@ -628,19 +606,16 @@ async def test_an_update_that_is_not_wanted_is_thrown_away(tmp_path: Path, home:
     with pytest.raises(SkillLibraryError, match="Fetch it again"):
         await library.update(update.id)
     assert "Newer" not in (home.mine / "alpha/SKILL.md").read_text()
-    await library.close()
 
 
 async def test_a_hundred_skills_are_installed_beside_a_thousand_in_a_moment(
-    tmp_path: Path, home: Home
+    tmp_path: Path, home: Home, library: SkillLibrary
 ) -> None:
     for number in range(1_000):
         write_files(home.mine / f"own-{number}", {"SKILL.md": skill_text(f"own-{number}")})
     many = {f"s{n}/SKILL.md": skill_text(f"s{n}") for n in range(100)}
-    library = home.library()
     began = time.process_time()
     fetched = await library.fetch(str(write_files(tmp_path / "many", many)))
     names = [skill.folder for skill in fetched.skills]
     assert len(await library.install(fetched.id, names, target="mine")) == 100
     assert time.process_time() - began < 10
-    await library.close()

@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -108,6 +109,20 @@ def opened(tmp_path: Path, disk: PickyDisk) -> Iterator[Callable[[], SqliteStore
 
 
 Opened = Callable[[], SqliteStore]
+Begin = Callable[..., Any]
+
+
+@pytest.fixture
+def begin(tmp_path: Path, opened: Opened) -> Begin:
+    """Start the app on the disk, with these answers of its models."""
+
+    def begin_one(*script: Any, children: dict[str, list[Any]] | None = None) -> Rig:
+        folder, store = tmp_path / "folder", opened()
+        if children is None:
+            return Rig(folder, *script, store=store)  # type: ignore[arg-type]
+        return TreeRig(folder, list(script), children, store=store)
+
+    return begin_one
 
 
 async def main_turn_ended(rig: TreeRig) -> None:
@@ -122,9 +137,9 @@ async def main_turn_ended(rig: TreeRig) -> None:
 
 
 async def test_a_note_is_not_taken_when_its_message_is_refused(
-    tmp_path: Path, disk: PickyDisk, opened: Opened
+    disk: PickyDisk, begin: Begin
 ) -> None:
-    rig = Rig(tmp_path / "folder", says("ok"), store=opened())  # type: ignore[arg-type]
+    rig = begin(says("ok"))
     disk.refuse("MessageAdded", "user")
     ended = await rig.run("use euros")
     assert ended.fault is not None
@@ -144,10 +159,10 @@ async def test_a_note_is_not_taken_when_its_message_is_refused(
     "kind", ["StepEnded", "ToolStarted", "ToolEnded", "TurnStarted", "NoteDelivered", "TurnEnded"]
 )
 async def test_whatever_is_refused_no_call_stays_without_its_result(
-    tmp_path: Path, disk: PickyDisk, opened: Opened, kind: str
+    disk: PickyDisk, opened: Opened, begin: Begin, kind: str
 ) -> None:
     script = [calls(("echo", {"what": "a"}), ("echo", {"what": "b"}))] * 2
-    rig = Rig(tmp_path / "folder", *script, *[says("done")] * 3, store=opened())  # type: ignore[arg-type]
+    rig = begin(*script, *[says("done")] * 3)
     disk.refuse(kind)
     ended = await rig.run("go")
     await rig.at_rest()
@@ -168,10 +183,10 @@ async def test_whatever_is_refused_no_call_stays_without_its_result(
 
 
 async def test_a_result_that_was_refused_once_reaches_the_model_after_all(
-    tmp_path: Path, disk: PickyDisk, opened: Opened
+    disk: PickyDisk, begin: Begin
 ) -> None:
     script = [calls(("echo", {"what": "a"})), says("done")]
-    rig = Rig(tmp_path / "folder", *script, store=opened())  # type: ignore[arg-type]
+    rig = begin(*script)
     disk.refuse("ToolEnded")
     await rig.run("go")
     assert [e.outcome for e in rig.of(ToolEnded)] == ["ok"]
@@ -180,9 +195,9 @@ async def test_a_result_that_was_refused_once_reaches_the_model_after_all(
 
 
 async def test_a_result_that_can_not_be_saved_is_told_as_unknown(
-    tmp_path: Path, disk: PickyDisk, opened: Opened
+    disk: PickyDisk, begin: Begin
 ) -> None:
-    rig = Rig(tmp_path / "folder", calls(("echo", {"what": "a"})), store=opened())  # type: ignore[arg-type]
+    rig = begin(calls(("echo", {"what": "a"})))
     disk.refuse("ToolEnded", for_good=True)
     ended = await rig.run("go")
     assert ended.fault is not None
@@ -193,10 +208,10 @@ async def test_a_result_that_can_not_be_saved_is_told_as_unknown(
 
 
 async def test_a_parent_hears_of_its_subagents_end_on_a_disk_that_refuses_it(
-    tmp_path: Path, disk: PickyDisk, opened: Opened
+    disk: PickyDisk, opened: Opened, begin: Begin
 ) -> None:
     main = [spawns("a"), WAIT, says("I heard.")]
-    rig = TreeRig(tmp_path / "folder", main, {"a": [says("a is done")]}, store=opened())
+    rig = begin(*main, children={"a": [says("a is done")]})
     disk.refuse("AgentEnded")
     rig.send("go")
     await main_turn_ended(rig)
@@ -209,10 +224,10 @@ async def test_a_parent_hears_of_its_subagents_end_on_a_disk_that_refuses_it(
 
 
 async def test_a_subagent_that_can_not_begin_is_heard_of_as_failed(
-    tmp_path: Path, disk: PickyDisk, opened: Opened
+    disk: PickyDisk, begin: Begin
 ) -> None:
     main = [spawns("a"), WAIT, says("I heard.")]
-    rig = TreeRig(tmp_path / "folder", main, {"a": [says("a is done")]}, store=opened())
+    rig = begin(*main, children={"a": [says("a is done")]})
     rig.send("go")
     await rig.child()
     disk.refuse("TurnStarted")
@@ -227,10 +242,10 @@ async def test_a_subagent_that_can_not_begin_is_heard_of_as_failed(
 
 
 async def test_a_subagent_is_there_with_its_prompt_or_not_at_all(
-    tmp_path: Path, disk: PickyDisk, opened: Opened
+    disk: PickyDisk, begin: Begin
 ) -> None:
     main = [spawns("a"), says("It could not be started.")]
-    rig = TreeRig(tmp_path / "folder", main, {"a": []}, store=opened())
+    rig = begin(*main, children={"a": []})
     disk.refuse("AgentSpawned")
     ended = await rig.run("go")
     assert ended.reason == "finished"
@@ -240,10 +255,10 @@ async def test_a_subagent_is_there_with_its_prompt_or_not_at_all(
 
 
 async def test_a_decision_that_can_not_be_saved_is_not_acted_on_and_can_be_made_again(
-    tmp_path: Path, disk: PickyDisk, opened: Opened
+    disk: PickyDisk, begin: Begin
 ) -> None:
     script = [calls(("write", {"what": "x"})), says("done")]
-    rig = Rig(tmp_path / "folder", *script, store=opened())  # type: ignore[arg-type]
+    rig = begin(*script)
     rig.send("go")
     asked = (await rig.until(ApprovalRequested)).request
     disk.refuse("ApprovalResolved")
@@ -259,11 +274,9 @@ async def test_a_decision_that_can_not_be_saved_is_not_acted_on_and_can_be_made_
     await rig.engine.close()
 
 
-async def test_a_rule_that_can_not_be_saved_allows_nothing(
-    tmp_path: Path, disk: PickyDisk, opened: Opened
-) -> None:
+async def test_a_rule_that_can_not_be_saved_allows_nothing(disk: PickyDisk, begin: Begin) -> None:
     script = [calls(("write", {"what": "x"})), says("done")]
-    rig = Rig(tmp_path / "folder", *script, store=opened())  # type: ignore[arg-type]
+    rig = begin(*script)
     rig.send("go")
     asked = (await rig.until(ApprovalRequested)).request
     disk.refuse_all()
@@ -277,9 +290,9 @@ async def test_a_rule_that_can_not_be_saved_allows_nothing(
 
 
 async def test_a_rule_of_the_settings_that_can_not_be_saved_is_refused_in_words(
-    tmp_path: Path, disk: PickyDisk, opened: Opened
+    disk: PickyDisk, begin: Begin
 ) -> None:
-    rig = Rig(tmp_path / "folder", store=opened())  # type: ignore[arg-type]
+    rig = begin()
     disk.refuse_all()
     rig.engine.add_rule(Rule("write", "", scope="everywhere", is_deny=True))
     assert rig.of(CommandRefused)[-1].message == f"The rule was not saved. {FULL}"
@@ -291,10 +304,10 @@ async def test_a_rule_of_the_settings_that_can_not_be_saved_is_refused_in_words(
 
 
 async def test_an_answer_that_can_not_be_saved_leaves_the_question_open(
-    tmp_path: Path, disk: PickyDisk, opened: Opened
+    disk: PickyDisk, begin: Begin
 ) -> None:
     script = [calls(("ask", {"what": "Which currency?"})), says("done")]
-    rig = Rig(tmp_path / "folder", *script, store=opened())  # type: ignore[arg-type]
+    rig = begin(*script)
     rig.send("go")
     asked = (await rig.until(QuestionAsked)).question
     disk.refuse("QuestionAnswered")
@@ -308,11 +321,11 @@ async def test_an_answer_that_can_not_be_saved_leaves_the_question_open(
 
 
 async def test_a_note_to_a_subagent_is_queued_for_it_and_told_to_its_parent_or_neither(
-    tmp_path: Path, disk: PickyDisk, opened: Opened
+    disk: PickyDisk, begin: Begin
 ) -> None:
     main = [spawns("a"), WAIT, says("I heard.")]
     script = [calls(("slow", {})), says("a is done")]
-    rig = TreeRig(tmp_path / "folder", main, {"a": script}, store=opened())
+    rig = begin(*main, children={"a": script})
     rig.send("go")
     child = await rig.child()
     await rig.gates.reached.wait()
@@ -330,15 +343,15 @@ async def test_a_note_to_a_subagent_is_queued_for_it_and_told_to_its_parent_or_n
 
 @pytest.mark.parametrize("is_freed", [False, True])
 async def test_the_app_starts_on_a_full_disk_after_an_interruption(
-    tmp_path: Path, disk: PickyDisk, opened: Opened, is_freed: bool
+    disk: PickyDisk, opened: Opened, begin: Begin, is_freed: bool
 ) -> None:
-    first = Rig(tmp_path / "folder", calls(("slow", {})), store=opened())  # type: ignore[arg-type]
+    first = begin(calls(("slow", {})))
     first.send("go")
     await first.gates.reached.wait()
     note = first.send("use euros")
     disk.refuse_all()
     await first.engine.close()  # the end of it is not on disk either
-    rig = Rig(tmp_path / "folder", says("ok"), store=opened())  # type: ignore[arg-type]
+    rig = begin(says("ok"))
     rig.engine.open_session(rig.session_id)
     shown = rig.of(SessionOpened)[-1]
     assert shown.info.status == "interrupted"
@@ -391,14 +404,13 @@ async def test_a_reply_that_was_cut_off_is_not_called_finished_on_a_full_disk(
 
 
 async def test_a_lasting_refusal_is_told_once_and_prints_no_traceback(
-    tmp_path: Path,
     disk: PickyDisk,
-    opened: Opened,
+    begin: Begin,
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("desktop_agent.engine.sessions.registry._RETRY_S", 0.0)
-    rig = Rig(tmp_path / "folder", says("ok"), store=opened())  # type: ignore[arg-type]
+    rig = begin(says("ok"))
     disk.refuse("MessageAdded", "assistant", for_good=True)
     ended = await rig.run("go")
     disk.refuse_all()
@@ -419,9 +431,9 @@ async def test_a_lasting_refusal_is_told_once_and_prints_no_traceback(
 
 
 async def test_a_title_and_a_deletion_that_are_refused_change_nothing(
-    tmp_path: Path, disk: PickyDisk, opened: Opened
+    disk: PickyDisk, begin: Begin
 ) -> None:
-    rig = Rig(tmp_path / "folder", says("ok"), store=opened())  # type: ignore[arg-type]
+    rig = begin(says("ok"))
     await rig.run("go")
     await rig.at_rest()
     disk.refuse_all()

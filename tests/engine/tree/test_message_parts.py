@@ -95,6 +95,7 @@ async def test_killed_at_any_moment_everybody_still_speaks_for_himself(tmp_path:
     session = first.session_id
     events = first.store.events[session]
     info = msgspec.structs.replace(first.store.infos[session], status="running")
+    told: list[bool] = []
     for count in range(1, len(events) + 1):
         path = tmp_path / f"{count}.db"
         with closing(SqliteStore(path)) as store:
@@ -102,11 +103,12 @@ async def test_killed_at_any_moment_everybody_still_speaks_for_himself(tmp_path:
             for event in events[:count]:
                 store.record(session, event)
         with closing(SqliteStore(path)) as store:
-            await resumed(tmp_path / "work", store, events[:count])
+            told.append(await resumed(tmp_path / "work", store, events[:count]))
+    assert (told[0], told[-1]) == (False, True)
 
 
-async def resumed(folder: Path, store: SqliteStore, before: list[AgentEvent]) -> None:
-    """Open what is on disk, let it go on, and look at each request."""
+async def resumed(folder: Path, store: SqliteStore, before: list[AgentEvent]) -> bool:
+    """Open what is on disk, let it go on, look at each request; return whether one has a report."""
     ok = [says("ok") for _ in range(9)]
     rig = TreeRig(folder, ok, {"a": [failing(), failing()]}, store=store)  # type: ignore[arg-type]
     rig.engine.open_session(rig.session_id)
@@ -115,6 +117,7 @@ async def resumed(folder: Path, store: SqliteStore, before: list[AgentEvent]) ->
     assert shown[: len(kept)] == kept
     rig.engine.resume(rig.agent_id)
     await rig.until(TurnEnded)
+    has_report = False
     for request in rig.model.main_requests:
         users = [message for message in request.messages if message.role == "user"]
         for message in users:
@@ -123,7 +126,9 @@ async def resumed(folder: Path, store: SqliteStore, before: list[AgentEvent]) ->
         reports = [head for name, head, _ in FRAME.findall(told) if name == "report"]
         assert len(reports) <= 1
         assert all('status="failed"' in head for head in reports)
+        has_report |= bool(reports)
     await rig.engine.close()
+    return has_report
 
 
 async def test_a_session_of_an_older_version_opens_and_goes_on(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import time
 
 import pytest
 from PySide6.QtCore import QRect, Qt
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QAbstractButton, QLabel, QRadioButton
 
 from desktop_agent.core.agents import AgentInfo
@@ -98,7 +99,7 @@ def test_an_ended_agent_takes_no_note_and_says_why(panel, qtbot):
         entry.field.setText("too late")
         qtbot.keyClick(entry.field, Qt.Key.Key_Return)
         entry.button.click()
-        panel.tree.view.actions_of_row.action("steer").trigger()
+        panel.tree.view.findChild(QAction, "agent-steer").trigger()
         qtbot.mouseClick(entry.quick, Qt.MouseButton.LeftButton)
 
 

@@ -1,5 +1,9 @@
 """The look follows the person: dark or light, large or small, still or moving."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QPushButton, QWidget
@@ -109,3 +113,41 @@ def test_buttons_and_fields_have_names_for_screen_readers(theme, qtbot):
     assert field.accessibleName() == "Search sessions"
     inner = [one.accessibleName() for one in field.findChildren(type(button).__mro__[1])]
     assert all(inner)
+
+
+PROGRAM = """
+import os
+from PySide6.QtWidgets import QApplication, QCheckBox, QStyle, QStyleOptionButton
+from desktop_agent.gui.kit.theme import Theme
+
+app = QApplication([])
+theme = Theme(app)
+theme.configure("light")
+box = QCheckBox()
+box.setChecked(True)
+image = box.grab().toImage()
+option = QStyleOptionButton()
+box.initStyleOption(option)
+mark = box.style().subElementRect(QStyle.SubElement.SE_CheckBoxIndicator, option, box)
+mark.adjust(4, 4, -4, -4)
+ground = theme.color("accentFill").rgb()
+rows = range(mark.top(), mark.bottom())
+places = [(x, y) for x in range(mark.left(), mark.right()) for y in rows]
+print(sum(image.pixel(*place) != ground for place in places), len(places), flush=True)
+os._exit(9)
+"""
+
+
+@pytest.mark.parametrize("home", ["home", "a 'home' (mine) 100%"])
+def test_a_window_that_is_killed_leaves_nothing_behind_and_its_marks_are_seen(tmp_path, home):
+    place = tmp_path / "tmp"
+    place.mkdir()
+    own = {"DESKTOP_AGENT_HOME": str(tmp_path / home)} | dict.fromkeys(
+        ("TMPDIR", "TEMP", "TMP"), str(place)
+    )
+    command = [sys.executable, "-c", PROGRAM]
+    done = subprocess.run(command, env={**os.environ, **own}, capture_output=True, text=True)
+    assert done.returncode == 9, done.stderr
+    drawn, room = map(int, done.stdout.split())
+    assert 5 < drawn < room
+    assert list(place.iterdir()) == []

@@ -121,10 +121,11 @@ def test_a_list_that_changes_while_a_name_is_typed_keeps_the_field(panel, qtbot)
     show(panel, info(2, "Newer"), info(1, "Mine"))
     editor = panel.list.findChild(QLineEdit, "renameSession")
     qtbot.keyClicks(editor, "Still typing")
-    with qtbot.waitSignal(panel.renamed) as renamed:
+    shown = qtbot.waitSignal(panel.list.model().rowsInserted)
+    with shown, qtbot.waitSignal(panel.renamed) as renamed:
         qtbot.keyClick(editor, Qt.Key.Key_Return)
     assert renamed.args == ["se_1", "Still typing"]
-    qtbot.waitUntil(lambda: "Newer" in titles(panel))
+    assert "Newer" in titles(panel)
 
 
 def test_a_deleted_session_can_be_brought_back(panel, qtbot):

@@ -2,7 +2,6 @@
 
 import pytest
 
-from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.transcript.cards.card import Clocks
 from desktop_agent.gui.transcript.view.row_window import VisibleRows
 from desktop_agent.gui.transcript.view.view import TranscriptView
@@ -22,15 +21,10 @@ class Clock:
         self.now += seconds
 
 
-def settle(qtbot, view):
+def wait_until_written(qtbot, view):
     """Wait until every known row is in the document, coloured, and each in its last form."""
     rows = view.findChild(VisibleRows)
-
-    def is_settled():
-        is_late = rows._has_work or rows._coloring.has_work(view.page.styles)
-        return not (is_late or has_running_timer(view))
-
-    qtbot.waitUntil(is_settled)
+    qtbot.waitUntil(lambda: not (rows.has_work or has_running_timer(view)))
 
 
 def tick(view):
@@ -44,8 +38,8 @@ def is_ticking(view):
 
 
 @pytest.fixture(scope="session")
-def theme(qapp):
-    theme = Theme(qapp)
+def theme(new_theme):
+    theme = new_theme()
     theme.configure("light")
     return theme
 

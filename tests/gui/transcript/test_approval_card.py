@@ -14,7 +14,7 @@ from desktop_agent.gui.transcript.cards.approval_forms import RefuseForm
 from desktop_agent.gui.transcript.cards.approval_text import rule_text
 from desktop_agent.gui.transcript.cards.diff_view import DiffView
 from desktop_agent.gui.transcript.cards.line_card import LineCard
-from tests.gui.transcript.conftest import settle, tick
+from tests.gui.transcript.conftest import tick, wait_until_written
 from tests.gui.transcript.story import AGENT, PATCH, begins, call, needs, opened, runs, says
 from tests.helpers.panels import open_page
 
@@ -290,6 +290,17 @@ def test_the_menu_says_exactly_what_each_rule_covers(view, ask, qtbot, clock):
     assert (decision.rule.tool, decision.rule.pattern) == ("shell", "pytest")
 
 
+def test_the_menu_of_rules_opens_at_its_button(ask, qtbot, clock):
+    card = ask()
+    clock.advance(1)
+    qtbot.mouseClick(button(card, "allowAlways"), LEFT)
+    menu = QApplication.activePopupWidget()
+    assert [one.text() for one in menu.actions()] == [
+        one.text() for one in card.rule_menu().actions()
+    ]
+    menu.close()
+
+
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
@@ -371,7 +382,7 @@ def test_the_buttons_of_a_narrow_card_stand_apart(view, ask, qtbot, width):
     view.resize(width, 700)
     card = ask(rules=(Rule("shell", "pytest"),))
     card.set_alike(3)
-    settle(qtbot, view)
+    wait_until_written(qtbot, view)
     for _ in range(3):
         QApplication.processEvents()
     names = ("allowOnce", "allowAlways", "editCall", "allowAll", "refuse")

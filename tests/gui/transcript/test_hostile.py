@@ -8,12 +8,7 @@ import pytest
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtWidgets import QLabel
 
-from desktop_agent.gui.kit.safe_text import (
-    breakable,
-    hard_wrapped,
-    terminal_text,
-    with_marks,
-)
+from desktop_agent.gui.kit.safe_text import breakable, hard_wrapped, terminal_text, with_marks
 from desktop_agent.gui.transcript.document.markdown import safe_link
 from desktop_agent.gui.transcript.view.browser import TranscriptBrowser
 from desktop_agent.gui.transcript.view.text_dialogs import ask_to_open

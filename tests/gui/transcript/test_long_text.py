@@ -5,9 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PySide6.QtGui import QGuiApplication, QTextCursor
 
+from desktop_agent.gui.transcript.document import answer as answer_module
+from desktop_agent.gui.transcript.document import markdown
 from desktop_agent.gui.transcript.document.answer import SHOWN_LIMIT, STEP
 from desktop_agent.gui.transcript.document.copy_selection import selection_text
-from desktop_agent.gui.transcript.document.markdown import WALL, pieces
+from desktop_agent.gui.transcript.document.markdown import LONG_PARAGRAPH, pieces
 from tests.gui.transcript.story import begins, delta, long_session, opened, says, starts_to_say
 from tests.gui.transcript.test_markdown import FULL, Answer
 from tests.helpers.panels import open_page
@@ -66,11 +68,19 @@ def test_a_paragraph_after_a_line_of_any_length_leaves_that_line_alone(answer):
     assert answer.lines[-1] == "The end."
 
 
-def test_the_end_of_a_long_answer_parses_only_what_is_new(answer):
+def test_the_end_of_a_long_answer_parses_only_what_is_new(answer, monkeypatch):
     part = "## Part\n\nSome **words** here.\n- one\n- two\n\n"
     for end in range(100, len(part) * 100, 100):
         answer.text.grow((part * 100)[:end])
-    assert answer.text._final.sure(part * 100)[1] > len(part) * 97
+    parsed = []
+
+    def parse(text, **how):
+        parsed.append(len(text))
+        return markdown.parse(text, **how)
+
+    monkeypatch.setattr(answer_module, "parse", parse)
+    answer.text.finish(part * 100)
+    assert 0 < sum(parsed) < len(part) * 3
 
 
 @pytest.mark.parametrize("end", ["[a]: http://x.y\n", "Word\n---\n"])
@@ -137,7 +147,7 @@ def test_what_is_still_to_come_of_a_long_answer_is_found(view):
 def test_a_short_paragraph_keeps_its_marks_and_a_wall_does_not(answer):
     answer.text.finish("**bold** " * 100)
     assert "**" not in "".join(answer.lines)
-    answer.text.finish("**bold** " * (WALL // 8))
+    answer.text.finish("**bold** " * (LONG_PARAGRAPH // 8))
     assert "**" in "".join(answer.lines)
 
 

@@ -15,7 +15,7 @@ from desktop_agent.gui.transcript.document import markdown_writer as writer_modu
 from desktop_agent.gui.transcript.document.copy_selection import selection_text
 from desktop_agent.gui.transcript.state.transcript import Transcript
 from desktop_agent.gui.transcript.view.scroll_anchor import Scrolling
-from tests.gui.transcript.conftest import settle
+from tests.gui.transcript.conftest import wait_until_written
 from tests.gui.transcript.odd_text import ODD, OddTexts
 from tests.gui.transcript.story import (
     asks,
@@ -101,7 +101,7 @@ def test_a_question_of_several_lines_stands_in_its_place_once(view, qtbot):
     view.apply([begins(), says(1, "", asked), needs(asked, title="One\nTwo")])
     for width in (700, 760, 640):
         view.resize(width, 600)
-        settle(qtbot, view)
+        wait_until_written(qtbot, view)
     assert text(view).count("One Two") == 1
 
 
@@ -182,7 +182,7 @@ def test_a_change_that_fails_leaves_the_place_of_the_person_and_the_view_alone(v
 def test_code_behind_rare_characters_has_its_own_colours(view, theme, qtbot):
     open_page(view, opened(says(1, "```py\n'😀e\u0301' # note\n```"), ends()))
     document = view.browser.document()
-    settle(qtbot, view)
+    wait_until_written(qtbot, view)
     note, quoted = document.find("note"), document.find("😀")
     assert note.charFormat().foreground().color() == theme.color("c_com")
     assert quoted.charFormat().foreground().color() == theme.color("c_str")

@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtGui import QGuiApplication
 
-from tests.gui.transcript.conftest import settle
+from tests.gui.transcript.conftest import wait_until_written
 from tests.gui.transcript.story import (
     begins,
     call,
@@ -50,11 +50,11 @@ def test_what_is_painted_piece_by_piece_is_what_a_whole_paint_gives(view, qtbot,
     one = call(1, "shell", command="make")
     open_page(view, opened(*long_session(3), begins(20), says(2, "Look:", one), status="running"))
     view.apply([runs(one), gives(one), starts_to_say(50)])
-    settle(qtbot, view)
+    wait_until_written(qtbot, view)
     for at in range(0, len(TEXT) * 2, step):
         view.apply([delta(50, (TEXT * 2)[at : at + step])])
         # Colours, and the first line of what may become a table, come in a moment.
-        settle(qtbot, view)
+        wait_until_written(qtbot, view)
         pieces = on_screen(view)
         view.browser.viewport().repaint()
         assert pieces == on_screen(view), (TEXT * 2)[:at][-80:]
@@ -63,7 +63,7 @@ def test_what_is_painted_piece_by_piece_is_what_a_whole_paint_gives(view, qtbot,
 def test_more_words_paint_only_the_paragraph_they_belong_to(view, qtbot):
     open_page(view, opened(*long_session(10), begins(20), status="running"))
     view.apply([starts_to_say(50), delta(50, "First paragraph.\n\nSecond")])
-    settle(qtbot, view)
+    wait_until_written(qtbot, view)
     on_screen(view)
     paints = Painted(view.browser.viewport())
     for _ in range(40):
@@ -76,7 +76,7 @@ def test_more_words_paint_only_the_paragraph_they_belong_to(view, qtbot):
 def test_words_out_of_sight_paint_nothing(view, qtbot):
     open_page(view, opened(*long_session(10), begins(20), status="running"))
     view.apply([starts_to_say(50), delta(50, "Some words")])
-    settle(qtbot, view)
+    wait_until_written(qtbot, view)
     view.browser.verticalScrollBar().setValue(0)
     on_screen(view)
     paints = Painted(view.browser.viewport())

@@ -18,13 +18,7 @@ from desktop_agent.core.events import (
     ToolOutput,
 )
 from desktop_agent.core.faults import Fault
-from desktop_agent.core.messages import (
-    ImagePart,
-    Message,
-    TextPart,
-    ThinkingPart,
-    ToolResult,
-)
+from desktop_agent.core.messages import ImagePart, Message, TextPart, ThinkingPart, ToolResult
 from desktop_agent.gui.transcript.state.event_log import LIVE_OUTPUT_LIMIT
 from desktop_agent.gui.transcript.state.items import (
     AnswerItem,

@@ -1,7 +1,7 @@
 """The view: where the person looks, what is copied, what is found, what is kept."""
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication, QTextCursor
 from PySide6.QtWidgets import QDialog, QPlainTextEdit, QPushButton
 
@@ -11,7 +11,7 @@ from desktop_agent.core.messages import FilesDisplay, OutputDisplay
 from desktop_agent.gui.transcript.cards.tool_card import ToolCard
 from desktop_agent.gui.transcript.state.items import UserItem
 from desktop_agent.gui.transcript.state.rows import EarlierRow, WorkingRow
-from tests.gui.transcript.conftest import is_ticking, settle, tick
+from tests.gui.transcript.conftest import is_ticking, tick, wait_until_written
 from tests.gui.transcript.story import (
     asks,
     begins,
@@ -55,7 +55,7 @@ def test_a_session_opens_at_its_newest_message(view, qtbot):
     assert "answer 99" in view.browser.toPlainText()
     assert "answer 5\n" not in view.browser.toPlainText()
     assert bar(view).value() == bar(view).maximum()
-    settle(qtbot, view)
+    wait_until_written(qtbot, view)
     assert "answer 0" in view.browser.toPlainText()
     assert bar(view).value() == bar(view).maximum()
     assert not pill(view).isVisible()
@@ -65,7 +65,7 @@ def test_rows_that_come_in_on_top_do_not_move_what_is_read(view, qtbot):
     open_page(view, opened(*long_session(100)))
     bar(view).setValue(bar(view).maximum() - 200)
     before = top_of(view, "answer 98")
-    settle(qtbot, view)
+    wait_until_written(qtbot, view)
     assert abs(top_of(view, "answer 98") - before) <= 1
 
 
@@ -73,7 +73,7 @@ def test_earlier_messages_come_in_without_moving_what_is_read(view, qtbot):
     events = long_session(60)
     cut = len(events) // 2
     open_page(view, opened(*events[cut:], first_seq=cut + 1))
-    settle(qtbot, view)
+    wait_until_written(qtbot, view)
     bar(view).setValue(0)
     assert isinstance(view.page.rows[0].row, EarlierRow)
     before = top_of(view, "question 31")
@@ -81,7 +81,7 @@ def test_earlier_messages_come_in_without_moving_what_is_read(view, qtbot):
     with qtbot.waitSignal(view.earlier_requested):
         qtbot.mouseClick(card.findChild(QPushButton, "showEarlier"), Qt.MouseButton.LeftButton)
     view.prepend(events[:cut], 1)
-    settle(qtbot, view)
+    wait_until_written(qtbot, view)
     assert abs(top_of(view, "question 31") - before) <= 1
     assert "question 0" in view.browser.toPlainText()
     assert not isinstance(view.page.rows[0].row, EarlierRow)
@@ -89,7 +89,7 @@ def test_earlier_messages_come_in_without_moving_what_is_read(view, qtbot):
 
 def test_new_text_is_followed_only_from_near_the_end(view, qtbot):
     open_page(view, opened(*long_session(40), begins(50), status="running"))
-    settle(qtbot, view)
+    wait_until_written(qtbot, view)
     view.apply([starts_to_say(99), delta(99, "word " * 300)])
     assert bar(view).value() == bar(view).maximum()
     bar(view).setValue(bar(view).maximum() - 47)
@@ -107,7 +107,7 @@ def test_new_text_is_followed_only_from_near_the_end(view, qtbot):
 
 def test_nothing_scrolls_under_a_selection(view, qtbot):
     open_page(view, opened(*long_session(40), begins(50), status="running"))
-    settle(qtbot, view)
+    wait_until_written(qtbot, view)
     cursor = view.browser.document().find("answer 39")
     view.browser.setTextCursor(cursor)
     place = bar(view).value()
@@ -158,7 +158,7 @@ def test_finding_reaches_messages_that_are_not_drawn_yet(view):
 
 def test_what_is_found_stands_away_from_the_edges(view, qtbot):
     open_page(view, opened(*long_session(100)))
-    settle(qtbot, view)
+    wait_until_written(qtbot, view)
     high = view.browser.viewport().height()
     for backward in (False, True):
         for _ in range(4):
@@ -180,10 +180,10 @@ def test_what_cards_say_can_be_found(view):
 
 def test_a_very_long_session_drops_its_oldest_rows_from_the_document(view, qtbot):
     open_page(view, opened(*long_session(420)))
-    settle(qtbot, view)
+    wait_until_written(qtbot, view)
     assert len(view.page.rows) == 401
     view.apply(long_session(650)[420 * 5 :])
-    settle(qtbot, view)
+    wait_until_written(qtbot, view)
     assert len(view.page.rows) <= 801
     assert "answer 649" in view.browser.toPlainText()
     assert "answer 20\n" not in view.browser.toPlainText()
@@ -191,14 +191,14 @@ def test_a_very_long_session_drops_its_oldest_rows_from_the_document(view, qtbot
     assert isinstance(view.page.rows[0].row, EarlierRow)
     with qtbot.assertNotEmitted(view.earlier_requested):
         view.cards.cards["earlier"].findChild(QPushButton, "showEarlier").click()
-    settle(qtbot, view)
+    wait_until_written(qtbot, view)
     assert len(view.page.rows) > 601
 
 
 def test_cards_are_made_only_near_the_viewport(view, qtbot):
     events = [event for number in range(120) for event in (*edits(number), says(number, "ok"))]
     open_page(view, opened(*events))
-    settle(qtbot, view)
+    wait_until_written(qtbot, view)
     assert len(view.page.rows) == 240
     assert len(view.cards.cards) <= 40
     for place in range(bar(view).maximum(), 0, -400):
@@ -210,7 +210,7 @@ def test_every_card_stands_exactly_over_its_place(view, qtbot):
     one = call(50)
     events = [*asks(1), *reads(1), *edits(2), says(3, "text\n\n```python\nx = 1\n```", one)]
     open_page(view, opened(begins(), *events, needs(one), status="running"))
-    settle(qtbot, view)
+    wait_until_written(qtbot, view)
     for shown in view.page.rows:
         card = view.cards.cards.get(shown.row.key)
         if card is not None:
@@ -227,7 +227,7 @@ def test_unfolding_a_card_keeps_it_under_the_pointer(view, qtbot):
     output = OutputDisplay("\n".join(f"line {n}" for n in range(300)), 0, 1.0)
     events = [says(1, "", one), runs(one), gives(one, display=output)]
     open_page(view, opened(*long_session(20), *events, *long_session(40)[100:]))
-    settle(qtbot, view)
+    wait_until_written(qtbot, view)
     assert view.show_call(one.id)
     card = view.cards.cards[one.id]
     before = card.geometry().top()
@@ -244,7 +244,7 @@ def test_a_card_stays_unfolded_when_it_was_scrolled_away_and_back(view, qtbot):
     one = call(1, "shell", command="make")
     done = gives(one, display=OutputDisplay("out", 0, 1.0))
     open_page(view, opened(says(1, "", one), runs(one), done, *long_session(60)))
-    settle(qtbot, view)
+    wait_until_written(qtbot, view)
     bar(view).setValue(0)
     view.cards.cards[one.id].header.click()
     view.cards.drop(one.id)
@@ -310,15 +310,15 @@ def test_three_reads_become_one_line_when_the_work_goes_on(view):
 
 def test_another_look_keeps_the_text_and_the_place(view, theme, qtbot):
     open_page(view, opened(*long_session(40), *edits(1)))
-    settle(qtbot, view)
+    wait_until_written(qtbot, view)
     before = view.browser.toPlainText()
     theme.configure("dark", 150)
-    settle(qtbot, view)
+    wait_until_written(qtbot, view)
     assert view.browser.toPlainText() == before
     block = view.browser.document().find("second paragraph of 39").block()
     assert block.begin().fragment().charFormat().font().pixelSize() == 21
     theme.configure("light", 100)
-    settle(qtbot, view)
+    wait_until_written(qtbot, view)
 
 
 @pytest.mark.parametrize("width", [420, 560, 1400])
@@ -326,7 +326,7 @@ def test_nothing_is_wider_than_the_view(view, qtbot, width):
     text = "w" * 400 + "\n\n```\n" + "c" * 400 + "\n```\n"
     open_page(view, opened(*asks(1, "q" * 300), says(1, text), *edits(1)))
     view.resize(width, 600)
-    settle(qtbot, view)
+    wait_until_written(qtbot, view)
     assert view.browser.horizontalScrollBar().maximum() == 0
     assert view.column().width() <= 736
     for card in view.cards.cards.values():
@@ -356,14 +356,16 @@ def test_the_menu_offers_to_edit_and_send_again(view, qtbot):
 def test_code_has_a_button_that_copies_it(view, qtbot):
     open_page(view, opened(says(1, "x\n\n```python\na = 1\nb = 2\n```")))
     view.browser.viewport().repaint()
-    box, _ = view.browser._copy_boxes[0]
-    qtbot.mouseClick(view.browser.viewport(), Qt.MouseButton.LeftButton, pos=box.center().toPoint())
+    area = view.browser.viewport().rect()
+    spots = (QPoint(x, y) for y in range(0, area.height(), 8) for x in range(0, area.width(), 8))
+    spot = next(spot for spot in spots if view.browser.code_at(QPointF(spot)) is not None)
+    qtbot.mouseClick(view.browser.viewport(), Qt.MouseButton.LeftButton, pos=spot)
     assert QGuiApplication.clipboard().text() == "a = 1\nb = 2"
 
 
 def test_the_arrow_keys_scroll(view, qtbot):
     open_page(view, opened(*long_session(60)))
-    settle(qtbot, view)
+    wait_until_written(qtbot, view)
     place = bar(view).value()
     qtbot.keyClick(view.browser, Qt.Key.Key_PageUp)
     assert bar(view).value() < place - 200
@@ -376,7 +378,7 @@ def test_a_whole_long_message_opens_in_a_window(view, qtbot, is_by_keys):
     text = "start " + "x" * 300_000 + " the very end"
     open_page(view, opened(says(1, text), says(2, "short")))
     assert len(view.browser.toPlainText()) < 140_000
-    settle(qtbot, view)
+    wait_until_written(qtbot, view)
     link = view.browser.document().find("Show all")
     if is_by_keys:
         view.browser.setFocus()
@@ -414,7 +416,7 @@ def test_an_answer_between_tool_cards_lands_in_its_order(view):
 
 def test_streaming_does_not_touch_what_stands_above(view, qtbot):
     open_page(view, opened(*long_session(10), begins(20), status="running"))
-    settle(qtbot, view)
+    wait_until_written(qtbot, view)
     changes = []
     view.browser.document().contentsChange.connect(lambda at, _gone, _new: changes.append(at))
     view.apply([starts_to_say(50), delta(50, "First paragraph.\n\nSecond")])
@@ -460,14 +462,14 @@ def test_an_unseen_answer_never_falls_far_behind(view, qtbot):
         view.apply([delta(50, "a word " * 10)])
     assert len(view.browser.toPlainText()) > 100 * 70 - 2_100
     view.apply([says(50, "a word " * 1_000 + "the end")])
-    settle(qtbot, view)
+    wait_until_written(qtbot, view)
     assert view.browser.toPlainText().strip().endswith("the end")
 
 
 def test_cards_on_screen_are_there_at_once_and_those_near_by_a_moment_later(view, qtbot):
     events = [event for number in range(40) for event in edits(number, f"file{number}.py")]
     open_page(view, opened(begins(), *events, ends()))
-    settle(qtbot, view)
+    wait_until_written(qtbot, view)
 
     def missing(top, bottom):
         at = bar(view).value()
@@ -486,7 +488,7 @@ def test_a_session_opens_with_no_more_rows_than_are_seen_and_without_a_gap(view,
     open_page(view, opened(*long_session(40), says(99, "a long answer " * 400)))
     assert len(view.page.rows) < 6
     assert bar(view).maximum() > 0, "the screen is full"
-    settle(qtbot, view)
+    wait_until_written(qtbot, view)
     assert len(view.page.rows) > 80
     open_page(view, opened(*long_session(40)))
     assert bar(view).maximum() > 0, "the screen is full"

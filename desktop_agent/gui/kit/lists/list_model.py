@@ -19,7 +19,7 @@ from PySide6.QtCore import (
 from desktop_agent.core.diffs.ordering import longest_increasing, same_ends
 
 Row = TypeVar("Row")
-_Index = QModelIndex | QPersistentModelIndex
+Index = QModelIndex | QPersistentModelIndex
 ROW_ROLE = int(Qt.ItemDataRole.UserRole)
 
 
@@ -61,7 +61,7 @@ class SnapshotListModel(QStringListModel, Generic[Row]):
         self.rowsRemoved.connect(self._on_removed)
         self.rowsMoved.connect(self._on_moved)
 
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if not index.isValid():
             return None
         row = self._rows[index.row()]
@@ -70,11 +70,11 @@ class SnapshotListModel(QStringListModel, Generic[Row]):
         read = self._roles.get(role)
         return read(row) if read else None
 
-    def setData(self, index: _Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
         """Refuse: rows change by snapshots only."""
         return False
 
-    def flags(self, index: _Index) -> Qt.ItemFlag:
+    def flags(self, index: Index) -> Qt.ItemFlag:
         """Return the row's flags; headings and the like are not selectable."""
         if not index.isValid():
             return Qt.ItemFlag.ItemIsDropEnabled  # between rows

@@ -34,7 +34,6 @@ from desktop_agent.gui.transcript.cards.approval_forms import (
     RefuseForm,
     RuleChoices,
     menu_button,
-    pop_up_below,
     rule_menu,
 )
 from desktop_agent.gui.transcript.cards.approval_text import (
@@ -50,7 +49,7 @@ from desktop_agent.gui.transcript.cards.approval_text import (
 from desktop_agent.gui.transcript.cards.card import AskCard, Card, CardHost
 from desktop_agent.gui.transcript.cards.diff_view import DiffView
 from desktop_agent.gui.transcript.cards.output_view import OutputView
-from desktop_agent.gui.transcript.state.items import ApprovalItem
+from desktop_agent.gui.transcript.state.items import ApprovalItem, alike
 
 # An Enter or a click that was meant for something else must not approve.
 ARMING_S = 0.4
@@ -71,7 +70,9 @@ class ApprovalCard(AskCard):
         self._item = item
         self._request = item.request
         self._is_leaving = is_leaving(item.request.display)
-        self._asker = host.asker_of(item)
+        # Of a single agent nothing has to be said.
+        is_one = len(host.transcript.agent_names) < 2
+        self._asked_by = "" if is_one else host.name_of(item.request.agent_id)
         self._clock = host.clocks.steady
         self._appeared_at = self._clock()
         self._is_decided = False
@@ -79,7 +80,7 @@ class ApprovalCard(AskCard):
         self.setObjectName("approvalCard")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._build()
-        self.set_alike(len(host.alike(item)))
+        self.set_alike(len(alike(host.transcript.waiting(), item)))
         self.tick(0.0)
 
     @property
@@ -109,8 +110,8 @@ class ApprovalCard(AskCard):
 
     def tick(self, now: float) -> None:
         parts: list[str] = []
-        if self._asker.name:
-            parts.append(self.tr("asked by {name}").format(name=self._asker.name))
+        if self._asked_by:
+            parts.append(self.tr("asked by {name}").format(name=self._asked_by))
         waited = now - self._request.created_at
         if now and self._request.created_at and waited >= 1:
             parts.append(self.tr("waiting {time}").format(time=elapsed_text(waited)))
@@ -229,9 +230,7 @@ class ApprovalCard(AskCard):
         allow.clicked.connect(lambda: self._decide(AllowOnce()))
         shown: list[QWidget] = [allow]
         if self._request.rules:
-            always = menu_button(theme, self.tr("Allow…"), "allowAlways")
-            always.clicked.connect(lambda: self._open_menu(always))
-            shown.append(always)
+            shown.append(menu_button(theme, self.tr("Allow…"), "allowAlways", self._menu))
         if editable_argument(self._request):
             edit = GhostButton(theme, self.tr("Edit…"))
             edit.setObjectName("editCall")
@@ -262,19 +261,18 @@ class ApprovalCard(AskCard):
         return rule_menu(self, choices, lambda rule: self._decide(AllowAlways(rule)))
 
     def _choices(self, rules: Sequence[Rule], words: str) -> RuleChoices:
-        asker, display = self._asker, self._request.display
+        display, session = self._request.display, self._host.session
         return [
             (
                 words.format(rule=rule_text(rule, display), scope=scope_text(scope)),
-                bound_rule(rule, scope, asker.session_id, asker.folder),
+                bound_rule(rule, scope, session),
             )
             for rule in rules
             for scope in SCOPES
         ]
 
-    def _open_menu(self, button: QWidget) -> None:
-        if self.is_armed:
-            pop_up_below(self.rule_menu(), button)
+    def _menu(self) -> QMenu | None:
+        return self.rule_menu() if self.is_armed else None
 
     @property
     def _can_answer(self) -> bool:
@@ -282,7 +280,7 @@ class ApprovalCard(AskCard):
 
     def _allow_all(self) -> None:
         if self._can_answer:
-            for one in self._host.alike(self._item):
+            for one in alike(self._host.transcript.waiting(), self._item):
                 self._host.decided.emit(one.request.id, AllowOnce())
 
     def _open_editor(self) -> None:

@@ -104,9 +104,8 @@ class RefuseForm(ApprovalForm):
         flow = FlowLayout(strip, 8)
         flow.addWidget(refuse)
         if choices:
-            tip = self.tr("Refuse, and make a rule that goes on refusing")
-            always = menu_button(theme, self.tr("Always refuse…"), "refuseAlways", tip)
-            always.clicked.connect(lambda: pop_up_below(self.rule_menu(), always))
+            always = menu_button(theme, self.tr("Always refuse…"), "refuseAlways", self.rule_menu)
+            always.setToolTip(self.tr("Refuse, and make a rule that goes on refusing"))
             flow.addWidget(always)
         flow.addWidget(self.cancel_button(theme))
         self.column.addWidget(self.field)
@@ -153,19 +152,19 @@ def put_icon_behind(button: TextButton) -> None:
     button.setText(f"{words}\u2009\u2009\u200e")
 
 
-def menu_button(theme: Theme, text: str, name: str, tip: str = "") -> TextButton:
-    """Return a button that opens a menu of rules."""
+def menu_button(theme: Theme, text: str, name: str, menu: Callable[[], QMenu | None]) -> TextButton:
+    """Return a button that opens a menu of rules below it, if there is one now."""
     button = TextButton(theme, text, "chevron-down")
     put_icon_behind(button)
     button.setObjectName(name)
-    button.setToolTip(tip)
     button.setAutoDefault(False)
+
+    def pop_up() -> None:
+        if opened := menu():
+            opened.popup(button.mapToGlobal(button.rect().bottomLeft()))
+
+    button.clicked.connect(pop_up)
     return button
-
-
-def pop_up_below(menu: QMenu, button: QWidget) -> None:
-    """Open a menu at its button."""
-    menu.popup(button.mapToGlobal(button.rect().bottomLeft()))
 
 
 def rule_menu(parent: QWidget, choices: RuleChoices, choose: Callable[[Rule], None]) -> QMenu:

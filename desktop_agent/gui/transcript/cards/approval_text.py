@@ -18,6 +18,7 @@ from desktop_agent.core.approvals import (
     RuleScope,
 )
 from desktop_agent.core.messages import CommandDisplay, DiffDisplay, FilesDisplay, UrlDisplay
+from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.gui.kit.safe_text import with_marks
 
 translate = QCoreApplication.translate
@@ -89,9 +90,11 @@ def rule_text(rule: Rule, display: object = None) -> str:
     return words.format(pattern=pattern, tool=rule.tool)
 
 
-def bound_rule(rule: Rule, scope: RuleScope, session_id: str, folder: str) -> Rule:
+def bound_rule(rule: Rule, scope: RuleScope, session: SessionInfo | None) -> Rule:
     """Return the rule as it would be made with this scope."""
-    where = {"session": session_id, "folder": folder, "everywhere": ""}[scope]
+    where = ""
+    if session is not None and scope != "everywhere":
+        where = session.id if scope == "session" else session.workspace.root
     return msgspec.structs.replace(rule, scope=scope, where=where, created_at=time.time())
 
 

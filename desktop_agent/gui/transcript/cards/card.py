@@ -18,10 +18,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_agent.core.ids import AgentId
+from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.gui.kit.code_font import mono_font
 from desktop_agent.gui.kit.spinner import paint_spinner
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.transcript.state.items import ApprovalItem
+from desktop_agent.gui.transcript.state.transcript import Transcript
 
 # A full red edge is louder than the sentence inside it.
 _SOFT_EDGE = 110
@@ -44,15 +46,6 @@ class Clocks:
     steady: Callable[[], float] = field(default=time.monotonic)
 
 
-@dataclass(frozen=True, slots=True)
-class Asker:
-    """Who asks, and where: what the rules that a card offers are bound to."""
-
-    name: str = ""
-    session_id: str = ""
-    folder: str = ""
-
-
 class CardHost(QWidget):
     """What the cards stand in. Its signals are what the user asks for on any of them."""
 
@@ -63,6 +56,7 @@ class CardHost(QWidget):
     fault_action = Signal(str)
     open_path_requested = Signal(str)
     text_requested = Signal(str, str)  # title, text: shown in a window of its own
+    more_requested = Signal()  # what is before the first row
     command_requested = Signal(str, str, str)  # agent ("" for the one shown), command, text
 
     def __init__(self, theme: Theme, clocks: Clocks, parent: QWidget | None) -> None:
@@ -72,6 +66,8 @@ class CardHost(QWidget):
         # By the key of their row, which cards the user opened or closed: it outlives them.
         self.unfolded: dict[str, bool] = {}
         self.last_event_at = 0.0
+        self.session: SessionInfo | None = None
+        self.transcript = Transcript(AgentId(""))
 
     @property
     def ground(self) -> QWidget:
@@ -80,18 +76,7 @@ class CardHost(QWidget):
 
     def name_of(self, agent_id: str) -> str:
         """Return the name of an agent of the session; empty when it is not known."""
-        raise NotImplementedError
-
-    def asker_of(self, item: ApprovalItem) -> Asker:
-        raise NotImplementedError
-
-    def alike(self, item: ApprovalItem) -> tuple[ApprovalItem, ...]:
-        """Return the requests that wait and may be allowed with this one, itself included."""
-        raise NotImplementedError
-
-    def show_earlier(self) -> None:
-        """Show messages from before the first row."""
-        raise NotImplementedError
+        return self.transcript.agent_names.get(AgentId(agent_id), "")
 
 
 class Card(QWidget):

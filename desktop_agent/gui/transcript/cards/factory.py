@@ -20,19 +20,9 @@ from desktop_agent.gui.transcript.cards.fold_card import ReportCard, ThinkingCar
 from desktop_agent.gui.transcript.cards.line_card import LineCard, RetryCard, WorkingCard
 from desktop_agent.gui.transcript.cards.notice_card import budget_card, failure_card, turn_card
 from desktop_agent.gui.transcript.cards.question_card import QuestionCard
-from desktop_agent.gui.transcript.cards.row_text import line_of, row_text, turn_text
+from desktop_agent.gui.transcript.cards.row_text import line_of, turn_text
 from desktop_agent.gui.transcript.cards.tool_card import ToolCard, known_height
-from desktop_agent.gui.transcript.state.items import (
-    AgentMessageItem,
-    ApprovalItem,
-    BudgetItem,
-    FailureItem,
-    QuestionItem,
-    RetryItem,
-    ThinkingItem,
-    ToolItem,
-    TurnItem,
-)
+from desktop_agent.gui.transcript.state import items
 from desktop_agent.gui.transcript.state.rows import EarlierRow, Row, ToolGroup, WorkingRow
 
 translate = QCoreApplication.translate
@@ -48,37 +38,33 @@ class CardFactory:
     def known_height(self, row: Row) -> int | None:
         """Return the height of a row's card where it is known without making it."""
         match row:
-            case ToolItem() | ToolGroup():
+            case items.ToolItem() | ToolGroup():
                 return known_height(self._theme, row, self._host.unfolded)
-            case ThinkingItem(key=key) if not self._host.unfolded.get(key):
+            case items.ThinkingItem(key=key) if not self._host.unfolded.get(key):
                 return line_height(self._theme)
-            case RetryItem() | WorkingRow():
+            case items.RetryItem() | WorkingRow():
                 return line_height(self._theme)
-            case AgentMessageItem(kind="report", key=key) if not self._host.unfolded.get(key):
+            case items.AgentMessageItem(kind="report", key=key) if not self._host.unfolded.get(key):
                 return header_height(self._theme)
             case _:
                 return line_height(self._theme) if line_of(row, self._host.name_of) else None
-
-    def text(self, row: Row) -> str:
-        """Return what a row says, for copying, finding and screen readers."""
-        return row_text(row, self._host.name_of)
 
     def make(self, row: Row) -> Card:
         host = self._host
         if line := line_of(row, host.name_of):
             return LineCard(self._theme, host.ground, line.icon, line.text, line.more)
         match row:
-            case ToolItem() | ToolGroup():
+            case items.ToolItem() | ToolGroup():
                 return ToolCard(host, row)
-            case ThinkingItem():
+            case items.ThinkingItem():
                 return ThinkingCard(host, row)
-            case AgentMessageItem(kind="report"):
+            case items.AgentMessageItem(kind="report"):
                 return ReportCard(host, row)
-            case BudgetItem():
+            case items.BudgetItem():
                 return budget_card(host, row)
-            case FailureItem():
+            case items.FailureItem():
                 return failure_card(host, row)
-            case TurnItem():
+            case items.TurnItem():
                 return turn_card(host, row, turn_text(row, host.name_of))
             case _:
                 return self._other_card(row)
@@ -91,15 +77,15 @@ class CardFactory:
     def update(self, card: Card, row: Row) -> bool:
         """Show the row's newest state in its card; False if it needs another card."""
         match card, row:
-            case ToolCard(), ToolItem() | ToolGroup():
+            case ToolCard(), items.ToolItem() | ToolGroup():
                 card.set_item(row)
-            case ThinkingCard(), ThinkingItem():
+            case ThinkingCard(), items.ThinkingItem():
                 card.set_item(row)
             case WorkingCard(), WorkingRow():
                 card.set_since(self._host.last_event_at, is_paused=row.is_paused)
-            case (ApprovalCard(), ApprovalItem(decision=None, tries=tries)) | (
+            case (ApprovalCard(), items.ApprovalItem(decision=None, tries=tries)) | (
                 QuestionCard(),
-                QuestionItem(answer=None, tries=tries),
+                items.QuestionItem(answer=None, tries=tries),
             ):
                 if tries:
                     card.switch_on()
@@ -107,27 +93,29 @@ class CardFactory:
                 return False
         return True
 
-    def _ask_card(self, row: ApprovalItem | QuestionItem | AgentMessageItem) -> AskCard:
+    def _ask_card(
+        self, row: items.ApprovalItem | items.QuestionItem | items.AgentMessageItem
+    ) -> AskCard:
         host = self._host
-        if isinstance(row, ApprovalItem):
+        if isinstance(row, items.ApprovalItem):
             return ApprovalCard(host, row)
-        if isinstance(row, QuestionItem):
+        if isinstance(row, items.QuestionItem):
             asked = row.question
             card = QuestionCard(self._theme, asked.text, asked.options, host.ground)
             card.answered.connect(partial(host.answered.emit, asked.id))
             return card
         card = QuestionCard(self._theme, row.text, (), host.ground, asker=plain(row.name))
         card.answered.connect(partial(host.command_requested.emit, row.agent_id, "answer"))
-        card.answered.connect(lambda: host.compose_requested.emit())
+        card.answered.connect(host.compose_requested)
         return card
 
     def _other_card(self, row: Row) -> Card:
         host = self._host
-        if isinstance(row, ApprovalItem | QuestionItem | AgentMessageItem):
+        if isinstance(row, items.ApprovalItem | items.QuestionItem | items.AgentMessageItem):
             asking = self._ask_card(row)
             asking.left.connect(host.compose_requested)
             return asking
-        if isinstance(row, RetryItem):
+        if isinstance(row, items.RetryItem):
             return RetryCard(self._theme, host.ground, row, host.clocks.wall())
         if not isinstance(row, EarlierRow):
             is_paused = isinstance(row, WorkingRow) and row.is_paused
@@ -136,7 +124,7 @@ class CardFactory:
         words = translate("Transcript", "Show earlier messages")
         button = GhostButton(self._theme, words, "history", card)
         button.setObjectName("showEarlier")
-        button.clicked.connect(lambda: host.show_earlier())
+        button.clicked.connect(host.more_requested)
         card.body.addWidget(button, 0, Qt.AlignmentFlag.AlignHCenter)
         card.setAccessibleName(words)
         return card

@@ -15,7 +15,7 @@ from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.text import short_count
 from desktop_agent.gui.kit.widgets import GhostButton, IconLabel, TextButton, TextLabel, row
 from desktop_agent.gui.transcript.cards.card import Card, CardHost
-from desktop_agent.gui.transcript.document.clock import clock_text
+from desktop_agent.gui.transcript.document.user_message import clock_text
 from desktop_agent.gui.transcript.state.items import BudgetItem, FailureItem, TurnItem
 
 _ICON, _GAP = 18, 8

@@ -13,18 +13,8 @@ from desktop_agent.gui.kit.stop_text import stop_words
 from desktop_agent.gui.kit.text import plain, plain_words, unmarked
 from desktop_agent.gui.transcript.cards.approval_text import decision_text, request_text
 from desktop_agent.gui.transcript.cards.tool_text import group_text, summary
-from desktop_agent.gui.transcript.document.clock import clock_text
-from desktop_agent.gui.transcript.state.items import (
-    AgentMessageItem,
-    ApprovalItem,
-    BudgetItem,
-    FailureItem,
-    QuestionItem,
-    RetryItem,
-    ThinkingItem,
-    ToolItem,
-    TurnItem,
-)
+from desktop_agent.gui.transcript.document.user_message import clock_text
+from desktop_agent.gui.transcript.state import items
 from desktop_agent.gui.transcript.state.rows import Row, ToolGroup
 
 translate = QCoreApplication.translate
@@ -45,20 +35,20 @@ class Line:
 def line_of(row: Row, name_of: NameOf) -> Line | None:
     """Return the line of a row that needs no more of a card."""
     match row:
-        case ApprovalItem(decision=decision, at=at) if decision is not None:
+        case items.ApprovalItem(decision=decision, at=at) if decision is not None:
             when = f"  ·  {clock_text(at)}" if clock_text(at) else ""
             icon = "shield-off" if isinstance(decision, Deny) else "shield-check"
             return Line(icon, decision_text(decision) + when)
-        case QuestionItem() if row.answer is not None:
+        case items.QuestionItem() if row.answer is not None:
             asked = with_marks(unmarked(row.question.text))
             return Line("message-circle-question-mark", asked, _answer_text(row, name_of))
-        case AgentMessageItem(kind="question", state=state) if state != "open":
+        case items.AgentMessageItem(kind="question", state=state) if state != "open":
             return Line("message-circle-question-mark", *_message(row))
-        case AgentMessageItem(kind="notice"):
+        case items.AgentMessageItem(kind="notice"):
             return Line("message-circle-reply", *_message(row))
-        case BudgetItem(is_current=False):
+        case items.BudgetItem(is_current=False):
             return Line("gauge", _budget_text(row))
-        case TurnItem(reason="finished"):
+        case items.TurnItem(reason="finished"):
             return Line("clock", turn_text(row, name_of))
         case _:
             return None
@@ -69,15 +59,15 @@ def row_text(row: Row, name_of: NameOf) -> str:
     if line := line_of(row, name_of):
         return f"{line.text} {line.more}".strip()
     match row:
-        case ToolItem():
+        case items.ToolItem():
             return summary(row)
         case ToolGroup():
             return group_text(row.items[0].call.name, len(row.items))
-        case TurnItem():
+        case items.TurnItem():
             return turn_text(row, name_of)
-        case AgentMessageItem():
+        case items.AgentMessageItem():
             return agent_message_text(row)
-        case BudgetItem():
+        case items.BudgetItem():
             return _budget_text(row)
         case _:
             return _other_text(row)
@@ -85,23 +75,23 @@ def row_text(row: Row, name_of: NameOf) -> str:
 
 def _other_text(row: Row) -> str:
     match row:
-        case ApprovalItem():
+        case items.ApprovalItem():
             needed = translate("Transcript", "Approval needed")
             effect = " ".join(request_text(row.request)[:2000].split())
             return f"{needed}: {with_marks(row.request.title)} {effect}"
-        case QuestionItem():
+        case items.QuestionItem():
             return with_marks(unmarked(row.question.text))
-        case RetryItem():
+        case items.RetryItem():
             return with_marks(row.fault.message)
-        case ThinkingItem():
+        case items.ThinkingItem():
             return translate("Transcript", "Thoughts of the model")
-        case FailureItem():
+        case items.FailureItem():
             return translate("Transcript", "Something in the app went wrong")
         case _:
             return ""
 
 
-def turn_text(item: TurnItem, name_of: NameOf) -> str:
+def turn_text(item: items.TurnItem, name_of: NameOf) -> str:
     """Return how a turn ended: how long it took, who stopped it, or what went wrong."""
     if item.reason == "finished":
         words = translate("Transcript", "Finished in {time}")
@@ -114,7 +104,7 @@ def turn_text(item: TurnItem, name_of: NameOf) -> str:
     return with_marks(item.fault.message) if item.fault is not None else paused
 
 
-def agent_message_text(item: AgentMessageItem) -> str:
+def agent_message_text(item: items.AgentMessageItem) -> str:
     """Return a message from or to a subagent with its sender; of a report, the beginning."""
     if item.kind == "report":
         head = f"{with_marks(plain(item.name))}: {ended_text(item.state)}."
@@ -122,7 +112,7 @@ def agent_message_text(item: AgentMessageItem) -> str:
     return " ".join(_message(item))
 
 
-def _message(item: AgentMessageItem) -> tuple[str, str]:
+def _message(item: items.AgentMessageItem) -> tuple[str, str]:
     """Return who speaks to whom, and what is said."""
     head = translate("Transcript", "{name} asked:")
     if item.kind == "notice":
@@ -140,7 +130,7 @@ def ended_text(status: str) -> str:
     }.get(status, status)
 
 
-def _answer_text(item: QuestionItem, name_of: NameOf) -> str:
+def _answer_text(item: items.QuestionItem, name_of: NameOf) -> str:
     if item.by == "withdrawn":
         return translate("Transcript", "Not answered: it was stopped.")
     skipped = translate("Transcript", "You skipped this.")
@@ -155,7 +145,7 @@ def _answer_text(item: QuestionItem, name_of: NameOf) -> str:
     return words.format(name=name, answer=plain_words(item.answer or ""))
 
 
-def _budget_text(item: BudgetItem) -> str:
+def _budget_text(item: items.BudgetItem) -> str:
     is_unmeasured = bool(item.spent.unmeasured(item.budget))
     if not item.is_current:
         if is_unmeasured:

@@ -14,8 +14,8 @@ from desktop_agent.gui.transcript.document.markdown import (
     Block,
     Split,
     closed,
+    is_long_paragraph,
     is_undecided,
-    is_wall,
     open_fence,
     parse,
     split_open,
@@ -34,7 +34,7 @@ STEP = 4_000
 # A paragraph that gets longer than this while it comes is shown without marks until it ends.
 _PLAIN_FROM = 4_000
 # A paragraph of any length is final when the next one begins.
-_WALL_SIGNATURE = (False, "wall")
+_LONG_SIGNATURE = (False, "wall")
 
 
 @dataclass(slots=True)
@@ -115,7 +115,7 @@ class AnswerText:
         if fenced is not None:
             self._begin_fence(writer, *fenced)
         elif len(rest) > _PLAIN_FROM:
-            self._plain = len(rest), writer.wall(rest)
+            self._plain = len(rest), writer.long_paragraph(rest)
         elif shown != rest or not self.is_held:
             self._write_tail(writer, split if shown == rest else Split((), shown))
             self._source = shown
@@ -128,7 +128,7 @@ class AnswerText:
         is_same_text = shown.startswith(self._text[: self._final.chars])
         count, chars = self._final.sure(shown) if is_same_text else (0, 0)
         final = self._final.signatures[count:]
-        if not final and self._finish_wall(shown, in_all):
+        if not final and self._finish_long_paragraph(shown, in_all):
             return
         blocks = parse(shown[chars:])
         signatures = looks(blocks)
@@ -209,13 +209,13 @@ class AnswerText:
         """Write what is new, as it is; False when that block is over, and may be in marks now."""
         written, start = self._plain
         end = tail.find("\n\n", written - 1)
-        if end >= 0 and not is_wall(tail[:end]):
+        if end >= 0 and not is_long_paragraph(tail[:end]):
             return False
         writer = self._at_last_block()
-        start = writer.wall(tail if end < 0 else tail[:end], start)
+        start = writer.long_paragraph(tail if end < 0 else tail[:end], start)
         self._plain = len(tail), start
         if end >= 0:
-            self._keep_finished(writer, [_WALL_SIGNATURE], self._final.chars + end)
+            self._keep_finished(writer, [_LONG_SIGNATURE], self._final.chars + end)
             self._plain = 0, 0
         return end < 0
 
@@ -228,13 +228,13 @@ class AnswerText:
         cursor.removeSelectedText()
         return MarkdownWriter(cursor, self._styles)
 
-    def _finish_wall(self, shown: str, chars: int) -> bool:
+    def _finish_long_paragraph(self, shown: str, chars: int) -> bool:
         """Leave a paragraph that looks the same with marks and without; False if it does not."""
         tail = shown[self._final.chars :]
-        if not self._plain[0] or not shown.startswith(self._text) or not is_wall(tail):
+        if not self._plain[0] or not shown.startswith(self._text) or not is_long_paragraph(tail):
             return False
         writer = self._at_last_block()
-        writer.wall(tail, self._plain[1])
+        writer.long_paragraph(tail, self._plain[1])
         self._offer_rest(writer, chars)
         self._text, self._plain = shown, (0, 0)
         return True

@@ -122,9 +122,7 @@ class TranscriptDocument:
         return answer.changed_from if answer is not None else 0
 
     def show_held(self, index: int) -> None:
-        shown = self.rows[index]
-        if shown.answer is not None and isinstance(shown.row, AnswerItem):
-            self._write_answer(shown, shown.row, shown.answer, hold=False)
+        self._write_on(self.rows[index])
 
     @property
     def is_behind(self) -> bool:
@@ -132,7 +130,9 @@ class TranscriptDocument:
 
     def catch_up(self) -> None:
         """Write the next part of the newest answer that is behind."""
-        shown = self._behind[-1]
+        self._write_on(self._behind[-1])
+
+    def _write_on(self, shown: ShownRow) -> None:
         if shown.answer is not None and isinstance(shown.row, AnswerItem):
             self._write_answer(shown, shown.row, shown.answer, hold=False)
 

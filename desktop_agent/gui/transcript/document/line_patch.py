@@ -53,7 +53,7 @@ class Line:
         return self.listed == other.listed and self.char == other.char
 
 
-class _Pen:
+class _LineRecorder:
     """Takes the place of a cursor: what a writer does with it makes lines."""
 
     def __init__(self) -> None:
@@ -89,7 +89,7 @@ def planned(blocks: Sequence[Block], styles: Styles) -> list[Line]:
     """Return the lines of the blocks; none if they need more than lines."""
     if any(token.type in _FRAMED for block in blocks for token in block.tokens):
         return []
-    pen = _Pen()
+    pen = _LineRecorder()
     writer = MarkdownWriter(cast(Any, pen), styles)
     writer.write(blocks)
     return [] if writer.is_fresh else pen.lines

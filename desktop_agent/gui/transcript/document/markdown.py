@@ -24,7 +24,7 @@ _SHORT_TABLE = 5
 # A definition of a link, and the line below a heading, change what stands before them.
 _FAR_EFFECT = re.compile(r"\]:|(?<=[^\n])\n[ >\t]*(?:=+|-+)[ \t]*(?:\n|\Z)")
 # A paragraph this long is no prose: it is shown as it was written.
-WALL = 12_000
+LONG_PARAGRAPH = 12_000
 _PIECE = 3_000
 # A piece ends at a space if there is one this near.
 _SLACK = 200
@@ -174,10 +174,10 @@ def task_mark(text: str) -> tuple[bool | None, str]:
     return found[1] != " ", text[found.end() :]
 
 
-def is_wall(text: str) -> bool:
+def is_long_paragraph(text: str) -> bool:
     """Whether the text is one paragraph, and as long as that."""
     text = text.strip("\n")
-    if len(text.strip()) <= WALL or "\n\n" in text:
+    if len(text.strip()) <= LONG_PARAGRAPH or "\n\n" in text:
         return False
     blocks = parse(text[:_BEGINNING] if "\n" not in text else text)
     # A definition of a link may stand before it: that is not shown.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication, QUrl
+from PySide6.QtCore import QCoreApplication, Qt, QUrl
 from PySide6.QtGui import (
     QTextBlockFormat,
     QTextCharFormat,
@@ -14,17 +14,14 @@ from PySide6.QtGui import (
     QTextFrameFormat,
     QTextList,
     QTextListFormat,
+    QTextTable,
+    QTextTableFormat,
 )
 
-from desktop_agent.gui.kit.safe_text import (
-    breakable,
-    clean,
-    with_marks,
-    without_direction_marks,
-)
+from desktop_agent.gui.kit.safe_text import breakable, clean, with_marks, without_direction_marks
 from desktop_agent.gui.transcript.document.highlighting import is_ready, spans_by_line
 from desktop_agent.gui.transcript.document.markdown import (
-    WALL,
+    LONG_PARAGRAPH,
     Block,
     pieces,
     safe_link,
@@ -33,12 +30,12 @@ from desktop_agent.gui.transcript.document.markdown import (
 from desktop_agent.gui.transcript.document.styles import (
     BLOCK_ROLE,
     CONTINUED,
+    FRAME_KIND,
     FRAME_LANGUAGE,
     LIST_INDENT,
     QUOTE_INDENT,
     Styles,
 )
-from desktop_agent.gui.transcript.document.table_writer import write_table
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -47,6 +44,9 @@ translate = QCoreApplication.translate
 
 # Only the app itself makes links of this scheme; a model's Markdown can't.
 SHOW_ALL = "app:show-all"
+# More cells than this are cut: each is a layout of its own.
+_MAX_ROWS = 500
+_MAX_COLUMNS = 60
 _HEADING_SIZES = {"h1": "h1", "h2": "h2", "h3": "h3"}
 _DISCS = (
     QTextListFormat.Style.ListDisc,
@@ -68,7 +68,6 @@ class MarkdownWriter:
         self._fresh = is_fresh
         self._lists: list[QTextListFormat] = []
         self._open: list[QTextList | None] = []
-        self._loose: list[bool] = []
         self._color = "fg"
         self._item_pending = False
         self._is_continued = False
@@ -121,7 +120,7 @@ class MarkdownWriter:
         for line in breakable(without_direction_marks(clean(text))).split("\n"):
             self.text_block(line, block, char)
 
-    def wall(self, text: str, start: int = 0) -> int:
+    def long_paragraph(self, text: str, start: int = 0) -> int:
         """Write a paragraph without marks, from `start` on; return where its last piece begins."""
         char = self._styles.text()
         for number, (at, piece) in enumerate(pieces(text, start)):
@@ -219,11 +218,11 @@ class MarkdownWriter:
         return at + 3
 
     def _paragraph(self, tokens: Sequence[Token], at: int) -> int:
-        is_tight = bool(self._loose) and tokens[at].hidden
+        is_tight = bool(self._lists) and tokens[at].hidden
         block = self._styles.block(bottom=4 if is_tight else 8, left=self._left)
         inline = tokens[at + 1]
-        if tokens[at].level == 0 and len(inline.content) > WALL:
-            self.wall(inline.content)
+        if tokens[at].level == 0 and len(inline.content) > LONG_PARAGRAPH:
+            self.long_paragraph(inline.content)
             return at + 3
         char = self._styles.text(token=self._color)
         if self._item_pending:
@@ -271,7 +270,6 @@ class MarkdownWriter:
         self._lists.append(shape)
         shape.setIndent(len(self._lists))
         self._open.append(None)
-        self._loose.append(False)
         return at + 1
 
     def _item_open(self, tokens: Sequence[Token], at: int) -> int:
@@ -288,7 +286,6 @@ class MarkdownWriter:
         self._give_up_item()
         self._lists.pop()
         self._open.pop()
-        self._loose.pop()
         if not self._lists and not self._fresh and not self._is_continued:
             block = self.cursor.blockFormat()
             block.setBottomMargin(10)
@@ -322,10 +319,10 @@ class MarkdownWriter:
             end += 1
         left = LIST_INDENT * len(self._lists) + QUOTE_INDENT
         frame = self.enter(self._styles.frame("quote", top=8, bottom=8, left=left))
-        kept = self._color, self._lists, self._open, self._loose
-        self._color, self._lists, self._open, self._loose = "muted", [], [], []
+        kept = self._color, self._lists, self._open
+        self._color, self._lists, self._open = "muted", [], []
         self._tokens(tokens[at + 1 : end - 1])
-        self._color, self._lists, self._open, self._loose = kept
+        self._color, self._lists, self._open = kept
         self.leave(frame)
         return end
 
@@ -402,3 +399,68 @@ class MarkdownWriter:
             self._link(shaped, source)
         alt = clean(without_direction_marks(piece.content)).replace("\n", " ")
         self.cursor.insertText(breakable(f"[image: {alt}]"), shaped)
+
+
+def write_table(
+    tokens: Sequence[Token],
+    cursor: QTextCursor,
+    styles: Styles,
+    write_inline: Callable[[Token, QTextCharFormat], None],
+) -> QTextTable:
+    """Insert the table at the cursor, which `write_inline` writes through as well."""
+    rows = _table_rows(tokens)
+    table = cursor.insertTable(len(rows), max(len(row) for row in rows), _table_shape(styles))
+    for number, row in enumerate(rows):
+        for column, (cell, inline) in enumerate(row):
+            place = table.cellAt(number, column)
+            shaped = place.format().toTableCellFormat()
+            shaped.setLeftPadding(10)
+            shaped.setRightPadding(10)
+            is_head = cell.type == "th_open"
+            if is_head:
+                shaped.setBackground(styles.color("sunken"))
+            place.setFormat(shaped)
+            cursor.setPosition(place.firstCursorPosition().position())
+            block = styles.block("table", bottom=0)
+            block.setAlignment(_alignment(str(cell.attrGet("style") or "")))
+            char = styles.text("ui", "semibold" if is_head else "regular")
+            cursor.setBlockFormat(block)
+            cursor.setBlockCharFormat(char)
+            write_inline(inline, char)
+    return table
+
+
+def _table_shape(styles: Styles) -> QTextTableFormat:
+    shape = QTextTableFormat()
+    shape.setCellPadding(6)
+    shape.setCellSpacing(0)
+    shape.setBorder(1)
+    shape.setBorderBrush(styles.color("line2"))
+    shape.setBorderStyle(QTextFrameFormat.BorderStyle.BorderStyle_Solid)
+    shape.setBorderCollapse(True)
+    shape.setTopMargin(4)
+    shape.setBottomMargin(12)
+    shape.setHeaderRowCount(1)
+    shape.setProperty(FRAME_KIND, "table")
+    return shape
+
+
+def _table_rows(tokens: Sequence[Token]) -> list[list[tuple[Token, Token]]]:
+    """Return the cells of each row, each with what stands in it."""
+    rows: list[list[tuple[Token, Token]]] = []
+    for number, token in enumerate(tokens):
+        if token.type == "tr_open":
+            if len(rows) == _MAX_ROWS:
+                break
+            rows.append([])
+        elif token.type in ("th_open", "td_open") and len(rows[-1]) < _MAX_COLUMNS:
+            rows[-1].append((token, tokens[number + 1]))
+    return rows
+
+
+def _alignment(style: str) -> Qt.AlignmentFlag:
+    if "right" in style:
+        return Qt.AlignmentFlag.AlignRight
+    if "center" in style:
+        return Qt.AlignmentFlag.AlignHCenter
+    return Qt.AlignmentFlag.AlignLeading

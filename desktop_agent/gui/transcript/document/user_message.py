@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from math import ceil
 
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QCoreApplication, QLocale, QTime
 from PySide6.QtGui import QFontMetricsF
 
 from desktop_agent.gui.kit.safe_text import with_marks
-from desktop_agent.gui.transcript.document.clock import clock_text
 from desktop_agent.gui.transcript.document.markdown_writer import MarkdownWriter
 from desktop_agent.gui.transcript.document.styles import BLOCK_ROLE, Styles
 from desktop_agent.gui.transcript.state.items import UserItem
@@ -95,3 +95,11 @@ def delivery_text(item: UserItem) -> str:
         return translate("Transcript", "Delivered")
     words = translate("Transcript", "Delivered · step {step}")
     return words.format(step=item.step) + (f" · {at}" if at else "")
+
+
+def clock_text(at: float) -> str:
+    """Return a time of day as the user's locale writes it, such as `07:12`."""
+    if at <= 0:
+        return ""
+    local = time.localtime(at)
+    return QLocale().toString(QTime(local.tm_hour, local.tm_min), QLocale.FormatType.ShortFormat)

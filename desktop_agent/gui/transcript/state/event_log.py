@@ -11,22 +11,18 @@ class EventLog:
     """Events in order; deltas are joined, and dropped once the whole of it has come."""
 
     def __init__(self) -> None:
-        self._events: list[Event] = []
-
-    @property
-    def events(self) -> tuple[Event, ...]:
-        return tuple(self._events)
+        self.events: list[Event] = []
 
     def add(self, event: Event) -> None:
-        last = self._events[-1] if self._events else None
+        last = self.events[-1] if self.events else None
         match event, last:
             case PartDelta(), PartDelta() if _is_same_part(event, last):
                 text = last.text + event.text
-                self._events[-1] = PartDelta(event.agent_id, event.message_id, event.kind, text)
+                self.events[-1] = PartDelta(event.agent_id, event.message_id, event.kind, text)
                 return
             case ToolOutput(), ToolOutput() if event.call_id == last.call_id:
                 text = (last.text + event.text)[-LIVE_OUTPUT_LIMIT:]
-                self._events[-1] = ToolOutput(event.agent_id, event.call_id, text)
+                self.events[-1] = ToolOutput(event.agent_id, event.call_id, text)
                 return
             case MessageAdded(), _:
                 self._drop_tail(PartDelta, "message_id", event.message.id)
@@ -34,15 +30,15 @@ class EventLog:
                 self._drop_tail(ToolOutput, "call_id", event.result.call_id)
             case _:
                 pass
-        self._events.append(event)
+        self.events.append(event)
 
     def _drop_tail(self, kind: type, field: str, wanted: str) -> None:
         while (
-            self._events
-            and isinstance(self._events[-1], kind)
-            and getattr(self._events[-1], field) == wanted
+            self.events
+            and isinstance(self.events[-1], kind)
+            and getattr(self.events[-1], field) == wanted
         ):
-            self._events.pop()
+            self.events.pop()
 
 
 def _is_same_part(one: PartDelta, other: PartDelta) -> bool:

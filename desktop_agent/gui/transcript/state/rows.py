@@ -64,15 +64,11 @@ def build_rows(items: Iterable[Item], asked_calls: frozenset[str]) -> list[Row]:
         at += len(calls)
         # The newest calls stay apart: rows don't collapse under the pointer while work goes on.
         if kind and len(calls) >= _GROUP_FROM and at < len(shown):
-            rows.append(_group(calls))
+            tools = tuple(call for call in calls if isinstance(call, ToolItem))
+            rows.append(ToolGroup(f"group/{tools[0].key}", tools))
         else:
             rows.extend(calls)
     return rows
-
-
-def _group(calls: list[Item]) -> ToolGroup:
-    tools = tuple(call for call in calls if isinstance(call, ToolItem))
-    return ToolGroup(f"group/{tools[0].key}", tools)
 
 
 def _group_kind(item: Item) -> str:

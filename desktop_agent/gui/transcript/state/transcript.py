@@ -13,29 +13,8 @@ from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import Message, ToolResult
 from desktop_agent.gui.kit.failure_log import attempt
 from desktop_agent.gui.state.session_state import AgentPage
+from desktop_agent.gui.transcript.state import items
 from desktop_agent.gui.transcript.state.event_log import LIVE_OUTPUT_LIMIT, EventLog
-from desktop_agent.gui.transcript.state.items import (
-    FINAL_STATES,
-    OUTCOMES,
-    AnswerItem,
-    ApprovalItem,
-    BudgetItem,
-    FailureItem,
-    Item,
-    QuestionItem,
-    RetryItem,
-    ThinkingItem,
-    ToolItem,
-    ToolState,
-    after_note,
-    closed_item,
-    followed,
-    is_open,
-    rested,
-    shows_work,
-    turn_item,
-    undelivered,
-)
 from desktop_agent.gui.transcript.state.message_items import segment_key, segments, user_items
 
 _RETRY = "retry"
@@ -82,10 +61,10 @@ class Transcript:
     def _clear(self) -> None:
         self.is_running = False
         self._reported_running: bool | None = None
-        self._items: dict[str, Item] = {}
+        self._items: dict[str, items.Item] = {}
         self._order: list[str] = []
         # What may still change: few items, in however long a session.
-        self._open: dict[str, Item] = {}
+        self._open: dict[str, items.Item] = {}
         self._runs: dict[str, list[str]] = {}
         self._approvals_of: dict[str, list[str]] = {}
         self._asked_calls: set[str] = set()
@@ -106,7 +85,7 @@ class Transcript:
         return transcript
 
     @property
-    def items(self) -> tuple[Item, ...]:
+    def items(self) -> tuple[items.Item, ...]:
         """All items, oldest first."""
         return tuple(self._items[key] for key in self._order)
 
@@ -128,20 +107,20 @@ class Transcript:
     @property
     def is_silent(self) -> bool:
         """Whether the agent works and no item shows it."""
-        return self.is_running and not any(shows_work(item) for item in self._open.values())
+        return self.is_running and not any(items.shows_work(item) for item in self._open.values())
 
     @property
     def is_writing(self) -> bool:
         """Whether the newest item is an answer that still comes."""
         last = self._items[self._order[-1]] if self._order else None
-        return isinstance(last, AnswerItem) and last.is_live
+        return isinstance(last, items.AnswerItem) and last.is_live
 
-    def item(self, key: str) -> Item | None:
+    def item(self, key: str) -> items.Item | None:
         return self._items.get(key)
 
-    def waiting(self) -> tuple[ApprovalItem, ...]:
+    def waiting(self) -> tuple[items.ApprovalItem, ...]:
         """Return the open approvals, oldest first."""
-        return tuple(item for item in self._open.values() if isinstance(item, ApprovalItem))
+        return tuple(item for item in self._open.values() if isinstance(item, items.ApprovalItem))
 
     def apply(self, event: Event) -> frozenset[str]:
         """Take in one event; return the keys of the items that are new, changed or gone."""
@@ -174,43 +153,43 @@ class Transcript:
         self.is_running = True
         self._reported_running = None
         self._turn_started_at = event.at
-        self._put(*rested(self._open.values()))
+        self._put(*items.rested(self._open.values()))
 
     def _on_turn_ended(self, event: events.TurnEnded) -> None:
         self._close_open_items("stopped" if event.reason == "cancelled" else "unknown")
         self.is_running = False
         self._reported_running = None
         if event.reason != "finished":
-            self._put(*undelivered(self._open.values()))
-        item = turn_item(event, self._turn_started_at)
+            self._put(*items.undelivered(self._open.values()))
+        item = items.turn_item(event, self._turn_started_at)
         self._turn_started_at = 0.0
         self._put(replace(item, is_current=self._status not in ENDED))
 
-    def _close_open_items(self, state: ToolState) -> None:
+    def _close_open_items(self, state: items.ToolState) -> None:
         """Close whatever the end of a turn leaves open."""
         self._end_retry()
         for item in list(self._open.values()):
-            if (closed := closed_item(item, state)) is not item:
+            if (closed := items.closed_item(item, state)) is not item:
                 self._put(closed)
 
     def _follow(self, agents: tuple[AgentInfo, ...]) -> None:
         self._agents = agents
         self._status = next((a.status for a in agents if a.id == self.agent_id), self._status)
-        over = rested(self._open.values()) if self._status in ENDED else ()
-        self._put(*followed(self._open.values(), agents), *over)
+        over = items.rested(self._open.values()) if self._status in ENDED else ()
+        self._put(*items.followed(self._open.values(), agents), *over)
 
     def _on_budget(self, event: events.BudgetReached) -> None:
         key = f"budget/{len(self._order)}"
-        self._put(BudgetItem(key, event.agent_id, event.owner_id, event.spent, event.budget))
+        self._put(items.BudgetItem(key, event.agent_id, event.owner_id, event.spent, event.budget))
 
     def _on_step(self, _: events.StepStarted | events.StepEnded | events.BudgetChanged) -> None:
         self._end_retry()
-        held = [item for item in self._open.values() if isinstance(item, BudgetItem)]
+        held = [item for item in self._open.values() if isinstance(item, items.BudgetItem)]
         self._put(*(replace(item, is_current=False) for item in held))
 
     def _on_retry(self, event: events.RetryScheduled) -> None:
         self._end_retry()
-        self._put(RetryItem(_RETRY, event.attempt, event.delay_s, event.fault))
+        self._put(items.RetryItem(_RETRY, event.attempt, event.delay_s, event.fault))
 
     def _end_retry(self) -> None:
         if _RETRY in self._items:
@@ -220,7 +199,7 @@ class Transcript:
     def _on_command_refused(self, event: events.CommandRefused) -> None:
         if event.command in {"decide", "answer"}:  # it is still asked for
             for item in list(self._open.values()):
-                if isinstance(item, ApprovalItem | QuestionItem):
+                if isinstance(item, items.ApprovalItem | items.QuestionItem):
                     self._put(replace(item, tries=item.tries + 1))
         self._put_failure(event.command, event.message)
 
@@ -228,7 +207,7 @@ class Transcript:
         self._put_failure(event.where, event.message)
 
     def _put_failure(self, where: str, text: str) -> None:
-        self._put(FailureItem(f"failure/{where}/{text}", where, text))
+        self._put(items.FailureItem(f"failure/{where}/{text}", where, text))
 
     # -- messages and calls --------------------------------------------------------------
 
@@ -241,12 +220,12 @@ class Transcript:
             return
         runs = self._runs.setdefault(event.message_id, [])
         last = self._items.get(runs[-1]) if runs else None
-        wanted = AnswerItem if event.kind == "text" else ThinkingItem
+        wanted = items.AnswerItem if event.kind == "text" else items.ThinkingItem
         if isinstance(last, wanted):
             self._put(replace(last, text=last.text + event.text, is_live=True))
             return
         self._end_retry()
-        if isinstance(last, AnswerItem | ThinkingItem):
+        if isinstance(last, items.AnswerItem | items.ThinkingItem):
             self._put(replace(last, is_live=False))
         key = segment_key(event.message_id, len(runs), event.kind)
         runs.append(key)
@@ -255,10 +234,12 @@ class Transcript:
     def _on_message(self, event: events.MessageAdded) -> None:
         message = event.message
         if message.role == "user":
-            items = user_items(message, self._items.get)
+            said = user_items(message, self._items.get)
             # A question that is known to wait already is open from the beginning.
-            waiting = {one.key: one for one in followed(items, self._agents) if one.state == "open"}
-            self._put(*(waiting.get(item.key, item) for item in items))
+            waiting = {
+                one.key: one for one in items.followed(said, self._agents) if one.state == "open"
+            }
+            self._put(*(waiting.get(item.key, item) for item in said))
         elif message.role == "tool":
             for result in message.results:
                 self._close_call(result)
@@ -269,13 +250,13 @@ class Transcript:
         """Put the whole message in the place of what was streamed of it."""
         old = self._runs.get(message.id, [])
         place = self._order.index(old[0]) if old else len(self._order)
-        new: list[Item] = list(segments(message, is_partial=is_partial))
+        new: list[items.Item] = list(segments(message, is_partial=is_partial))
         for key in old:
             self._order.remove(key)
         for key in set(old) - {item.key for item in new}:
             self._drop(key)
-        for item in (*new, *(ToolItem(call.id, call) for call in message.tool_calls)):
-            if isinstance(item, ToolItem) and item.key in self._items:
+        for item in (*new, *(items.ToolItem(call.id, call) for call in message.tool_calls)):
+            if isinstance(item, items.ToolItem) and item.key in self._items:
                 continue
             self._put(item, at=place)
             place += 1
@@ -284,22 +265,24 @@ class Transcript:
         self._changed.update(old)
         self._end_retry()
 
-    def _tool(self, call_id: str) -> ToolItem | None:
+    def _tool(self, call_id: str) -> items.ToolItem | None:
         item = self._items.get(call_id)
-        return item if isinstance(item, ToolItem) else None
+        return item if isinstance(item, items.ToolItem) else None
 
-    def _open_tool(self, call_id: str) -> ToolItem | None:
+    def _open_tool(self, call_id: str) -> items.ToolItem | None:
         item = self._tool(call_id)
-        return item if item is not None and item.state not in FINAL_STATES else None
+        return item if item is not None and item.state not in items.FINAL_STATES else None
 
     def _on_tool_started(self, event: events.ToolStarted) -> None:
         item = self._tool(event.call.id)
-        if item is not None and item.state in FINAL_STATES:
+        if item is not None and item.state in items.FINAL_STATES:
             return
-        self._put(ToolItem(event.call.id, event.call, "running", event.doing, started_at=event.at))
+        self._put(
+            items.ToolItem(event.call.id, event.call, "running", event.doing, started_at=event.at)
+        )
         for key in self._approvals_of.get(event.call.id, ()):
             approval = self._items[key]
-            if isinstance(approval, ApprovalItem):
+            if isinstance(approval, items.ApprovalItem):
                 self._put(replace(approval, at=event.at))
 
     def _on_tool_output(self, event: events.ToolOutput) -> None:
@@ -308,12 +291,12 @@ class Transcript:
 
     def _on_tool_ended(self, event: events.ToolEnded) -> None:
         if item := self._tool(event.result.call_id):
-            state, seconds = OUTCOMES[event.outcome], event.seconds
+            state, seconds = items.OUTCOMES[event.outcome], event.seconds
             self._put(replace(item, state=state, result=event.result, seconds=seconds, output=""))
 
     def _close_call(self, result: ToolResult) -> None:
         if item := self._open_tool(result.call_id):
-            state: ToolState = "failed" if result.is_error else "ok"
+            state: items.ToolState = "failed" if result.is_error else "ok"
             self._put(replace(item, state=state, result=result, output=""))
 
     # -- approvals, questions and notes --------------------------------------------------
@@ -323,7 +306,7 @@ class Transcript:
         if request.id in self._items:
             return
         self._approvals_of.setdefault(request.call.id, []).append(request.id)
-        self._put_before(request.call.id, ApprovalItem(request.id, request))
+        self._put_before(request.call.id, items.ApprovalItem(request.id, request))
         if call := self._open_tool(request.call.id):
             self._put(replace(call, state="waiting"))
 
@@ -331,9 +314,9 @@ class Transcript:
         question = event.question
         if question.id not in self._items:
             self._asked_calls.add(question.call_id)
-            self._put_before(question.call_id, QuestionItem(question.id, question))
+            self._put_before(question.call_id, items.QuestionItem(question.id, question))
 
-    def _put_before(self, call_id: str, item: ApprovalItem | QuestionItem) -> None:
+    def _put_before(self, call_id: str, item: items.ApprovalItem | items.QuestionItem) -> None:
         """Put what is asked for a call before that call, which looks different from now on."""
         if self._tool(call_id) is None:
             self._put(item)
@@ -343,7 +326,7 @@ class Transcript:
 
     def _on_approval_resolved(self, event: events.ApprovalResolved) -> None:
         item = self._items.get(event.request_id)
-        if isinstance(item, ApprovalItem):
+        if isinstance(item, items.ApprovalItem):
             self._put(replace(item, decision=event.decision))
             call = self._tool(item.request.call.id)
             if call is not None and call.state == "waiting":
@@ -351,11 +334,11 @@ class Transcript:
 
     def _on_question_answered(self, event: events.QuestionAnswered) -> None:
         item = self._items.get(event.question_id)
-        if isinstance(item, QuestionItem):
+        if isinstance(item, items.QuestionItem):
             self._put(replace(item, answer=event.text, by=event.by))
 
     def _on_note(self, event: events.NoteDelivered | events.NoteReturned) -> None:
-        self._put(*after_note(self._open.values(), event))
+        self._put(*items.after_note(self._open.values(), event))
 
     def _stand(self, *, is_running: bool) -> None:
         """Take over what the engine says: the newest page may not show it."""
@@ -363,15 +346,15 @@ class Transcript:
             self._close_open_items("unknown")
         self.is_running = self._reported_running = is_running
 
-    def _put(self, *items: Item, at: int | None = None) -> None:
+    def _put(self, *changed: items.Item, at: int | None = None) -> None:
         """Take in new and changed items; they go to the end unless they have a place."""
-        for item in items:
+        for item in changed:
             if at is not None:
                 self._order.insert(at, item.key)
             elif item.key not in self._items:
                 self._order.append(item.key)
             self._items[item.key] = item
-            if is_open(item):
+            if items.is_open(item):
                 self._open[item.key] = item
             else:
                 self._open.pop(item.key, None)

@@ -19,14 +19,7 @@ from PySide6.QtGui import (
     QTextFrame,
     QTextOption,
 )
-from PySide6.QtWidgets import (
-    QAbstractSlider,
-    QFrame,
-    QScrollBar,
-    QTextBrowser,
-    QToolTip,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractSlider, QFrame, QScrollBar, QTextBrowser, QToolTip, QWidget
 
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.tooltips import plain_tip

@@ -9,8 +9,7 @@ from PySide6.QtCore import QObject, QRect, Qt, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.gui.kit.failure_log import attempt
-from desktop_agent.gui.kit.timers import single_timer
-from desktop_agent.gui.kit.widgets import has_focus_in
+from desktop_agent.gui.kit.widgets import has_focus_in, single_timer
 from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
 from desktop_agent.gui.transcript.cards.card import Card, CardHost
 from desktop_agent.gui.transcript.cards.factory import CardFactory
@@ -78,9 +77,6 @@ class CardLayer(QObject):
                 return known
             card = self._make(row)
         return card.height_for(self._column().width())
-
-    def text(self, row: Row) -> str:
-        return self._factory.text(row)
 
     def refresh(self, row: Row) -> None:
         """Show a row's newest state, in another card if need be."""

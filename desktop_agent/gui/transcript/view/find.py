@@ -25,13 +25,12 @@ class Finder:
         if not places:
             self._mark(places, QTextCursor())
             if not text:
-                self._clear_selection()
+                cursor = self._browser.textCursor()
+                cursor.clearSelection()
+                self._browser.setTextCursor(cursor)
             return 0
-        flags = QTextDocument.FindFlag(0)
-        if backward:
-            flags |= QTextDocument.FindFlag.FindBackward
-        document = self._browser.document()
-        found = document.find(text, self._browser.textCursor(), flags)
+        flags = QTextDocument.FindFlag.FindBackward if backward else QTextDocument.FindFlag(0)
+        found = self._browser.document().find(text, self._browser.textCursor(), flags)
         if found.isNull():
             found = places[-1] if backward else places[0]
         self._mark(places, found)
@@ -70,8 +69,3 @@ class Finder:
                 mark.format.setForeground(self._theme.color("onAccent"))
             marks.append(mark)
         self._browser.setExtraSelections(marks)
-
-    def _clear_selection(self) -> None:
-        cursor = self._browser.textCursor()
-        cursor.clearSelection()
-        self._browser.setTextCursor(cursor)

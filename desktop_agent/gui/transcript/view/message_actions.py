@@ -64,14 +64,9 @@ class HoverBar(QWidget):
     """Stands beside the user's message under the pointer; for the keyboard there is the menu."""
 
     def __init__(
-        self,
-        theme: Theme,
-        browser: TranscriptBrowser,
-        page: TranscriptDocument,
-        edit: Edit,
-        parent: QWidget,
+        self, theme: Theme, browser: TranscriptBrowser, page: TranscriptDocument, edit: Edit
     ) -> None:
-        super().__init__(parent)
+        super().__init__(browser.parentWidget())
         self._browser = browser
         self._page = page
         self._item = UserItem("", "")

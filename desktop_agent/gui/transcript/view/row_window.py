@@ -6,7 +6,7 @@ from time import perf_counter
 
 from PySide6.QtCore import QObject, Signal
 
-from desktop_agent.gui.kit.timers import single_timer
+from desktop_agent.gui.kit.widgets import single_timer
 from desktop_agent.gui.transcript.document.answer import STEP
 from desktop_agent.gui.transcript.document.document import TranscriptDocument
 from desktop_agent.gui.transcript.document.highlighting import Coloring
@@ -124,8 +124,9 @@ class VisibleRows(QObject):
         return is_held
 
     def fill_soon(self) -> None:
-        if self._has_work and not self._timer.isActive():
-            self._timer.start(self._delay_ms if self._can_work else _LEXER_MS)
+        if self.has_work and not self._timer.isActive():
+            can_work = self._has_text_to_write or self._coloring.can_work(self._page.styles)
+            self._timer.start(self._delay_ms if can_work else _LEXER_MS)
             self._delay_ms = 0
 
     def show_more(self) -> bool:
@@ -152,14 +153,13 @@ class VisibleRows(QObject):
                 return
 
     @property
-    def _has_work(self) -> bool:
-        has_text = self._page.is_behind or self._is_short
-        return has_text or self._coloring.has_work(self._page.styles)
+    def has_work(self) -> bool:
+        """Whether rows, parts of an answer or colours are still to be written."""
+        return self._has_text_to_write or self._coloring.has_work(self._page.styles)
 
     @property
-    def _can_work(self) -> bool:
-        has_text = self._page.is_behind or self._is_short
-        return has_text or self._coloring.can_work(self._page.styles)
+    def _has_text_to_write(self) -> bool:
+        return self._page.is_behind or self._is_short
 
     @property
     def _is_short(self) -> bool:
@@ -217,7 +217,7 @@ class VisibleRows(QObject):
 
     def _fill(self) -> None:
         """Write a part of a long answer, or colours, or rows; then let the window breathe."""
-        if not self._has_work:
+        if not self.has_work:
             return
         until = perf_counter() + _SLICE_S
         with self._scrolling.kept():

@@ -29,10 +29,7 @@ def ask_to_open(
     address = safe_link(plain_address(url))
     if not address:
         return None
-    dialog = QDialog(parent)
-    dialog.setObjectName("linkDialog")
-    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    dialog.setWindowTitle(translate("Transcript", "Open this link?"))
+    dialog = _dialog(parent, "linkDialog", translate("Transcript", "Open this link?"))
     host = TextLabel(host_of(url), "h3", dialog)
     host.setObjectName("linkHost")
     whole = TextLabel(hard_wrapped(with_marks(address[:_LONGEST_ADDRESS])), "mono", dialog)
@@ -72,10 +69,7 @@ def host_of(url: QUrl) -> str:
 
 def show_text(theme: Theme, title: str, text: str, parent: QWidget) -> QDialog:
     """Show a long text in a window of its own."""
-    dialog = QDialog(parent)
-    dialog.setObjectName("textDialog")
-    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    dialog.setWindowTitle(title[:120])
+    dialog = _dialog(parent, "textDialog", title[:120])
     view = OutputView(theme, title, dialog)
     view.set_whole(terminal_text(text))
     copy = TextButton(theme, translate("Transcript", "Copy"), "copy")
@@ -87,4 +81,12 @@ def show_text(theme: Theme, title: str, text: str, parent: QWidget) -> QDialog:
     layout.addLayout(row(copy, None, close))
     dialog.resize(900, 640)
     dialog.open()
+    return dialog
+
+
+def _dialog(parent: QWidget, name: str, title: str) -> QDialog:
+    dialog = QDialog(parent)
+    dialog.setObjectName(name)
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog.setWindowTitle(title)
     return dialog

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from PySide6.QtCore import QPoint, QPointF, QRect, Qt, QUrl, Signal
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
 
 from desktop_agent.core.events import AgentEvent, Event
-from desktop_agent.core.ids import AgentId
-from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.timers import single_timer
-from desktop_agent.gui.kit.widgets import TextButton
+from desktop_agent.gui.kit.widgets import TextButton, single_timer
 from desktop_agent.gui.state.session_state import AgentPage
 from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
-from desktop_agent.gui.transcript.cards.card import Asker, CardHost, Clocks
+from desktop_agent.gui.transcript.cards.card import CardHost, Clocks
+from desktop_agent.gui.transcript.cards.row_text import row_text
 from desktop_agent.gui.transcript.document.document import TranscriptDocument
 from desktop_agent.gui.transcript.document.styles import Styles
 from desktop_agent.gui.transcript.state.items import (
     AnswerItem,
-    ApprovalItem,
-    Item,
     ToolItem,
     UserItem,
     alike,
@@ -58,15 +55,14 @@ class TranscriptView(CardHost):
         self, theme: Theme, parent: QWidget | None = None, *, clocks: Clocks | None = None
     ) -> None:
         super().__init__(theme, clocks or Clocks(), parent)
-        self._session: SessionInfo | None = None
-        self._transcript: Transcript | None = None
         self._waiting = 0
         self._laid_out = QRect()
         self.setObjectName("transcriptView")
         self.browser = TranscriptBrowser(theme, self)
         self.cards = CardLayer(self, self.browser, self.column)
+        text_of = partial(row_text, name_of=self.name_of)
         self.page = TranscriptDocument(
-            self.browser.document(), Styles(theme), self.cards.measure, self.cards.text
+            self.browser.document(), Styles(theme), self.cards.measure, text_of
         )
         self.browser.set_page(self.page)
         self._scrolling = Scrolling(self.browser, self.page)
@@ -76,7 +72,7 @@ class TranscriptView(CardHost):
         self._jump.setObjectName("jumpToLatest")
         self._jump.set_text(self.tr("Jump to latest"))
         self._jump.hide()
-        self._hover = HoverBar(theme, self.browser, self.page, self.edit_requested.emit, self)
+        self._hover = HoverBar(theme, self.browser, self.page, self.edit_requested.emit)
         self._hold = single_timer(self, _HOLD_MS, self._show_held)
         self._placing = single_timer(self, 0, self._place)
         self._resize = single_timer(self, _RESIZE_MS, self._lay_out_again)
@@ -90,8 +86,8 @@ class TranscriptView(CardHost):
 
     def open(self, page: AgentPage) -> None:
         """Show another agent, its newest messages first."""
-        self._session = page.info
-        self._transcript = Transcript.of_page(page)
+        self.session = page.info
+        self.transcript = Transcript.of_page(page)
         self.unfolded.clear()
         self.last_event_at = self.clocks.wall()
         self._window.reset(has_earlier=page.first_seq > 1)
@@ -102,9 +98,7 @@ class TranscriptView(CardHost):
 
     def apply(self, events: Sequence[Event]) -> None:
         """Take in a batch of events; the document changes once."""
-        transcript = self._transcript
-        if transcript is None:
-            return
+        transcript = self.transcript
         changed: set[str] = set()
         before = (transcript.is_running, transcript.is_paused)
         for event in events:
@@ -119,9 +113,7 @@ class TranscriptView(CardHost):
 
     def prepend(self, events: Sequence[AgentEvent], first_seq: int) -> None:
         """Take in older messages; what the user looks at stays where it is."""
-        if self._transcript is None:
-            return
-        self._transcript.prepend(events)
+        self.transcript.prepend(events)
         self._window.add_earlier(has_earlier=first_seq > 1)
         self._sync()
         self._place()
@@ -131,12 +123,12 @@ class TranscriptView(CardHost):
 
     def focus_oldest_approval(self) -> bool:
         """Scroll to the request or question that has waited longest and give it the focus."""
-        return any(self._show_card(item.key) for item in self._items() if is_asking(item))
+        return any(self._show_card(item.key) for item in self.transcript.items if is_asking(item))
 
     def show_call(self, call_id: str) -> bool:
         """Scroll to a tool call and give its card the focus; False when it is not loaded."""
-        item = self._transcript.item(call_id) if self._transcript is not None else None
-        return isinstance(item, ToolItem) and self._show_card(call_id)
+        is_call = isinstance(self.transcript.item(call_id), ToolItem)
+        return is_call and self._show_card(call_id)
 
     def find(self, text: str, backward: bool = False) -> int:  # pyright: ignore[reportIncompatibleMethodOverride] - QWidget.find is a static look-up by window id that nothing here uses
         """Go to the next place with this text; return how many there are."""
@@ -147,7 +139,7 @@ class TranscriptView(CardHost):
         return count
 
     def copy_last_answer(self) -> None:
-        for item in reversed(self._items()):
+        for item in reversed(self.transcript.items):
             if isinstance(item, AnswerItem) and item.text.strip():
                 copy_text(item.text)
                 return
@@ -166,29 +158,9 @@ class TranscriptView(CardHost):
             left += self.browser.viewport().width() - room
         return QRect(left, 0, width, 0)
 
-    # -- what the cards have to know ------------------------------------------------------
-
     @property
     def ground(self) -> QWidget:
         return self.browser.viewport()
-
-    def name_of(self, agent_id: str) -> str:
-        names = self._transcript.agent_names if self._transcript is not None else {}
-        return names.get(AgentId(agent_id), "")
-
-    def asker_of(self, item: ApprovalItem) -> Asker:
-        # Of a single agent nothing has to be said.
-        is_one = self._transcript is None or len(self._transcript.agent_names) < 2
-        name = "" if is_one else self.name_of(item.request.agent_id)
-        info = self._session
-        return Asker(name, info.id if info else "", info.workspace.root if info else "")
-
-    def alike(self, item: ApprovalItem) -> tuple[ApprovalItem, ...]:
-        return alike(self._asked, item)
-
-    def show_earlier(self) -> None:
-        if not self._window.show_more():
-            self.earlier_requested.emit()
 
     # -- events of Qt --------------------------------------------------------------------
 
@@ -214,8 +186,9 @@ class TranscriptView(CardHost):
     def _connect(self) -> None:
         for resolved in (self.decided, self.answered, self.resume_requested):
             # The button that was pressed goes away; the focus must not go just anywhere.
-            resolved.connect(self._ask_for_focus)
+            resolved.connect(self.compose_requested)
         self.text_requested.connect(self._show_text)
+        self.more_requested.connect(self._show_more)
         self.cards.resized.connect(self._on_card_resized)
         self.cards.made.connect(self._place)
         self.cards.second.connect(self._on_second)
@@ -229,17 +202,11 @@ class TranscriptView(CardHost):
         self.browser.document().documentLayout().documentSizeChanged.connect(self._placing.start)
         self.theme.changed.connect(self._on_theme_changed)
 
-    def _ask_for_focus(self) -> None:
-        self.compose_requested.emit()
-
     def _show_text(self, title: str, text: str) -> None:
         show_text(self.theme, title, text, self)
 
     def _open_menu(self, at: QPoint, on_screen: QPoint) -> None:
         self.menu_at(at).popup(on_screen)
-
-    def _items(self) -> Sequence[Item]:
-        return self._transcript.items if self._transcript is not None else ()
 
     def _show_card(self, key: str) -> bool:
         self._window.show_back_to(key)
@@ -253,38 +220,31 @@ class TranscriptView(CardHost):
 
     def _grow_only(self, changed: set[str]) -> bool:
         """Show more text of an answer that is there already; False if more has to change."""
-        assert self._transcript is not None
-        is_held = self._window.grow(self._transcript, changed, is_seen=self.isVisible())
+        is_held = self._window.grow(self.transcript, changed, is_seen=self.isVisible())
         if is_held:
             self._hold.start()
         return is_held is not None
 
     def _sync(self) -> None:
-        transcript = self._transcript
-        if transcript is None:
-            return
-        if self._window.sync(transcript, is_working=self._is_working(transcript)):
+        if self._window.sync(self.transcript, is_working=self._is_working):
             self._hold.start()
         self.browser.caret_row = self.page.live_row
 
-    def _is_working(self, transcript: Transcript) -> bool:
-        if not transcript.is_running:
-            return False
+    @property
+    def _is_working(self) -> bool:
+        """Whether a row of its own says that the agent works."""
+        transcript = self.transcript
         if transcript.is_silent:
             return True
         silent = self.clocks.wall() - self.last_event_at
         return transcript.is_writing and transcript.is_busy and silent >= _SILENT_S
 
-    @property
-    def _asked(self) -> tuple[ApprovalItem, ...]:
-        return self._transcript.waiting() if self._transcript is not None else ()
-
     def _after_events(self) -> None:
-        waiting = self._asked
+        waiting = self.transcript.waiting()
         for item in waiting:
             card = self.cards.cards.get(item.key)
             if isinstance(card, ApprovalCard):
-                card.set_alike(len(self.alike(item)))
+                card.set_alike(len(alike(waiting, item)))
                 self._placing.start()  # another button may take another line
         if len(waiting) > self._waiting:
             card = self.cards.cards.get(waiting[len(waiting) - 1].key)
@@ -315,15 +275,13 @@ class TranscriptView(CardHost):
             self._place()
 
     def _follow_clocks(self) -> None:
-        is_running = self._transcript is not None and self._transcript.is_busy
+        is_running = self.transcript.is_busy
         self.cards.follow_clocks(is_visible=self.isVisible(), is_running=is_running)
 
     def _on_second(self) -> None:
         """Show or hide that the model has been silent for a while."""
-        transcript = self._transcript
-        if transcript is None or not transcript.is_running:
-            return
-        if self._is_working(transcript) != (self.page.index_of(WORKING_KEY) >= 0):
+        is_shown = self.page.index_of(WORKING_KEY) >= 0
+        if self.transcript.is_running and self._is_working != is_shown:
             self._sync()
             self._place()
 
@@ -365,6 +323,10 @@ class TranscriptView(CardHost):
             if isinstance(card, ApprovalCard) and card.has_draft:
                 self._scrolling.show_foot(shown)
             self._place()
+
+    def _show_more(self) -> None:
+        if not self._window.show_more():
+            self.earlier_requested.emit()
 
     def _on_link(self, url: QUrl) -> None:
         if url.scheme() != "app":
