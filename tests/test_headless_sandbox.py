@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -31,15 +32,15 @@ def shell(command: str, **more: object) -> Calls:
     return Calls(("shell", {"command": command, **more}))
 
 
-def asked(lines: list[object]) -> list[str]:
+def asked(lines: Sequence[object]) -> list[str]:
     return [str(one.request.call.arguments) for one in lines if isinstance(one, ApprovalRequested)]
 
 
-def results(lines: list[object]) -> list[str]:
+def results(lines: Sequence[object]) -> list[str]:
     return [line.result.text for line in lines if isinstance(line, ToolEnded)]
 
 
-def need_sandbox(lines: list[object]) -> None:
+def need_sandbox(lines: Sequence[object]) -> None:
     state = next(line.state for line in lines if isinstance(line, SandboxChanged))
     if not state.holds:
         pytest.skip(state.reason)

@@ -54,7 +54,7 @@ class Preview:
     `host` and `port` where it sends something. `is_read_only` is set for a command proven to
     change nothing, `proven` are the numbers of its parts of which that is known, `containment`
     how the sandbox keeps it, None where none holds; `is_git_asked` tells that it changes a
-    repository in a way that is asked about even there. `rules` are what *Allow always* may
+    repository in a way that may not come back. `rules` are what *Allow always* may
     offer, `refusals` what *Refuse always* may; their scope is set by the card. Two equal
     previews mean the same effect: it is computed again after the user has allowed it, and a
     difference stops the call.

@@ -78,7 +78,9 @@ class CheckedSandbox:
             self._checking.cancel()
             await asyncio.wait([self._checking])
         forgotten = (self.forget(session_id) for session_id in tuple(self._used))
-        await asyncio.gather(*forgotten, *self._endings)
+        for failed in await asyncio.gather(*forgotten, *self._endings, return_exceptions=True):
+            if isinstance(failed, Exception):
+                _log.warning("what commands shared was not ended: %s", failed)
 
     async def _check(self) -> SandboxState:
         try:

@@ -113,6 +113,8 @@ def _reason(tool: Tool, preview: Preview) -> str:
     if tool.access is Access.EXECUTE and contained is not None:
         if contained.is_wide:
             return "What it may use includes your whole home folder."
+        if preview.is_git_asked:
+            return "It changes the repository in a way that may not come back."
         return "It may change files in the folder."
     reasons = {
         Access.EXECUTE: "This command is not on the list of those that only look.",
@@ -128,7 +130,7 @@ def _runs_freely(preview: Preview, situation: Situation) -> bool:
     contained = preview.containment
     if contained is None:
         return situation.is_machine_sandbox
-    return not contained.is_wide
+    return not contained.is_wide and not preview.is_git_asked
 
 
 def _only_looks(tool: Tool, preview: Preview) -> bool:
@@ -157,8 +159,6 @@ def _always_asked(preview: Preview, situation: Situation) -> str:
         return f"It reaches outside the folder: {_listed(preview.outside)}."
     if preview.deletes:
         return f"It deletes {_listed(preview.deletes)}."
-    if preview.is_git_asked:
-        return "It changes the repository in a way that may not come back."
     if situation.is_repeated:
         return "It is the third time in a row with the same arguments."
     return ""

@@ -5,8 +5,8 @@ It goes by what the command printed, which anybody may have written: so it is no
 
 from __future__ import annotations
 
+import os
 import re
-from pathlib import Path
 
 from desktop_agent.core.parts.containment import Containment
 
@@ -39,7 +39,7 @@ def sandbox_hint(
     if not exit_code or containment is None or not containment.is_contained:
         return ""
     for line in reversed(printed[-_LOOKED_AT:].splitlines()):
-        if hint := _of_line(line, containment, seen, home or str(Path.home())):
+        if hint := _of_line(line, containment, seen, home or _home()):
             return hint
     return ""
 
@@ -76,3 +76,7 @@ def _hidden_path(line: str, seen: tuple[str, ...], home: str) -> str:
         if path.startswith(places) and not f"{path}/".startswith(shown):
             return path
     return ""
+
+
+def _home() -> str:
+    return os.path.expanduser("~")  # noqa: PTH111 - never raises

@@ -145,6 +145,13 @@ async def test_a_rule_for_the_sandbox_says_nothing_of_what_is_outside(
     assert type(verdict(bench, preview, mode, outside, refused)) is NO
 
 
+async def test_a_rule_of_the_persons_covers_git_that_is_asked(bench: Bench) -> None:
+    with_sandbox(bench)
+    preview = await bench.preview(shell, command="git push")
+    rule = Rule("shell", "git push")
+    assert [type(verdict(bench, preview, mode, rule)) for mode in MODES] == [NO, RUN, RUN]
+
+
 async def test_a_home_or_a_disk_as_a_whole_is_asked_about(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
