@@ -297,14 +297,16 @@ class SandboxChanged(Value, frozen=True):
 
 
 class CommandRefused(Value, frozen=True):
-    """A command of the person's that was not done, and why: by a rule, or by the disk.
+    """A command of the user's that was not done, and why: by a rule, or by the disk.
 
-    `command` is its name in EngineCommands. What it was about is as it was.
+    `command` is its name in EngineCommands. What it was about is as it was: `about` is the id of
+    the note or the question, whose text the window gives back.
     """
 
     command: str
     message: str
     agent_id: AgentId | None = None
+    about: str = ""
 
 
 class EngineFailed(Value, frozen=True):

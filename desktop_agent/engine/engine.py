@@ -249,7 +249,7 @@ class Engine(SkillCommands, SandboxCommands):
         """
         agent = self._agent(agent_id)
         # The window gives a note back to the box when it hears that `send` was refused.
-        with self._refusing("send", "Your message was not sent", agent_id):
+        with self._refusing("send", "Your message was not sent", agent_id, note.id):
             if (why := self._agents.why_unread(agent)) is None:
                 self._steering.deliver_from_person(agent, note)
                 self._after_sending(agent, note)
@@ -349,7 +349,7 @@ class Engine(SkillCommands, SandboxCommands):
         """Answer an agent's question; the first answer wins."""
         self._check_thread()
         who, what = self._questions.agent_of(question_id), "Your answer was not saved"
-        with self._refusing("answer", f"{what}, so nobody has read it", who):
+        with self._refusing("answer", f"{what}, so nobody has read it", who, question_id):
             self._questions.answer(question_id, text)
 
     def apply_settings(self, settings: Settings) -> None:
@@ -444,13 +444,13 @@ class Engine(SkillCommands, SandboxCommands):
 
     @contextmanager
     def _refusing(
-        self, command: str, what: str, agent_id: AgentId | None = None
+        self, command: str, what: str, agent_id: AgentId | None = None, about: str = ""
     ) -> Generator[None]:
         """Tell in words of a command that a disk which refuses to write kept from being done."""
         try:
             yield
         except StoreError as error:
-            self._emit(CommandRefused(command, f"{what}. {error}", agent_id))
+            self._emit(CommandRefused(command, f"{what}. {error}", agent_id, about))
             self._sessions.tell_list()  # it may show already what the person wanted
 
     def _agent(self, agent_id: AgentId) -> Agent:

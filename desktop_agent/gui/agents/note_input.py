@@ -75,6 +75,15 @@ class SteerInput(QWidget):
         self.field.setFocus(Qt.FocusReason.OtherFocusReason)
         self.field.end(False)
 
+    def give_back(self, agent_id: str, mode: SteerMode, text: str) -> None:
+        """Put a text that was not sent before what has been typed since."""
+        if agent_id == self._agent and mode == self._mode:
+            self.field.setText(" ".join(filter(None, (text, self.field.text()))))
+        elif mode == "steer":
+            self._kept.keep(agent_id, " ".join(filter(None, (text, self._kept.text(agent_id)))))
+        else:
+            self._drafts[agent_id, mode] = text
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Esc, which the field leaves alone, first leaves another mode; then it is the window's."""
         if event.key() == Qt.Key.Key_Escape and self._mode != "steer":

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent.core.ids import AgentId, new_note_id
 from desktop_agent.core.notes import Note
 from desktop_agent.gui.agents.card import AgentCard
+from desktop_agent.gui.agents.note_input import SteerMode
 from desktop_agent.gui.agents.requests_panel import RequestsPanel
 from desktop_agent.gui.agents.rows import AgentRow
 from desktop_agent.gui.agents.tree import AgentTree
@@ -28,6 +29,10 @@ _PALETTE_COMMANDS = ("open", "steer", "pause", "step", "stop")
 _MOST_IN_PALETTE = 6
 _TOP = 10
 _ASKS_SHARE = 0.4
+
+
+# So many may be on their way to the disk at once.
+_MOST_TYPED = 20
 
 
 class AgentPanel(QWidget):
@@ -68,6 +73,8 @@ class AgentPanel(QWidget):
         self._state = SessionState()
         # What was asked without interrupting, and what a probe said: (question, answer).
         self._probes: dict[str, tuple[str, str]] = {}
+        # What was typed and sent last, by the id of the note or the question.
+        self._typed: dict[str, tuple[str, SteerMode, str]] = {}
         self.setObjectName("agentPanel")
         self.setAccessibleName(self.tr("Subagents"))
         self.asks = RequestsPanel(theme, self)
@@ -194,16 +201,29 @@ class AgentPanel(QWidget):
     def _on_sent(self, agent_id: str, mode: str, text: str) -> None:
         question = self._state.question_of(agent_id)
         if mode == "steer":
-            self._steer(agent_id, text)
+            self._steer(agent_id, text, is_typed=True)
         elif mode == "aside":
             self._probes[agent_id] = (text, "")
             self.aside_requested.emit(agent_id, text)
             self.show_card()
         elif question is not None:
+            self._remember(question.id, agent_id, "answer", text)
             self.answered.emit(question.id, text)
 
-    def _steer(self, agent_id: str, text: str) -> None:
+    def give_back(self, about: str) -> None:
+        """Put back into its field what was sent under this id and was refused."""
+        if typed := self._typed.pop(about, None):
+            self.strip.input.give_back(*typed)
+
+    def _remember(self, sent_as: str, agent_id: str, mode: SteerMode, text: str) -> None:
+        self._typed[sent_as] = (agent_id, mode, text)
+        while len(self._typed) > _MOST_TYPED:
+            del self._typed[next(iter(self._typed))]
+
+    def _steer(self, agent_id: str, text: str, *, is_typed: bool = False) -> None:
         note = Note(new_note_id(), text, kind="steer", delivery="step", created_at=time.time())
+        if is_typed:
+            self._remember(note.id, agent_id, "steer", text)
         self.steered.emit(agent_id, note)
 
     def _on_quick(self, agent_id: str, text: str) -> None:
@@ -231,7 +251,7 @@ class AgentPanel(QWidget):
             attachments=kept.attachments,
             created_at=time.time(),
         )
-        self._forget_note(row)
+        self._state.replace_note(AgentId(self.strip.agent_id), row.note.id, note.id)
         self.steered.emit(main, note)
 
     def _forget_note(self, row: NoteRow) -> None:

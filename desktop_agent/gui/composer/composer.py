@@ -30,7 +30,7 @@ from desktop_agent.gui.state.agent_notes import AgentNotes, NoteRow
 from desktop_agent.gui.state.session_state import AgentPage, SessionState
 
 # Whom it was for, the draft it came from, the note, and its attachments as chips.
-_Unconfirmed = tuple[AgentId | None, Draft, Note, tuple[Attachment, ...]]
+_Unconfirmed = tuple[Draft, Note, tuple[Attachment, ...]]
 
 _MAX_WIDTH = 784
 
@@ -92,8 +92,6 @@ class Composer(QWidget):
                 self._unconfirmed.pop(event.note.id, None)
                 if event.agent_id == self._notes.agent_id:
                     self._draft.remember(event.note)
-            case CommandRefused(command="send"):
-                self._give_back(event.agent_id)
             case _:
                 return
         self._show_buttons()
@@ -243,12 +241,12 @@ class Composer(QWidget):
             self._dollars = (self._dollars or 0.0) + event.usage.cost
         self._show_numbers()
 
-    def _give_back(self, agent_id: AgentId | None) -> None:
-        """Return notes that never reached the disk to the box they were sent from."""
-        for note_id, (owner, draft, note, attached) in reversed(tuple(self._unconfirmed.items())):
-            if agent_id in (None, owner):
-                del self._unconfirmed[note_id]
-                self.box.give_back(draft, note, attached)
+    def give_back(self, refused: CommandRefused) -> None:
+        """Return a note that never reached the disk to the box that it was sent from."""
+        sent = self._unconfirmed.pop(NoteId(refused.about), None)
+        if sent is not None:
+            self.box.give_back(*sent)
+            self._show_buttons()
 
     # -- sending --------------------------------------------------------------------------
 
@@ -266,7 +264,7 @@ class Composer(QWidget):
             note_id, text, delivery=delivery, attachments=parts, created_at=now, skills=skills
         )
         self._draft.remember(note)
-        sent = (self._notes.agent_id, self._draft, note, self.box.attached)
+        sent = (self._draft, note, self.box.attached)
         self._unconfirmed[note.id] = sent
         self.box.clear()
         return note
@@ -308,8 +306,10 @@ class Composer(QWidget):
         self._stop_with(self._again(row))
 
     def _resend(self, row: NoteRow) -> None:
-        self._discard(row)
-        (self.main_requested if self._is_ended else self.submitted).emit(self._again(row))
+        note = self._again(row)
+        self._state.replace_note(self._notes.agent_id, row.note.id, note.id)
+        (self.main_requested if self._is_ended else self.submitted).emit(note)
+        self._withdraw(row)
 
     def _leave(self) -> None:
         """Go to the main agent, with what is typed here."""

@@ -10,6 +10,7 @@ from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.agents import AgentInfo
+from desktop_agent.core.events import CommandRefused
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.tasks import TaskEdit
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
@@ -61,6 +62,11 @@ class SidePanelController(Controller):
             self._show()
         if Facet.SHOWN in changed:
             self._show_agent()
+
+    def give_back(self, refused: CommandRefused) -> None:
+        """Return what was typed for a subagent and never reached the disk."""
+        if self._agents is not None:
+            self._agents.give_back(refused.about)
 
     def _show_agent(self) -> None:
         """Say whose transcript is shown, and the way back from it."""

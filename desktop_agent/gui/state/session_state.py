@@ -125,6 +125,7 @@ class SessionState:
         self._owners: dict[AgentId, SessionId] = {}
         self._lists: dict[AgentId, tuple[Task, ...]] = {}
         self._notes: dict[AgentId, AgentNotes] = {}
+        self._replaced: dict[str, tuple[AgentId, NoteId]] = {}
         # Those of every session: one that is opened brings the events of its main agent alone, so
         # what its subagents asked while another was shown is known from having listened.
         self._requests: dict[str, PendingRequest] = {}
@@ -169,6 +170,10 @@ class SessionState:
         """Drop a note that came back and that the user sent elsewhere or discarded."""
         self.notes(agent_id).forget(note_id)
         return Facet.NOTES
+
+    def replace_note(self, agent_id: AgentId, note_id: NoteId, new_id: NoteId) -> None:
+        """Drop a note that came back once the one that stands for it is queued."""
+        self._replaced[new_id] = (agent_id, note_id)
 
     # -- what is known ---------------------------------------------------------------------
 
@@ -374,7 +379,10 @@ class SessionState:
 
     def _on_note(self, event: NoteEvent) -> Facet:
         self.notes(event.agent_id).apply_note(event, self._infos)
-        return self._of_agent(event.agent_id, Facet.NOTES)
+        changed = self._of_agent(event.agent_id, Facet.NOTES)
+        if isinstance(event, NoteQueued) and event.note.id in self._replaced:
+            return changed | self.forget_note(*self._replaced.pop(event.note.id))
+        return changed
 
     def _on_turn(self, event: TurnEvent) -> Facet:
         self.notes(event.agent_id).apply_turn(event)

@@ -11,6 +11,7 @@ from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, Q
 from PySide6.QtWidgets import QMainWindow
 
 from desktop_agent.core.events import (
+    CommandRefused,
     Event,
     MessageAdded,
     NoteQueued,
@@ -257,6 +258,9 @@ class MainWindow(QMainWindow):
         if Facet.SANDBOX in changed:
             self.settings_window.set_sandbox(self.known.sandbox)
         for event in events:
+            if isinstance(event, CommandRefused):
+                self.frame.composer.give_back(event)
+                self.side.give_back(event)
             owner = self.known.owner(event)
             if owner is None or owner == self.flow.current:
                 self._follow_shown(event)

@@ -331,9 +331,9 @@ async def test_a_note_to_a_subagent_is_queued_for_it_and_told_to_its_parent_or_n
     await rig.gates.reached.wait()
     queued = len(rig.of(NoteQueued))
     disk.refuse("NoteQueued")
-    rig.send_to(child, "use euros")
+    note = rig.send_to(child, "use euros")
     failed = rig.of(CommandRefused)[-1]
-    assert (failed.command, failed.agent_id) == ("send", child)
+    assert (failed.command, failed.agent_id, failed.about) == ("send", child, note.id)
     assert failed.message == f"Your message was not sent. {FULL}"
     assert len(rig.of(NoteQueued)) == queued
     rig.gates.open.set()

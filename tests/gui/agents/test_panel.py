@@ -549,7 +549,45 @@ def test_a_note_that_came_too_late_can_become_a_new_task_of_main(panel, qtbot) -
     assert hit.args[0] == MAIN
     assert (hit.args[1].text, hit.args[1].kind) == ("and the CLI", "message")
     assert hit.args[1].id != "no_1"
+    # Until the new one is on disk the old one stands there.
+    assert states(panel) == ["Not delivered: it finished first"]
+    follow(panel, NoteQueued(MAIN, hit.args[1]))
     assert states(panel) == []
+
+
+@pytest.mark.parametrize("typed_since", ["", "and the dates"])
+def test_a_note_that_never_reached_the_disk_comes_back_into_its_field(
+    panel, qtbot, typed_since
+) -> None:
+    follow(panel, opened(agent(ONE, "a"), agent(TWO, "b")))
+    panel.select(ONE)
+    field = panel.findChild(QLineEdit, "steerField")
+    field.setText("use euros")
+    with qtbot.waitSignal(panel.steered) as hit:
+        qtbot.keyClick(field, Qt.Key.Key_Return)
+    field.setText(typed_since)
+    panel.give_back("no_other")
+    assert field.text() == typed_since
+    panel.select(TWO)
+    panel.give_back(hit.args[1].id)
+    assert field.text() == ""
+    panel.select(ONE)
+    assert field.text() == " ".join(filter(None, ("use euros", typed_since)))
+
+
+def test_an_answer_that_never_reached_the_disk_is_offered_with_its_question(panel, qtbot) -> None:
+    asked = Question(QuestionId("qu_1"), ONE, "c1", "Which?", created_at=1.0, is_for_parent=True)
+    follow(panel, opened(agent(ONE, "a", "waiting_answer")))
+    follow(panel, QuestionAsked(ONE, asked))
+    panel.select(ONE)
+    panel.strip.input.begin("answer")
+    field = panel.findChild(QLineEdit, "steerField")
+    field.setText("euros")
+    with qtbot.waitSignal(panel.answered):
+        qtbot.keyClick(field, Qt.Key.Key_Return)
+    panel.give_back("qu_1")
+    panel.strip.input.begin("answer")
+    assert field.text() == "euros"
 
 
 def test_a_waiting_note_can_be_changed_and_taken_back(panel, qtbot) -> None:
