@@ -8,15 +8,15 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import PurePath
 
 from desktop_agent.adapters.sandbox.git_settings import named_in
 from desktop_agent.adapters.sandbox.mounts import Mounts
+from desktop_agent.adapters.sandbox.small_file import read_small
 
 # What makes git run a program, or read its settings from elsewhere.
 RUNS_BY_ITSELF = ("config", "config.worktree", "commondir", "gitdir", "hooks", "modules")
 _KEPT = (*RUNS_BY_ITSELF, "info", "worktrees")
-_LARGEST_POINTER = 4096
 _POINTER = "gitdir:"
 
 
@@ -114,11 +114,7 @@ def _points_back(own: str, place: str) -> bool:
     if back:
         joined = os.path.join(own, back)  # noqa: PTH118
         return os.path.realpath(joined) == os.path.realpath(place)
-    try:
-        text = Path(own, "config").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return False
-    lines = (line.strip().partition("=") for line in text.splitlines())
+    lines = (line.strip().partition("=") for line in read_small(f"{own}/config").splitlines())
     trees = (value.strip() for name, _, value in lines if name.strip().lower() == "worktree")
     wanted = os.path.realpath(os.path.dirname(place))  # noqa: PTH120
     return any(os.path.realpath(os.path.join(own, tree)) == wanted for tree in trees if tree)  # noqa: PTH118
@@ -131,9 +127,4 @@ def _pointer(place: str) -> str:
 
 def _read_line(path: str) -> str:
     """Return the first line of a small plain file, nothing if there is none."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
-        with os.fdopen(descriptor, "rb") as file:
-            return os.fsdecode(file.read(_LARGEST_POINTER)).partition("\n")[0].strip()
-    except (OSError, ValueError):
-        return ""
+    return read_small(path, follows=False).partition("\n")[0].strip()

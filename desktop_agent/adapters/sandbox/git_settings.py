@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path, PurePath
 
-_LARGEST_CONFIG = 256 * 1024
+from desktop_agent.adapters.sandbox.small_file import read_small
+
 _SECTION = re.compile(r'\[([a-z0-9-]+)(?: "((?:[^"\\]|\\["\\])*)")?\]')
 _ENTRY = re.compile(r"([a-z][a-z0-9-]*)(?:\s*=\s*(.*))?")
 # Sections all of whose keys are names, addresses, switches and numbers.
@@ -63,23 +64,18 @@ def hazards(folder: str) -> Iterator[str]:
 
 def is_plain_config(path: str) -> bool:
     """Whether every line of a settings file is of a plain form, and every key a harmless one."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with os.fdopen(descriptor, "rb") as file:
-            held = file.read(_LARGEST_CONFIG + 1)
-        return len(held) <= _LARGEST_CONFIG and _is_plain(held.decode("utf-8"))
-    except (OSError, ValueError):
+    if os.path.islink(path) or not os.path.isfile(path):  # noqa: PTH113, PTH114
         return False
+    text = read_small(path, follows=False)
+    # Nothing is read of what is too large.
+    return _is_plain(text) if text else os.path.getsize(path) == 0  # noqa: PTH202
 
 
 def named_in(folder: str) -> Iterator[str]:
     """Yield the places that a repository's settings name as hooks, or as more settings."""
-    try:
-        text = Path(folder, "config").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return
+    text = read_small(f"{folder}/config")
     section = ""
-    for line in text[:_LARGEST_CONFIG].splitlines():
+    for line in text.splitlines():
         words = line.strip()
         if words.startswith("["):
             section = words[1:].lower()

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from desktop_agent.adapters.files.private_file import write_private
+from desktop_agent.adapters.sandbox.small_file import read_small
 from desktop_agent.core.keys.redaction import is_secret_name, redact
 
 # Settings of lines `name = value`.
@@ -22,7 +23,6 @@ _GIT_KEYS = re.compile(
     r"|conflictstyle)|rebase\.(autosquash|autostash)|safe\.directory|diff\.algorithm"
 )
 _WITH_PASSWORD = re.compile(r"://[^/\s]*@")
-_LARGEST = 64 * 1024
 _GIT_S = 5.0
 
 
@@ -89,12 +89,8 @@ def _written(pairs: Iterable[tuple[str, str]]) -> bytes:
 
 def _without_secrets(path: Path) -> bytes:
     """Return the lines that hold no secret."""
-    try:
-        with path.open("rb") as file:
-            text = file.read(_LARGEST).decode("utf-8", "replace")
-    except OSError:
-        return b""
-    return "".join(line for line in text.splitlines(keepends=True) if _is_open(line)).encode()
+    lines = read_small(str(path)).splitlines(keepends=True)
+    return os.fsencode("".join(line for line in lines if _is_open(line)))
 
 
 def _is_open(line: str) -> bool:

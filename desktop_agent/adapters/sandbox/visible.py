@@ -13,6 +13,7 @@ from pathlib import Path, PurePath
 
 from desktop_agent.adapters.sandbox.made_files import MadeFiles
 from desktop_agent.adapters.sandbox.mounts import Mounts, is_in
+from desktop_agent.adapters.sandbox.small_file import read_small
 
 # Hidden also where somebody shows the whole home.
 SECRET = (
@@ -51,7 +52,6 @@ WITHOUT = (
     "SSH_AGENT_PID", "GPG_AGENT_INFO", "XDG_RUNTIME_DIR",
 )  # fmt: skip
 _MOST_ENTRIES = 200
-_LARGEST_VENV_FILE = 16 * 1024
 
 
 def homes(environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -178,7 +178,7 @@ class Homes:
         """Yield the homes of the Pythons that virtual environments stand on."""
         named = [f"{root}/{name}" for root in self._roots for name in _USUAL_VENVS]
         for venv in (*named, self._environment.get("VIRTUAL_ENV", "")):
-            if venv and (prefix := _base_of(Path(venv))):
+            if venv and (prefix := _base_of(venv)):
                 yield prefix
 
 
@@ -206,17 +206,12 @@ def _is_secret(path: str, home: str) -> bool:
     return any(is_in(path, f"{home}/{name}") for name in SECRET) if is_in(path, home) else False
 
 
-def _base_of(venv: Path) -> str:
+def _base_of(venv: str) -> str:
     """Return the prefix of the Python that an environment names, nothing if it is none.
 
     A hostile folder may name any place: only what has a standard library is one.
     """
-    try:
-        with (venv / "pyvenv.cfg").open(encoding="utf-8", errors="replace") as file:
-            text = file.read(_LARGEST_VENV_FILE)
-    except OSError:
-        return ""
-    for line in text.splitlines():
+    for line in read_small(f"{venv}/pyvenv.cfg").splitlines():
         name, _, value = line.partition("=")
         if name.strip() == "home" and value.strip().startswith("/"):
             prefix = os.path.dirname(os.path.realpath(value.strip()))  # noqa: PTH120

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -237,3 +238,16 @@ async def test_what_a_command_left_is_renamed_and_not_deleted(bench: Bench) -> N
     assert kept.read_text() == "#!/bin/sh\n"
     assert "two/.git/hooks/pre-push" in line
     assert not kept.with_name("pre-push").exists()
+
+
+async def test_pipes_and_floods_in_place_of_settings_hold_nothing_up(bench: Bench) -> None:
+    for name in (".git/config", "nested/.git/config", ".venv/pyvenv.cfg", "linked/.git"):
+        (bench.work / name).parent.mkdir(parents=True, exist_ok=True)
+        os.mkfifo(bench.work / name)
+    assert (await bench.run("echo made", git=True)).output == "made\n"
+    make_repository(bench.work / "other")
+    script = (
+        "mkdir -p new/.git; yes '# x' | head -c 9000000 > new/.git/config; mkfifo new/.git/hooks"
+    )
+    (line,) = (await bench.run(script)).lines
+    assert "new/.git/config" in line

@@ -40,7 +40,7 @@ _BROKEN_BWRAP = {
     "user namespace": ('"--disable-userns "*) shift ;;\n    "--seccomp "*) shift 2 ;;', ""),
     "git": ('"--ro-bind "*/.git) shift 3 ;;', ""),
     "inside": ('"--bind "*/work) out+=(--ro-bind); shift ;;', ""),
-    "localhost": ('"--die-with-parent "*) out+=(--unshare-net); shift ;;', ""),
+    "localhost": ('"--new-session "*) out+=(--unshare-net); shift ;;', ""),
 }
 _NO_NETWORK = '#!/bin/bash\nwhile [ "$1" != -- ]; do shift; done; shift; exec "$@"\n'
 
