@@ -14,6 +14,7 @@ from desktop_agent.compose import SESSIONS_FILE
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.settings import Settings
 from tests.e2e.test_desktop import SECONDS, App, desktop, start_app
+from tests.helpers.processes import pid_here
 from tests.helpers.providers import Calls, LoopbackProvider, Received, Say, Step, Wait
 
 __all__ = ["desktop", "start_app"]
@@ -131,7 +132,7 @@ ALLOWED = tuple(
 
 
 def pid_of(folder: Path, name: str) -> int:
-    return int((folder / f"{name}.pid").read_text())
+    return pid_here(int((folder / f"{name}.pid").read_text()), folder)
 
 
 def is_alive(pid: int) -> bool:

@@ -19,6 +19,7 @@ from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
 from tests.e2e import job, wire
 from tests.helpers.engines import history_of
 from tests.helpers.patience import HANG_MS as WAIT
+from tests.helpers.processes import pid_here
 from tests.helpers.providers import DIALECTS, Calls, Fail, Reset, Say, Wait
 from tests.helpers.windows import backend_of
 
@@ -217,10 +218,10 @@ def test_stop_in_the_middle_of_a_command_ends_it_and_the_session_goes_on(person,
     me.send("Run it")
     me.allow()
     me.until(lambda: (shop / "pid").exists() and (shop / "pid").read_text().strip())
+    pid = pid_here(int((shop / "pid").read_text()), shop)
     me.click("stopButton")
     me.until(lambda: me.find(QWidget, "stopCard"))
     me.idle()
-    pid = int((shop / "pid").read_text())
     me.until(lambda: not Path(f"/proc/{pid}").exists())
     check_is_whole(me)
     assert len(provider.requests) == 1

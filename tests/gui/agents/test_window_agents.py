@@ -26,6 +26,7 @@ from desktop_agent.core.notes import Note
 from desktop_agent.core.questions import Question
 from desktop_agent.gui.transcript.cards.tool_card import ToolCard
 from tests.gui.window.test_window import WAIT, shown, wait_idle, wait_shown, write
+from tests.helpers.processes import pid_here
 from tests.helpers.providers import Calls, LoopbackProvider, Say
 from tests.helpers.windows import bridge_of, part, side_panel
 
@@ -459,11 +460,13 @@ def test_one_running_command_is_stopped_and_its_agent_goes_on(
         return cards[-1] if cards else None
 
     qtbot.waitUntil(lambda: card() is not None, timeout=WAIT)
+    written = project / "pid"
+    qtbot.waitUntil(lambda: written.exists() and bool(written.read_text()), timeout=WAIT)
+    pid = pid_here(int(written.read_text()), project)
     card().header.setFocus()
     click(qtbot, window, "stopTool")
     wait_shown(qtbot, window, "All done.")
     assert "Stopped by the user" in team.requests["main"][1].results[-1]
-    pid = int((project / "pid").read_text())
     qtbot.waitUntil(lambda: not Path(f"/proc/{pid}").exists(), timeout=WAIT)
 
 
