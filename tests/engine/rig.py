@@ -94,6 +94,7 @@ class Rig:
         model: Any = None,
         tools: Sequence[Tool] = (),
     ) -> None:
+        own = self._tools()
         self.model = model or ScriptedModel(*script)
         self.store = store or MemoryStore()
         self.events: list[Event] = []
@@ -104,7 +105,7 @@ class Rig:
         self.engine = Engine(
             model=self.model,
             store=self.store,
-            tools=[*self._tools(), *tools],
+            tools=own if callable(own) else [*own, *tools],
             settings=settings or Settings(),
             emit=lambda event: self.hear(event),
             spill_dir=tmp_path / ".outputs",
@@ -120,7 +121,7 @@ class Rig:
         if not existing:
             self.engine.new_session(self.session_id, self.workspace, model="m", mode=mode)
 
-    def _tools(self) -> list[Tool]:
+    def _tools(self) -> list[Tool] | Callable[[], Sequence[Tool]]:
         async def slow(args: Mapping[str, Any], _: ToolContext) -> ToolOutput:
             self.gates.reached.set()
             await self.gates.open.wait()
