@@ -133,10 +133,25 @@ class Running:
                     return int(entry.name)
         raise AssertionError("there is no keeper")
 
+    def kill_keeper(self) -> None:
+        """Kill it, and wait until the system has let go of all it held."""
+        keeper = self.keeper
+        os.kill(keeper, signal.SIGKILL)
+        assert until(lambda: _is_gone(keeper))
+
     def end(self, number: int = 0) -> None:
         if number:
             self.process.send_signal(number)
         self.process.communicate("\n", timeout=SECONDS)
+
+
+def _is_gone(process: int) -> bool:
+    """Whether a process has ended; one that nobody has waited for yet has, too."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return True
+    return state in "ZX"
 
 
 def test_it_starts_from_a_path_with_spaces_and_tells_the_app_where_all_is(
@@ -184,7 +199,7 @@ def test_what_a_start_left_that_was_killed_whole_is_gone_with_the_next(
     image: Path, temporary: Path, way: str
 ) -> None:
     killed = Running(image, temporary, way)
-    os.kill(killed.keeper, signal.SIGKILL)
+    killed.kill_keeper()
     killed.end(signal.SIGKILL)
     assert os.path.lexists(killed.folder.parent)
     assert start(image, temporary, way).returncode == 0
@@ -195,7 +210,7 @@ def test_an_unpacked_app_keeps_its_files_even_when_its_keeper_is_killed(
     image: Path, temporary: Path
 ) -> None:
     running = Running(image, temporary, "unpacked")
-    os.kill(running.keeper, signal.SIGKILL)
+    running.kill_keeper()
     assert start(image, temporary, "unpacked").returncode == 0
     assert (running.folder / "words").is_file()
     running.end()
