@@ -27,7 +27,9 @@ _MOST_OPENED = 40
 _MOST_PROTECTED = 200
 # The system's own: as the sandbox makes them, and no folder of a session.
 _SYSTEM = ("/dev", "/proc", "/sys")
-_HIDDEN = ("/run",)
+# Others' memory, by name; what lies in a folder there can be worked in.
+_SHARED_MEMORY = "/dev/shm"
+_HIDDEN = ("/run", _SHARED_MEMORY)
 _TEMPORARY = ("/tmp", "/var/tmp")
 
 
@@ -158,10 +160,16 @@ def _hide_own(mounts: Mounts, boundary: Boundary) -> None:
 
 def _require(boundary: Boundary, directory: str) -> None:
     for root in boundary.write_roots:
-        if root == "/" or _is_in_any(root, _SYSTEM) or not Path(root).is_dir():
+        if root == "/" or _is_of_system(root) or not Path(root).is_dir():
             raise ToolError(f"the sandbox can't open '{root}' for writing.")
     if not Path(directory).is_dir():
         raise ToolError(f"'{directory}' is not a folder.")
+
+
+def _is_of_system(path: str) -> bool:
+    if is_in(path, _SHARED_MEMORY):
+        return path == _SHARED_MEMORY
+    return _is_in_any(path, _SYSTEM)
 
 
 def _is_in_any(path: str, folders: tuple[str, ...]) -> bool:
