@@ -164,7 +164,7 @@ def test_the_settings_offer_it_only_where_it_can_work_and_it_is_off_at_first(qtb
     button = dialog.findChild(QWidget, "checkUpdates")
     weekly = dialog.findChild(Switch, "weeklyUpdates")
     assert not button.isVisible()
-    dialog.set_can_update(True)
+    dialog.about.set_can_update(True)
     assert button.isVisible()
     assert not weekly.isChecked()
     with qtbot.waitSignal(dialog.settings_changed) as changed:
@@ -184,12 +184,12 @@ def test_the_answer_stands_under_the_button(qtbot, theme, answer, words, has_pag
     dialog = SettingsDialog(theme, Settings())
     qtbot.addWidget(dialog)
     dialog.open_page("about")
-    dialog.set_can_update(True)
+    dialog.about.set_can_update(True)
     button = dialog.findChild(QWidget, "checkUpdates")
-    with qtbot.waitSignal(dialog.update_check_requested):
+    with qtbot.waitSignal(dialog.about.update_check_requested):
         button.click()
     assert not button.isEnabled()
-    dialog.set_update_answer(answer)
+    dialog.about.set_update_answer(answer)
     assert button.isEnabled()
     assert dialog.findChild(QLabel, "updateAnswer").text() == words
     assert dialog.findChild(QWidget, "openUpdatePage").isVisible() is has_page
