@@ -16,7 +16,7 @@ from scripts.check_dependencies import hook_findings, lock_findings
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "desktop_agent").rglob("*.py"))
 # A bound that only goes down; those of other libraries' objects, about 20, will stay.
-PRIVATE_READS = 220
+PRIVATE_READS = 54
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)|(?:src|href)=\"([^\"#]+)\"")
 
 

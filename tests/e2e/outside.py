@@ -165,11 +165,16 @@ class Outside:
         return until(look)
 
     def place(self, name):
-        """Return the middle of what has this name, in pixels of the screen."""
+        """Return the middle of what has this name, in pixels of the screen.
+
+        A part of the window may be called as the field in it: the field is meant.
+        """
 
         def look():
             try:
-                box = self.named(name)[0].queryComponent().getExtents(pyatspi.DESKTOP_COORDS)
+                nodes = self.named(name)
+                fields = (node for node in nodes if describe(node)["is_focusable"])
+                box = next(fields, nodes[0]).queryComponent().getExtents(pyatspi.DESKTOP_COORDS)
             except (GLib.Error, IndexError, LookupError, RuntimeError):
                 return None  # it is not there, or has just been made anew
             return [box.x + box.width // 2, box.y + box.height // 2]

@@ -328,7 +328,9 @@ def test_the_sandbox_page_tells_what_was_tried_and_checks_again(dialog, qtbot):
     again = page.findChild(QAbstractButton, "checkSandbox")
     assert not again.isEnabled()
     probes = (Probe("read a secret", held=True), Probe("tcp", held=False, words="A host answered."))
-    dialog.sandbox.set_sandbox(SandboxState(reason="A host answered.", remedy="Run: x", probes=probes))
+    dialog.sandbox.set_sandbox(
+        SandboxState(reason="A host answered.", remedy="Run: x", probes=probes)
+    )
     spoken = [label.accessibleName() for label in page.findChildren(QLabel)]
     assert {"held: read a secret", "did not hold: A host answered."} <= set(spoken)
     assert page.findChild(QLabel, "sandboxWords").text() == "A host answered."
