@@ -10,6 +10,7 @@ os.environ["DESKTOP_AGENT_DEMO_PACE"] = "quick"
 import asyncio
 import gc
 import logging
+import sys
 from collections.abc import Callable, Coroutine, Generator, Iterator
 from functools import partialmethod
 from pathlib import Path
@@ -85,6 +86,8 @@ def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     """Keep tests out of the person's files, and away from each other's."""
     home = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HOME", str(home))
+    # Commands that tests run start this Python, which the sandbox has to know of.
+    monkeypatch.setenv("VIRTUAL_ENV", sys.prefix)
     monkeypatch.setenv("DESKTOP_AGENT_HOME", str(home / "app"))
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"):
         monkeypatch.delenv(name, raising=False)
