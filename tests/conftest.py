@@ -1,16 +1,18 @@
 """What every test stands on: a display of its own, a home of its own."""
 
 import os
+import sys
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 os.environ["DESKTOP_AGENT_HOME"] = "/nonexistent/set-per-test"
 # A real window would have the demo model work at a pace for people.
 os.environ["DESKTOP_AGENT_DEMO_PACE"] = "quick"
+# Commands that tests run start this Python, which the sandbox has to know of.
+os.environ["VIRTUAL_ENV"] = os.path.realpath(sys.prefix)
 
 import asyncio
 import gc
 import logging
-import sys
 from collections.abc import Callable, Coroutine, Generator, Iterator
 from functools import partialmethod
 from pathlib import Path
@@ -86,8 +88,6 @@ def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     """Keep tests out of the person's files, and away from each other's."""
     home = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HOME", str(home))
-    # Commands that tests run start this Python, which the sandbox has to know of.
-    monkeypatch.setenv("VIRTUAL_ENV", sys.prefix)
     monkeypatch.setenv("DESKTOP_AGENT_HOME", str(home / "app"))
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"):
         monkeypatch.delenv(name, raising=False)
