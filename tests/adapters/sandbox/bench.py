@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from desktop_agent.adapters.sandbox.sandbox import BubblewrapSandbox
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.sandbox import Boundary, Enclosure
@@ -42,7 +44,10 @@ class Bench:
         self.sandbox = sandbox or BubblewrapSandbox(self.data)
         self.session = SessionId("trial")
         self.own = OwnPlaces()
-        self.readable: tuple[str, ...] = ()
+        # The tests' own Python, wherever it lies.
+        self.readable: tuple[str, ...] = tuple(
+            dict.fromkeys(map(os.path.realpath, (sys.prefix, Path(pytest.__file__).parents[1])))
+        )
 
     def boundary(self, *, changes: bool = True, git: bool = False) -> Boundary:
         return Boundary(
