@@ -99,7 +99,7 @@ def _files(bench: Bench, what: dict[str, Any]) -> None:
     make_repository(bench.work / "nested")
     # The app's own places are seen by nobody, even where the folder around them is.
     bench.own = OwnPlaces(private=(str(own / "sessions.db"),))
-    bench.readable = (str(outside), str(own), str(ATTEMPTS.parent))
+    bench.readable = (*bench.readable, str(outside), str(own), str(ATTEMPTS.parent))
     what |= {
         "home": str(home),
         "outside": str(outside),
