@@ -1,0 +1,164 @@
+"""What agents changed in files, and how it is taken back (RULES W8).
+
+A *change set* is what one tool call did to files: exactly, for a file tool, and the difference
+between a look before and one after, for a command. An undo is a change set as well, so it can be
+undone (*redo*).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from desktop_agent.core.ids import AgentId, MessageId, SessionId
+from desktop_agent.core.messages import Value
+
+SetKind = Literal["tool", "command", "outside", "undo"]
+FileKind = Literal["absent", "file", "folder", "link", "other"]
+ChangeKind = Literal["created", "changed", "deleted"]
+Choice = Literal["keep", "restore", "merge"]
+# What an undo would do with a path: `restore` it, ask as it `conflict`s with a later change,
+# nothing as it is there `already`, or `lost` as what was there was not kept.
+Prospect = Literal["restore", "conflict", "already", "lost"]
+
+
+class FileState(Value, frozen=True):
+    """What is, or was, at a path.
+
+    `mode` are permission bits, `digest` the hex SHA-256 of a file's bytes or of a link's target.
+    `is_held` tells that the bytes are kept, so that they can be put back.
+    """
+
+    kind: FileKind = "absent"
+    mode: int = 0
+    size: int = 0
+    digest: str = ""
+    is_held: bool = True
+
+
+class ChangedFile(Value, frozen=True):
+    """One file of a change set, for showing.
+
+    `path` is relative to the session's folder where it lies within, else absolute; bytes that are
+    no text stand as `\\xNN`. `added` and `removed` count lines, -1 where it is no text or too
+    large. `is_held` tells that it can be put back.
+    """
+
+    path: str
+    kind: ChangeKind
+    added: int = 0
+    removed: int = 0
+    is_held: bool = True
+
+
+class ChangeSet(Value, frozen=True):
+    """What one call, or one undo, did to files.
+
+    `message_id` is the user's message during which it happened, also for a subagent's call.
+    `files` are the first 200, `count` is how many there are, `added` and `removed` are sums over
+    all of them. `unheld` says in words what can't be put back. `undoes` are the sets that an undo
+    took back. `overlaps` are calls that ran at the same time.
+    """
+
+    id: str
+    kind: SetKind
+    agent_id: AgentId
+    call_id: str = ""
+    message_id: MessageId | None = None
+    began: float = 0.0
+    ended: float = 0.0
+    files: tuple[ChangedFile, ...] = ()
+    count: int = 0
+    added: int = 0
+    removed: int = 0
+    unheld: tuple[str, ...] = ()
+    undoes: tuple[str, ...] = ()
+    overlaps: tuple[str, ...] = ()
+
+
+class UndoScope(Value, frozen=True):
+    """What is to be taken back: exactly one field beside `session_id` and `path` is set.
+
+    `path` narrows it to one file. `to_message` is everything since right before that message was
+    sent. With nothing set it is the whole session.
+    """
+
+    session_id: SessionId
+    message_id: MessageId | None = None
+    call_id: str = ""
+    agent_id: AgentId | None = None
+    set_id: str = ""
+    to_message: MessageId | None = None
+    path: str = ""
+
+
+class PlannedFile(Value, frozen=True):
+    """What an undo would do with one path; `why` in words, for a conflict and for what is lost.
+
+    `can_merge` tells that a conflict may be merged, `by` who changed the file since.
+    """
+
+    path: str
+    prospect: Prospect
+    kind: ChangeKind = "changed"
+    why: str = ""
+    by: str = ""
+    can_merge: bool = False
+
+
+class UndoPlan(Value, frozen=True):
+    """What an undo would do; `sets` are the change sets it takes back, newest first.
+
+    `blocked` says why it can't be done now (a command is running), empty if it can.
+    """
+
+    scope: UndoScope
+    sets: tuple[str, ...] = ()
+    files: tuple[PlannedFile, ...] = ()
+    blocked: str = ""
+
+
+class UndoReport(Value, frozen=True):
+    """What an undo did, by path. `set_id` is the change set it made, empty if nothing changed."""
+
+    set_id: str = ""
+    restored: tuple[ChangedFile, ...] = ()
+    kept: tuple[str, ...] = ()
+    merged: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+
+
+class FileOverview(Value, frozen=True):
+    """One file over all change sets of a session that are not undone.
+
+    `sets` are their ids, oldest first. `is_changed_since` tells that it is not as the last of them
+    left it.
+    """
+
+    file: ChangedFile
+    sets: tuple[str, ...] = ()
+    is_changed_since: bool = False
+
+
+class SessionChanges(Value, frozen=True):
+    """All that a session changed: its sets, oldest first, and the files that differ now.
+
+    `undone` are the ids of sets that are taken back at present. `stopped` says why nothing is
+    kept any more (a full disk), empty while it is.
+    """
+
+    sets: tuple[ChangeSet, ...] = ()
+    files: tuple[FileOverview, ...] = ()
+    undone: tuple[str, ...] = ()
+    stopped: str = ""
+
+
+class UndoUsage(Value, frozen=True):
+    """How many bytes are kept for one folder, and since when (seconds since 1970)."""
+
+    folder: str
+    size: int
+    since: float
+
+
+class UndoError(Exception):
+    """The undo could not be done; the text says why, in words for a person."""
