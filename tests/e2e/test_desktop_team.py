@@ -64,6 +64,14 @@ class Team:
             assert is_met, f"{who} did not make its request {count}: {made}"
             return self.requests[who][count - 1]
 
+    def told(self, who: str, words: str) -> None:
+        """Wait until a request of one of them holds the words."""
+        with self._changed:
+            is_met = self._changed.wait_for(
+                lambda: any(words in t for r in self.requests[who] for t in r.user_texts), SECONDS
+            )
+            assert is_met, f"{who} was not told: {words}"
+
 
 class Person:
     """Clicks on what a name stands for, and types."""
@@ -236,8 +244,7 @@ def stop_with_work_kept(me: Person, team: Team, folder: Path) -> None:
     last = team.asked("carl", 4)
     assert "carl2 was let go" in last.results[-1]
     me.sees("carl, done")
-    report = next(r for r in team.requests["main"][::-1] if any("carl" in t for t in r.user_texts))
-    assert any("carl wraps up" in text for text in report.user_texts)
+    team.told("main", "carl wraps up")
 
 
 def stop_all(me: Person, team: Team, folder: Path) -> None:

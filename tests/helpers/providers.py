@@ -159,6 +159,18 @@ def refused(dialect: DialectName = "openai") -> tuple[str, str]:
     return f"{MODEL_PREFIX[dialect]}loopback", f"http://127.0.0.1:{port}{_BASE_PATH[dialect]}"
 
 
+async def _end(runner: web.AppRunner) -> None:
+    """Close the server, also what a client no longer reads and who connected at the last moment."""
+    server = runner.server
+    open_ones = list(server.connections) if server is not None else []
+    await runner.cleanup()
+    open_ones += server.connections if server is not None else []
+    for connection in open_ones:
+        if connection.transport is not None:
+            connection.transport.abort()
+    await asyncio.sleep(0)  # the loop closes the sockets
+
+
 class LoopbackProvider:
     """A scripted provider on 127.0.0.1; see the module's docstring. Use it as a context."""
 
@@ -278,7 +290,7 @@ class LoopbackProvider:
         self.api_base = f"http://127.0.0.1:{self.port}{_BASE_PATH[self.dialect]}"
         self._ready.set()
         await self._closing.wait()
-        await runner.cleanup()
+        await _end(runner)
 
     async def _on_get(self, request: web.Request) -> web.StreamResponse:
         self._note_path(request.path)
