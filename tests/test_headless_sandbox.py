@@ -11,7 +11,13 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.approvals import Deny
-from desktop_agent.core.events import ApprovalRequested, ApprovalResolved, SandboxChanged, ToolEnded
+from desktop_agent.core.events import (
+    ApprovalRequested,
+    ApprovalResolved,
+    MachineSandboxChanged,
+    SandboxChanged,
+    ToolEnded,
+)
 from tests.helpers.providers import Calls, LoopbackProvider, Say
 from tests.test_headless import COMMAND, LINE, folder, run, run_lines
 
@@ -141,3 +147,40 @@ def test_an_unknown_use_of_the_sandbox_is_a_usage_error(folder: Path) -> None:
     ended = run("Go", "--workspace", folder, "--sandbox", "maybe")
     assert ended.returncode == 2
     assert "--sandbox" in ended.stderr
+
+
+def test_with_the_whole_machine_allowed_files_beside_the_folder_are_changed_for_that_run_alone(
+    folder: Path, tmp_path: Path
+) -> None:
+    made = tmp_path / "made.txt"
+    write = Calls(("write", {"path": str(made), "content": "new"}))
+    protected = Calls(("write", {"path": str(tmp_path / ".bashrc"), "content": "x"}))
+    script = [write, protected, Say("Over."), write, Say("Over.")]
+    session = ("--session", "job", "--mode", "free", "--sandbox", "off")
+    with LoopbackProvider("openai", script) as provider:
+        given = options(provider, folder, *session)
+        code, lines, _ = run_lines(*given, "--allow-all")
+        assert code == 0
+        assert made.read_text() == "new"
+        assert "nobody is here to approve it" in results(lines)[1]
+        assert [one.session_ids for one in lines if isinstance(one, MachineSandboxChanged)] == [
+            ("job",)
+        ]
+        made.unlink()
+        _, later, _ = run_lines(*given)
+    assert "outside the workspace" in results(later)[0]
+    assert not [one for one in later if isinstance(one, MachineSandboxChanged)]
+
+
+def test_a_run_that_has_the_whole_machine_says_so(folder: Path) -> None:
+    with LoopbackProvider("openai", [Say("Over.")]) as provider:
+        given = options(provider, folder, "--sandbox", "off", "--allow-all")
+        ended = run(*given)
+    assert ended.stderr.startswith("This machine is the sandbox: commands run as they are, ")
+
+
+@pytest.mark.parametrize("use", ["auto", "on"])
+def test_the_whole_machine_is_not_allowed_beside_a_sandbox(folder: Path, use: str) -> None:
+    ended = run("Go", "--workspace", folder, "--sandbox", use, "--allow-all")
+    assert ended.returncode == 2
+    assert "--allow-all needs --sandbox off" in ended.stderr

@@ -34,6 +34,16 @@ class Workspace(Value, frozen=True):
         """The folder's own name, for people."""
         return PurePath(self.root).name or self.root
 
+    @property
+    def disk(self) -> str:
+        """The top of the disk that the root is on."""
+        return PurePath(self.root).anchor
+
+    @property
+    def has_whole_disk(self) -> bool:
+        """Whether the write-set is everything there is."""
+        return bool(self.disk) and self.disk in self.write_roots
+
     def is_within(self, other: Workspace) -> bool:
         """Whether this workspace gives no right that `other` lacks."""
         return _covered(self.read_roots, other.read_roots) and _covered(

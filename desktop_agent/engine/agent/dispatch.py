@@ -282,7 +282,7 @@ class Dispatch:
             # A rule speaks of the session's folder, whatever part of it the caller has.
             workspace=caller.session.info.workspace,
             is_repeated=caller.is_repeated(prepared.call),
-            is_machine_sandbox=self._is_machine_sandbox,
+            is_machine_sandbox=self._is_machine_sandbox or caller.scope.is_machine_sandbox,
         )
 
     async def _ask(self, prepared: _Prepared, reason: str, caller: Caller) -> _Prepared:
