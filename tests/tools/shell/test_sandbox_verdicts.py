@@ -71,6 +71,12 @@ CELLS: dict[str, tuple[dict[str, Any], tuple[type, ...], tuple[type, ...]]] = {
         {"command": "cp /etc/hosts hosts"}, (NO, ASK, RUN), (NO, ASK, ASK)),
     "git profile": (
         {"command": "git add -A && git commit -m 'fix -d'"}, (NO, ASK, RUN), (NO, ASK, ASK)),
+    "clones a repository beside": (
+        {"command": "git clone -q origin.git shop"}, (NO, ASK, RUN), (NO, ASK, ASK)),
+    "clones into a protected place": (
+        {"command": "git clone -q origin.git .vscode"}, (NO, ASK, ASK), (NO, ASK, ASK)),
+    "clones a secret": (
+        {"command": "git clone ~/.ssh/keys.git keys"}, (NO, ASK, ASK), (NO, ASK, ASK)),
     "deletes": ({"command": "rm -rf build"}, (NO, ASK, ASK), (NO, ASK, ASK)),
     "a protected name": ({"command": "echo x >> .envrc"}, (NO, ASK, ASK), (NO, ASK, ASK)),
     "git push": ({"command": "git push"}, (NO, ASK, ASK), (NO, ASK, ASK)),

@@ -210,6 +210,9 @@ async def test_a_command_keeps_its_containment_whatever_it_prints(inside: Bench)
         ("cat: /opt/x: No such file or directory", ""),
         ("dial unix /var/run/docker.sock: connect: no such file or directory", "docker.sock may"),
         ("getaddrinfo EAI_AGAIN registry.example", "there is no network"),
+        ("curl: (56) CONNECT tunnel failed, response 403", "a host was not allowed"),
+        ("fatal: Received HTTP code 403 from proxy after CONNECT", "a host was not allowed"),
+        ("OSError: Tunnel connection failed: 403 Forbidden", "a host was not allowed"),
         ("all is well", ""),
     ],
 )
