@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -74,7 +73,7 @@ def everything(*folders: Path) -> dict[str, bytes | str]:
     for folder in folders:
         for path in folder.rglob("*"):
             if "app" not in path.relative_to(folder).parts and not path.is_dir():
-                found[str(path)] = os.readlink(path) if path.is_symlink() else path.read_bytes()
+                found[str(path)] = str(path.readlink()) if path.is_symlink() else path.read_bytes()
     return found
 
 

@@ -64,7 +64,7 @@ def homes(environment: Mapping[str, str]) -> tuple[str, ...]:
     except KeyError:  # a user that only a container knows
         listed = ""
     found = (os.path.realpath(home) for home in (named, listed) if home.startswith("/"))
-    return tuple(dict.fromkeys(home for home in found if home != "/" and Path(home).is_dir()))
+    return tuple(dict.fromkeys(home for home in found if home != "/" and os.path.isdir(home)))  # noqa: PTH112
 
 
 class Homes:
@@ -207,6 +207,16 @@ def _is_secret(path: str, home: str) -> bool:
     return any(is_in(path, f"{home}/{name}") for name in SECRET) if is_in(path, home) else False
 
 
+def _is_python(prefix: str) -> bool:
+    """Whether there is a standard library; in a folder that can't be read there is none."""
+    try:
+        names = os.listdir(f"{prefix}/lib")  # noqa: PTH208
+    except OSError:
+        return False
+    libraries = (f"{prefix}/lib/{name}/os.py" for name in names if name.startswith("python3."))
+    return any(map(os.path.isfile, libraries))
+
+
 def _base_of(venv: str) -> str:
     """Return the prefix of the Python that an environment names, nothing if it is none.
 
@@ -216,5 +226,5 @@ def _base_of(venv: str) -> str:
         name, _, value = line.partition("=")
         if name.strip() == "home" and value.strip().startswith("/"):
             prefix = os.path.dirname(os.path.realpath(value.strip()))  # noqa: PTH120
-            return prefix if any(Path(prefix, "lib").glob("python3.*/os.py")) else ""
+            return prefix if _is_python(prefix) else ""
     return ""

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.adapters.sandbox import sandbox as module
+from desktop_agent.adapters.sandbox.keeper import Keeper
 from desktop_agent.adapters.sandbox.sandbox import BubblewrapSandbox, Programs
 from desktop_agent.core.tool import ToolError
 from tests.adapters.sandbox.bench import Bench
@@ -210,3 +211,12 @@ async def test_a_network_that_ended_is_made_anew(bench: Bench) -> None:
     await bench.run("true")
     (await bench.sandbox.keeper(bench.session)).close()
     assert (await bench.run("echo there")).output == "there\n"
+
+
+async def test_a_network_that_is_given_up_leaves_nothing_open(bench: Bench) -> None:
+    programs = Programs.find()
+    before = set(os.listdir("/proc/self/fd"))  # noqa: PTH208
+    Keeper(programs.bwrap, programs.nsenter).close()
+    with pytest.raises(ToolError, match="could not be made"):
+        Keeper("/bin/false", programs.nsenter)
+    assert set(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
