@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import shutil
 import subprocess
 import sys
@@ -102,6 +103,40 @@ def test_what_would_leave_the_sandbox_is_refused_with_nobody_there(
             if isinstance(one.decision, Deny)] == ["unattended"]  # fmt: skip
     assert "[Exit code" in results(lines)[1]
     assert not made.exists()
+
+
+def test_files_of_commands_in_tmp_are_the_same_to_the_file_tools(folder: Path) -> None:
+    name = f"made-{secrets.token_hex(8)}"
+    read, other = {"path": f"/tmp/{name}"}, {"path": f"/var/tmp/{name}.txt", "content": "green\n"}
+    script = [
+        shell(f"echo red > /tmp/{name}; mkdir /tmp/sub"),
+        Calls(("read", read)),
+        Calls(("write", other)),
+        shell(f"cat /tmp/{name}.txt"),
+        Calls(("grep", {"pattern": "re", "path": "/tmp"})),
+        Calls(("glob", {"pattern": "made-*", "path": "/tmp"})),
+        shell(f"ln -sf /etc/hostname /tmp/out; ln -sf /tmp/{name} /tmp/in"),
+        Calls(("read", {"path": "/tmp/out"})),
+        Calls(("read", {"path": "/tmp/in"})),
+        Calls(("read", {"path": "/tmp/sub/.env"})),
+        Calls(("write", {"path": "/tmp/../etc/made", "content": "x"})),
+        Say("Over."),
+    ]
+    with LoopbackProvider("openai", script) as provider:
+        code, lines, _ = run_lines(*options(provider, folder, "--mode", "free"))
+    need_sandbox(lines)
+    said = results(lines)
+    assert code == 0
+    assert "red" in said[1]
+    assert said[2].startswith(f"Created /tmp/{name}.txt ")
+    assert said[3].startswith("green\n[Exit code 0, ")
+    assert set(said[4].splitlines()) == {f"/tmp/{name}:1:red", f"/tmp/{name}.txt:1:green"}
+    assert set(said[5].splitlines()) == {f"/tmp/{name}", f"/tmp/{name}.txt"}
+    # A link means what it leads to outside of the sandbox: nothing is read by a command's word.
+    assert ["outside the workspace" in text for text in said[7:9]] == [True, True]
+    assert "nobody is here to approve it" in said[9]
+    assert "outside the workspace" in said[10]
+    assert not list(Path("/tmp").glob(f"{name}*"))
 
 
 @pytest.mark.parametrize("mode", ["free", "ask"])

@@ -199,7 +199,7 @@ async def test_folders_that_can_not_be_opened_are_refused_in_words(bench: Bench)
 
 async def test_a_session_that_is_forgotten_leaves_no_network_and_no_files(bench: Bench) -> None:
     await bench.run("echo x > /tmp/x")
-    place = bench.sandbox.temporary_folder(bench.session)
+    place = Path(bench.sandbox.temporary_folder(bench.session))
     assert (place / "x").exists()
     keeper = await bench.sandbox.keeper(bench.session)
     await bench.sandbox.forget(bench.session)

@@ -41,6 +41,9 @@ class Told:
     ) -> Enclosure:
         raise ToolError("the sandbox could not be made.")
 
+    def temporary_folder(self, session_id: SessionId) -> str:
+        raise NotImplementedError
+
     async def forget(self, session_id: SessionId) -> None:
         return
 
