@@ -96,6 +96,15 @@ def make_parser() -> argparse.ArgumentParser:
     add("--max-steps", metavar="N", type=_count, help="stop after this many model calls")
     add("--timeout", metavar="S", type=_seconds, help="stop after this many seconds")
     add("--session", metavar="ID", type=_session, help="continue or begin it")
+    _add_rights(parser)
+    add(
+        "--output", choices=("text", "jsonl"), default="text", help="jsonl: every event, one a line"
+    )
+    return parser
+
+
+def _add_rights(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     add(
         "--allow-host",
         metavar="HOST[:PORT]",
@@ -117,10 +126,6 @@ def make_parser() -> argparse.ArgumentParser:
         help="with --sandbox off: the file tools may use the whole disk too, for this run",
     )
     add("--trust", action="store_true", help="trust what the folder itself sets up, for this run")
-    add(
-        "--output", choices=("text", "jsonl"), default="text", help="jsonl: every event, one a line"
-    )
-    return parser
 
 
 def _folder(text: str) -> Path:
