@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import pytest
+
+from desktop_agent.adapters.config import settings_file
 from desktop_agent.core.agents import AgentSpec
 from desktop_agent.core.events import ApprovalRequested, MachineSandboxChanged, TurnEnded
 from desktop_agent.core.ids import AgentId, SessionId
@@ -106,3 +110,17 @@ def test_a_subagent_has_the_machine_for_as_long_as_its_session_has() -> None:
     assert (after.workspace, after.mode) == (Workspace("/w"), "free")
     narrow = Workspace("/w", writable=("/w/src",), has_root=False)
     assert _child(narrow, has_machine=True).workspace.write_roots == ("/w/src",)
+
+
+@pytest.mark.parametrize(
+    "key", ["machine_sandbox", "allow_all", "allows_all"]
+)
+async def test_no_setting_gives_new_sessions_the_machine(tmp_path: Path, key: str) -> None:
+    file = tmp_path / "settings.json"
+    file.write_text(json.dumps({"mode": "free", key: True}))
+    settings = settings_file.load(file)
+    assert settings.mode == "free"
+    script = (_writes(tmp_path / "a.txt"), says("done"))
+    rig = RealRig(tmp_path / "work", *script, mode=settings.mode, settings=settings)
+    await rig.run("go")
+    assert "outside the workspace" in rig.results[-1].text
