@@ -112,9 +112,7 @@ def test_a_subagent_has_the_machine_for_as_long_as_its_session_has() -> None:
     assert _child(narrow, has_machine=True).workspace.write_roots == ("/w/src",)
 
 
-@pytest.mark.parametrize(
-    "key", ["machine_sandbox", "allow_all", "allows_all"]
-)
+@pytest.mark.parametrize("key", ["machine_sandbox", "allow_all", "allows_all"])
 async def test_no_setting_gives_new_sessions_the_machine(tmp_path: Path, key: str) -> None:
     file = tmp_path / "settings.json"
     file.write_text(json.dumps({"mode": "free", key: True}))

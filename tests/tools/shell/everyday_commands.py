@@ -48,9 +48,9 @@ _PYTHON = (
     "python3 -m pytest -q", "pytest -q tests/test_app.py -k add", "python3 -m unittest -q",
     "python3 -m venv --without-pip env", "env/bin/python -c 'import sys; print(sys.prefix)'",
     "python3 -m compileall -q app.py", "python3 -m json.tool package.json",
-    "python3 -m pip --version", "python3 -m pip list", "pip install -r requirements.txt",
-    "ruff check .", "ruff format .",
 )  # fmt: skip
+_PIP = ("python3 -m pip --version", "python3 -m pip list", "pip install -r requirements.txt")
+_RUFF = ("ruff check .", "ruff format .")
 _NODE = (
     "node --version", "node index.js", "npm --version", "npm test", "npm run build", "npm ls",
     "npm install", "npm install left-pad",
@@ -79,8 +79,10 @@ COMMANDS = _marked(
     [
         *_rows("git", *_GIT),
         *_rows("", *_PYTHON),
+        *_rows("pip", *_PIP),
+        *_rows("ruff", *_RUFF),
         *_rows("npm", *_NODE),
-        *_rows("make", *_C),
+        *_rows("cc", *_C),
         *_rows("cargo", *_CARGO),
         *_rows("go", *_GO),
         *_rows("", *_FILES),

@@ -74,8 +74,11 @@ async def test_in_the_other_modes_the_sandbox_changes_nothing_unless_nothing_is_
 async def test_each_works_in_the_sandbox_or_says_what_to_do(inside: Bench, project: Bench) -> None:
     assert inside is project
     wrong: dict[str, str] = {}
+    path = surroundings()["PATH"]
     for row in COMMANDS:
-        if row.kind in ("deletes", "loses") or (row.program and not shutil.which(row.program)):
+        if row.kind in ("deletes", "loses") or (
+            row.program and not shutil.which(row.program, path=path)
+        ):
             continue
         result = await inside.run(shell, command=row.command)
         works = "[Exit code 0, " in result.text
