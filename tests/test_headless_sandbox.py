@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import shutil
 import subprocess
 import sys
@@ -11,7 +12,13 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.approvals import Deny
-from desktop_agent.core.events import ApprovalRequested, ApprovalResolved, SandboxChanged, ToolEnded
+from desktop_agent.core.events import (
+    ApprovalRequested,
+    ApprovalResolved,
+    MachineSandboxChanged,
+    SandboxChanged,
+    ToolEnded,
+)
 from tests.helpers.providers import Calls, LoopbackProvider, Say
 from tests.test_headless import COMMAND, LINE, folder, run, run_lines
 
@@ -98,6 +105,40 @@ def test_what_would_leave_the_sandbox_is_refused_with_nobody_there(
     assert not made.exists()
 
 
+def test_files_of_commands_in_tmp_are_the_same_to_the_file_tools(folder: Path) -> None:
+    name = f"made-{secrets.token_hex(8)}"
+    read, other = {"path": f"/tmp/{name}"}, {"path": f"/var/tmp/{name}.txt", "content": "green\n"}
+    script = [
+        shell(f"echo red > /tmp/{name}; mkdir /tmp/sub"),
+        Calls(("read", read)),
+        Calls(("write", other)),
+        shell(f"cat /tmp/{name}.txt"),
+        Calls(("grep", {"pattern": "re", "path": "/tmp"})),
+        Calls(("glob", {"pattern": "made-*", "path": "/tmp"})),
+        shell(f"ln -sf /etc/hostname /tmp/out; ln -sf /tmp/{name} /tmp/in"),
+        Calls(("read", {"path": "/tmp/out"})),
+        Calls(("read", {"path": "/tmp/in"})),
+        Calls(("read", {"path": "/tmp/sub/.env"})),
+        Calls(("write", {"path": "/tmp/../etc/made", "content": "x"})),
+        Say("Over."),
+    ]
+    with LoopbackProvider("openai", script) as provider:
+        code, lines, _ = run_lines(*options(provider, folder, "--mode", "free"))
+    need_sandbox(lines)
+    said = results(lines)
+    assert code == 0
+    assert "red" in said[1]
+    assert said[2].startswith(f"Created /tmp/{name}.txt ")
+    assert said[3].startswith("green\n[Exit code 0, ")
+    assert set(said[4].splitlines()) == {f"/tmp/{name}:1:red", f"/tmp/{name}.txt:1:green"}
+    assert set(said[5].splitlines()) == {f"/tmp/{name}", f"/tmp/{name}.txt"}
+    # A link means what it leads to outside of the sandbox: nothing is read by a command's word.
+    assert ["outside the workspace" in text for text in said[7:9]] == [True, True]
+    assert "nobody is here to approve it" in said[9]
+    assert "outside the workspace" in said[10]
+    assert not list(Path("/tmp").glob(f"{name}*"))
+
+
 @pytest.mark.parametrize("mode", ["free", "ask"])
 def test_with_the_sandbox_off_commands_of_mode_free_run_as_they_are(
     folder: Path, tmp_path: Path, mode: str
@@ -141,3 +182,40 @@ def test_an_unknown_use_of_the_sandbox_is_a_usage_error(folder: Path) -> None:
     ended = run("Go", "--workspace", folder, "--sandbox", "maybe")
     assert ended.returncode == 2
     assert "--sandbox" in ended.stderr
+
+
+def test_with_the_whole_machine_allowed_files_beside_the_folder_are_changed_for_that_run_alone(
+    folder: Path, tmp_path: Path
+) -> None:
+    made = tmp_path / "made.txt"
+    write = Calls(("write", {"path": str(made), "content": "new"}))
+    protected = Calls(("write", {"path": str(tmp_path / ".bashrc"), "content": "x"}))
+    script = [write, protected, Say("Over."), write, Say("Over.")]
+    session = ("--session", "job", "--mode", "free", "--sandbox", "off")
+    with LoopbackProvider("openai", script) as provider:
+        given = options(provider, folder, *session)
+        code, lines, _ = run_lines(*given, "--allow-all")
+        assert code == 0
+        assert made.read_text() == "new"
+        assert "nobody is here to approve it" in results(lines)[1]
+        assert [one.session_ids for one in lines if isinstance(one, MachineSandboxChanged)] == [
+            ("job",)
+        ]
+        made.unlink()
+        _, later, _ = run_lines(*given)
+    assert "outside the workspace" in results(later)[0]
+    assert not [one for one in later if isinstance(one, MachineSandboxChanged)]
+
+
+def test_a_run_that_has_the_whole_machine_says_so(folder: Path) -> None:
+    with LoopbackProvider("openai", [Say("Over.")]) as provider:
+        given = options(provider, folder, "--sandbox", "off", "--allow-all")
+        ended = run(*given)
+    assert ended.stderr.startswith("This machine is the sandbox: commands run as they are, ")
+
+
+@pytest.mark.parametrize("use", ["auto", "on"])
+def test_the_whole_machine_is_not_allowed_beside_a_sandbox(folder: Path, use: str) -> None:
+    ended = run("Go", "--workspace", folder, "--sandbox", use, "--allow-all")
+    assert ended.returncode == 2
+    assert "--allow-all needs --sandbox off" in ended.stderr

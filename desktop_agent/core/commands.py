@@ -90,6 +90,7 @@ class SandboxCommands(Protocol):
     """Commands about the sandbox that commands run in."""
 
     def check_sandbox(self) -> None: ...
+    def set_machine_sandbox(self, session_id: SessionId, is_on: bool) -> None: ...
 
 
 class EngineCommands(AgentCommands, SessionCommands, SkillCommands, SandboxCommands, Protocol):

@@ -296,6 +296,15 @@ class SandboxChanged(Value, frozen=True):
     state: SandboxState
 
 
+class MachineSandboxChanged(Value, frozen=True):
+    """The sessions for which the person has said that this machine is the sandbox.
+
+    It holds while the app runs, and is not stored: what is not listed doesn't have the right.
+    """
+
+    session_ids: tuple[SessionId, ...]
+
+
 class CommandRefused(Value, frozen=True):
     """A command of the user's that was not done, and why: by a rule, or by the disk.
 
@@ -377,6 +386,7 @@ Snapshot = (
     | SessionOpened
     | SkillsChanged
     | SandboxChanged
+    | MachineSandboxChanged
     | CommandRefused
     | EngineFailed
 )

@@ -106,6 +106,10 @@ class Sandbox(Protocol):
         """Prepare to run one command in `directory`. Raises ToolError; never a way without."""
         ...
 
+    def temporary_folder(self, session_id: SessionId) -> str:
+        """Return the real path of what a session's commands see as `/tmp`, made if need be."""
+        ...
+
     async def forget(self, session_id: SessionId) -> None:
         """End what a session's commands share: its network, its temporary folder."""
         ...

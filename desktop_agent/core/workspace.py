@@ -6,6 +6,9 @@ from pathlib import PurePath
 
 from desktop_agent.core.messages import Value
 
+# What commands in the sandbox have a folder of their session's for.
+TEMPORARY = ("/tmp", "/var/tmp")
+
 
 class Workspace(Value, frozen=True):
     """`root` and the extra folders, as real absolute paths of existing directories.
@@ -30,9 +33,33 @@ class Workspace(Value, frozen=True):
         return (self.root, *self.writable) if self.has_root else self.writable
 
     @property
+    def readable_places(self) -> tuple[str, ...]:
+        """Every folder that file tools may read in."""
+        return self.read_roots
+
+    @property
+    def writable_places(self) -> tuple[str, ...]:
+        """Every folder that file tools may write in."""
+        return self.write_roots
+
+    def shown(self, path: str | PurePath) -> str:
+        """Return what a real path is called."""
+        return str(path)
+
+    @property
     def name(self) -> str:
         """The folder's own name, for people."""
         return PurePath(self.root).name or self.root
+
+    @property
+    def disk(self) -> str:
+        """The top of the disk that the root is on."""
+        return PurePath(self.root).anchor
+
+    @property
+    def has_whole_disk(self) -> bool:
+        """Whether the write-set is everything there is."""
+        return bool(self.disk) and self.disk in self.write_roots
 
     def is_within(self, other: Workspace) -> bool:
         """Whether this workspace gives no right that `other` lacks."""
@@ -50,6 +77,35 @@ class Workspace(Value, frozen=True):
             _common(self.write_roots, other.write_roots),
             has_root=False,
         )
+
+
+class CallWorkspace(Workspace, frozen=True):
+    """The folders that one call of a file tool may touch: those that commands see.
+
+    `temporary` is the real path of what commands see as `/tmp`. It is never stored.
+    """
+
+    temporary: str = ""
+
+    @property
+    def readable_places(self) -> tuple[str, ...]:
+        """The read-set, and the temporary folder."""
+        return (*self.read_roots, self.temporary)
+
+    @property
+    def writable_places(self) -> tuple[str, ...]:
+        """The write-set, and the temporary folder."""
+        return (*self.write_roots, self.temporary)
+
+    def is_temporary(self, path: str | PurePath) -> bool:
+        """Whether a real path is in the temporary folder."""
+        return PurePath(path).is_relative_to(self.temporary)
+
+    def shown(self, path: str | PurePath) -> str:
+        """Return what commands call a real path."""
+        if not self.is_temporary(path):
+            return str(path)
+        return str(PurePath(TEMPORARY[0], PurePath(path).relative_to(self.temporary)))
 
 
 class OwnPlaces(Value, frozen=True):

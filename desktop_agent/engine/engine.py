@@ -453,6 +453,9 @@ class Engine(SkillCommands, SandboxCommands):
             self._emit(CommandRefused(command, f"{what}. {error}", agent_id, about))
             self._sessions.tell_list()  # it may show already what the person wanted
 
+    def _session(self, session_id: SessionId) -> Session:
+        return self._sessions.session(session_id)
+
     def _agent(self, agent_id: AgentId) -> Agent:
         self._check_thread()
         return self._sessions.agent(agent_id)

@@ -24,7 +24,8 @@ SandboxUse = Literal["auto", "on", "off"]
 class Options:
     """What the command line says; `mode` is None when it does not say.
 
-    `hosts` are rules for the hosts that commands may reach.
+    `hosts` are rules for the hosts that commands may reach. `allows_all` lets the run use the
+    whole disk.
     """
 
     prompt: str
@@ -39,6 +40,7 @@ class Options:
     sandbox: SandboxUse = "auto"
     output: Literal["text", "jsonl"] = "text"
     hosts: tuple[Rule, ...] = ()
+    allows_all: bool = False
 
 
 class UsageError(Exception):
@@ -57,6 +59,8 @@ def parse(argv: Sequence[str]) -> Options:
         raise UsageError("PROMPT is empty: say what to do")
     if given.api_base and not given.model:
         raise UsageError("--api-base needs --model, such as --model openai/NAME")
+    if given.allow_all and given.sandbox != "off":
+        raise UsageError("--allow-all needs --sandbox off: it is for a machine set apart for this")
     return Options(
         prompt=given.prompt,
         workspace=given.workspace,
@@ -70,6 +74,7 @@ def parse(argv: Sequence[str]) -> Options:
         sandbox=cast(SandboxUse, given.sandbox),
         output=given.output,
         hosts=tuple(given.allow_host),
+        allows_all=given.allow_all,
     )
 
 
@@ -91,6 +96,15 @@ def make_parser() -> argparse.ArgumentParser:
     add("--max-steps", metavar="N", type=_count, help="stop after this many model calls")
     add("--timeout", metavar="S", type=_seconds, help="stop after this many seconds")
     add("--session", metavar="ID", type=_session, help="continue or begin it")
+    _add_rights(parser)
+    add(
+        "--output", choices=("text", "jsonl"), default="text", help="jsonl: every event, one a line"
+    )
+    return parser
+
+
+def _add_rights(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     add(
         "--allow-host",
         metavar="HOST[:PORT]",
@@ -106,11 +120,12 @@ def make_parser() -> argparse.ArgumentParser:
         help="where commands run: in it where it holds (auto), only there (on), or as they are, "
         "since this machine is a sandbox itself (off)",
     )
-    add("--trust", action="store_true", help="trust what the folder itself sets up, for this run")
     add(
-        "--output", choices=("text", "jsonl"), default="text", help="jsonl: every event, one a line"
+        "--allow-all",
+        action="store_true",
+        help="with --sandbox off: the file tools may use the whole disk too, for this run",
     )
-    return parser
+    add("--trust", action="store_true", help="trust what the folder itself sets up, for this run")
 
 
 def _folder(text: str) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import unicodedata
 from typing import Literal, Protocol, TextIO
@@ -17,6 +18,7 @@ from desktop_agent.core.events import (
     CommandRefused,
     EngineFailed,
     Event,
+    MachineSandboxChanged,
     MessageAdded,
     PartDelta,
     RetryScheduled,
@@ -42,6 +44,10 @@ _EARLY: dict[EndReason, str] = {
 }
 _KEPT = {"\n", "\t"}
 _LINE = 160
+_AMBER, _PLAIN = "\x1b[33m", "\x1b[0m"
+_ALL_ALLOWED = (
+    "This machine is the sandbox: commands run as they are, and any file may be read and changed."
+)
 
 
 class RunEnded(Value, frozen=True):
@@ -167,6 +173,8 @@ class Text:
                 self._line(self._errors, f"{whose}Ended: {status.replace('_', ' ')}.")
             case SkillsChanged(trust=trust):
                 self._on_trust(trust)
+            case MachineSandboxChanged(session_ids=ids) if ids:
+                self._warning(_ALL_ALLOWED)
             case BudgetReached():
                 self._on_budget(event)
             case EngineFailed(message=message) | CommandRefused(message=message):
@@ -190,6 +198,13 @@ class Text:
             why = "since it changed" if trust.is_trusted else "since the folder is not trusted"
             self._line(self._errors, f"Not used, {why} (see --trust): {', '.join(unused)}.")
         self._unused = unused
+
+    def _warning(self, text: str) -> None:
+        """Print a text of ours in amber, where there is colour."""
+        has_colour = self._errors.isatty() and not os.environ.get("NO_COLOR")
+        self._new_line()
+        self._errors.write(f"{_AMBER}{text}{_PLAIN}\n" if has_colour else f"{text}\n")
+        self._errors.flush()
 
     def _line(self, stream: TextIO, text: str) -> None:
         self._new_line()

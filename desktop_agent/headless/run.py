@@ -154,6 +154,8 @@ async def _work(
     _open_session(options, session_id, backend, follower)
     if follower.session is None or follower.is_cut:
         return
+    if options.allows_all:
+        backend.engine.set_machine_sandbox(follower.session.id, True)
     backend.engine.send(follower.session.main_agent, Note(new_note_id(), options.prompt))
     try:
         async with asyncio.timeout(options.timeout_s):

@@ -12,7 +12,7 @@ BENCHMARKS = {
     "start": "process start to the first paint of the window, and memory before any message",
     "streams": "32 streams of 100 chunks a second for 20 s, with the text on screen",
     "overhead": "end of a response to the next request, over 300 steps with a shell call each",
-    "sandbox": "what the sandbox adds to a command, 200 of them in turns with bare ones",
+    "sandbox": "what the sandbox adds to a command; gaps of the loop with ten test suites at once",
     "growth": "a session of 10,000 messages: open, first paint, scroll",
     "output": "a line of 1 MB and a command that prints 10 GB: gaps of the window, memory",
     "store": "the sessions file: appending events, listing 10,000 sessions",

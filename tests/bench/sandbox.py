@@ -3,6 +3,9 @@
 Between them runs bubblewrap with nothing to protect: what of it is the system's own share. The
 shell does nothing, so what is measured is the way there and back: finding what must be
 protected, starting, ending, looking at what was left.
+
+Then ten agents run a test suite each at once, with the sandbox and without: how late the event
+loop comes that they share. What it is late without the sandbox is the floor.
 """
 
 from __future__ import annotations
@@ -14,15 +17,33 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from desktop_agent.adapters.sandbox.sandbox import BubblewrapSandbox, Programs
-from desktop_agent.core.ids import SessionId
+from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.sandbox import Boundary
+from desktop_agent.core.tool import ToolContext
+from desktop_agent.engine.agent.read_files import FilesSeen
+from desktop_agent.engine.workspace.containment import make_workspace
+from desktop_agent.engine.workspace.output_files import OutputFiles
+from desktop_agent.tools.shell.jobs import new_jobs
+from desktop_agent.tools.shell.shell import shell
 from tests.bench.report import report
 
 COMMANDS = 200
 FILES = 1000
+AGENTS, SUITES, TICK_S = 10, 4, 0.005
+_SUITE = """
+import hashlib, unittest
+
+class Test(unittest.TestCase):
+    def test_work(self):
+        self.assertTrue(hashlib.sha256(b"x" * 50_000_000).hexdigest())
+
+    def test_sum(self):
+        self.assertEqual(sum(range(1_000_000)), 499999500000)
+"""
 _SHELL = ("bash", "--noprofile", "--norc", "-c", "true")
 _BAREST = (
     Programs.find().bwrap, "--die-with-parent", "--unshare-user", "--unshare-pid", "--unshare-ipc",
@@ -53,12 +74,84 @@ async def measure(folder: Path) -> None:
         bare.append(_timed(_SHELL, work))
         barest.append(_timed((*_BAREST, *_SHELL), work))
         inside.append(await _enclosed(sandbox, boundary, work))
-    await sandbox.forget(boundary.session_id)
     report("sandbox_check", checked * 1000)
     report("sandbox_barest_p50", (_at(barest, 50) - _at(bare, 50)) * 1000)
     report("sandbox_added_p50", (_at(inside, 50) - _at(bare, 50)) * 1000)
     report("sandbox_added_p95", (_at(inside, 95) - _at(bare, 95)) * 1000)
     report("sandbox_ratio_p50", _at(inside, 50) / _at(bare, 50))
+    await _measure_ten(sandbox, work)
+    await sandbox.forget(boundary.session_id)
+
+
+async def _measure_ten(sandbox: BubblewrapSandbox, work: Path) -> None:
+    (work / "test_it.py").write_text(_SUITE)
+    free, contained = await _suites(None, work), await _suites(sandbox, work)
+    for name, percent in (("p99", 99), ("max", 100)):
+        gaps = [_worst(run.gaps, percent) * 1000 for run in (contained, free)]
+        report(f"sandbox_ten_gap_{name}", gaps[0], floor=gaps[1])
+    report("sandbox_ten_seconds", contained.seconds, floor=free.seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """How long it took, and the seconds between one turn of the loop and the next."""
+
+    seconds: float
+    gaps: list[float]
+
+
+async def _suites(sandbox: BubblewrapSandbox | None, work: Path) -> _Run:
+    gaps: list[float] = []
+    began = time.perf_counter()
+    ticks = asyncio.create_task(_tick(gaps))
+    async with asyncio.TaskGroup() as agents:
+        for number in range(AGENTS):
+            agents.create_task(_run_suites(sandbox, work, number))
+    ticks.cancel()
+    return _Run(time.perf_counter() - began, gaps)
+
+
+async def _tick(gaps: list[float]) -> None:
+    last = time.perf_counter()
+    while True:
+        await asyncio.sleep(TICK_S)
+        now = time.perf_counter()
+        gaps.append(now - last)
+        last = now
+
+
+async def _run_suites(sandbox: BubblewrapSandbox | None, work: Path, number: int) -> None:
+    """Run them as an agent does: by the tool, from its preview to its result."""
+
+    async def answer(_: str, options: tuple[str, ...]) -> str:
+        return options[0]
+
+    jobs = new_jobs()
+    context = ToolContext(
+        agent_id=AgentId(f"ag_{number}"),
+        call_id=f"call_{number}",
+        workspace=make_workspace(work),
+        report=lambda _: None,
+        ask_user=answer,
+        files=FilesSeen(),
+        outputs=OutputFiles(work.parent / "outputs").of(SessionId("bench")),
+        jobs=jobs,
+        session_id=SessionId("bench"),
+        sandbox=sandbox,
+        environment={"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
+    )
+    arguments = shell.parse({"command": "python3 -m unittest -q test_it"})
+    assert shell.preview is not None
+    for _ in range(SUITES):
+        judged = await shell.preview(arguments, context)
+        done = await shell.run(arguments, replace(context, judged=judged))
+        assert "[Exit code 0, " in done.text, done.text
+    await jobs.close()
+
+
+def _worst(times: list[float], percent: int) -> float:
+    ordered = sorted(times)
+    return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)]
 
 
 def _at(times: list[float], percent: int) -> float:

@@ -96,6 +96,10 @@ class NetworkedSandbox:
         enclosure = await self._sandbox.enclose(boundary, directory, environment)
         return ProxiedEnclosure(enclosure, boundary.call_id) if is_open else enclosure
 
+    def temporary_folder(self, session_id: SessionId) -> str:
+        """Return the real path of what a session's commands see as `/tmp`, made if need be."""
+        return self._sandbox.temporary_folder(session_id)
+
     async def forget(self, session_id: SessionId) -> None:
         """End what a session's commands share: its network, its temporary folder."""
         self._served.pop(session_id, None)

@@ -15,6 +15,7 @@ from desktop_agent.adapters.sandbox.folder_walk import FolderWalk, Found
 from desktop_agent.adapters.sandbox.git_places import Protected
 from desktop_agent.adapters.sandbox.made_files import MadeFiles
 from desktop_agent.adapters.sandbox.mounts import Mounts, is_in
+from desktop_agent.adapters.sandbox.pipes import NamedPipes
 from desktop_agent.adapters.sandbox.set_aside import Before, remember, set_aside
 from desktop_agent.adapters.sandbox.sockets import hide_sockets
 from desktop_agent.adapters.sandbox.visible import Homes
@@ -62,6 +63,7 @@ class Layout:
         self._made = made
         self._protects = lru_cache(65_536)(protects)
         self._walks: dict[str, FolderWalk] = {}
+        self._pipes = NamedPipes()
         self._lock = threading.Lock()
 
     def plan(
@@ -87,6 +89,8 @@ class Layout:
         before = {root: self.find(root) for root in changing}
         git = _protect(mounts, boundary, directory, before)
         hide_sockets(mounts)
+        with self._lock:
+            self._pipes.hide(mounts)
         more["TMPDIR"] = "/tmp"
         return Plan(mounts, copied, directory, more, remember(before, git))
 
@@ -149,7 +153,8 @@ def _hide_own(mounts: Mounts, boundary: Boundary) -> None:
     """Hide the app's own places, where they are not hidden by what they lie in."""
     roots = (*boundary.write_roots, *boundary.read_roots)
     for path in boundary.own.kept:
-        if path not in roots and Path(path).is_dir() and not mounts.is_hidden(path):
+        is_folder = os.path.isdir(path)  # noqa: PTH112 - it never raises
+        if path not in roots and is_folder and not mounts.is_hidden(path):
             mounts.hide(path)
     for beginning in boundary.own.private:
         begins = PurePath(beginning)

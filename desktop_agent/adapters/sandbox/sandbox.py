@@ -126,9 +126,11 @@ class BubblewrapSandbox:
                 await asyncio.to_thread(session.keeper.close)
             await asyncio.to_thread(shutil.rmtree, session.folder, ignore_errors=True)
 
-    def temporary_folder(self, session_id: SessionId) -> Path:
-        """Return the folder that a session's commands see as `/tmp`."""
-        return self._temporary(session_id)
+    def temporary_folder(self, session_id: SessionId) -> str:
+        """Return the real path of what a session's commands see as `/tmp`, made if need be."""
+        folder = self._temporary(session_id)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return os.path.realpath(folder)
 
     async def keeper(self, session_id: SessionId) -> Keeper:
         """Return who keeps a session's network, made if need be. Raises ToolError."""

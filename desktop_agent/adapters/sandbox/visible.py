@@ -14,18 +14,8 @@ from pathlib import Path, PurePath
 from desktop_agent.adapters.sandbox.made_files import MadeFiles
 from desktop_agent.adapters.sandbox.mounts import Mounts, is_in
 from desktop_agent.adapters.sandbox.small_file import read_small
+from desktop_agent.engine.permissions.protected_files import HOME_SECRETS
 
-# Hidden also where somebody shows the whole home.
-SECRET = (
-    ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".pypirc", ".pgpass",
-    ".git-credentials", ".vault-token", ".password-store", ".mozilla", ".thunderbird",
-    ".config/gh", ".config/gcloud", ".config/git/credentials", ".config/google-chrome",
-    ".config/chromium", ".config/BraveSoftware", ".config/microsoft-edge", ".config/op",
-    ".config/rclone", ".config/Signal", ".config/Slack", ".config/desktop-agent",
-    ".local/share/keyrings", ".local/share/desktop-agent", ".local/share/kwalletd",
-    ".cargo/credentials", ".cargo/credentials.toml", ".m2/settings.xml", ".gem/credentials",
-    ".bash_history", ".zsh_history", ".python_history", ".claude.json",
-)  # fmt: skip
 _TOOLCHAINS = (
     ".pyenv", ".nvm", ".fnm", ".volta", ".asdf", ".sdkman", ".rustup", ".rbenv", ".rvm", ".opam",
     ".ghcup", ".deno", ".bun", ".dotnet", ".juliaup", "go", "miniconda3", "anaconda3",
@@ -64,7 +54,7 @@ def homes(environment: Mapping[str, str]) -> tuple[str, ...]:
     except KeyError:  # a user that only a container knows
         listed = ""
     found = (os.path.realpath(home) for home in (named, listed) if home.startswith("/"))
-    return tuple(dict.fromkeys(home for home in found if home != "/" and Path(home).is_dir()))
+    return tuple(dict.fromkeys(home for home in found if home != "/" and os.path.isdir(home)))  # noqa: PTH112
 
 
 class Homes:
@@ -150,7 +140,7 @@ class Homes:
             place = mounts.at(home)
             if place is not None and place.kind == "empty":
                 continue
-            for path in (f"{home}/{name}" for name in SECRET):
+            for path in (f"{home}/{name}" for name in HOME_SECRETS):
                 if path not in self._roots and os.path.lexists(path):
                     mounts.hide(os.path.realpath(path))
 
@@ -190,7 +180,7 @@ def hidden_entries(shown: tuple[str, ...]) -> list[str]:
     for home in homes(os.environ):
         with contextlib.suppress(OSError):
             found += [f"{home}/{name}" for name in os.listdir(home) if name not in seen]  # noqa: PTH208
-        found += [f"{home}/{name}" for name in SECRET]
+        found += [f"{home}/{name}" for name in HOME_SECRETS]
     # They are all one argument of a program.
     hidden = [path for path in found if not any(is_in(place, path) for place in shown)]
     return hidden[-_MOST_ENTRIES:]
@@ -204,7 +194,19 @@ def app_places() -> tuple[str, ...]:
 
 
 def _is_secret(path: str, home: str) -> bool:
-    return any(is_in(path, f"{home}/{name}") for name in SECRET) if is_in(path, home) else False
+    return (
+        any(is_in(path, f"{home}/{name}") for name in HOME_SECRETS) if is_in(path, home) else False
+    )
+
+
+def _is_python(prefix: str) -> bool:
+    """Whether there is a standard library; in a folder that can't be read there is none."""
+    try:
+        names = os.listdir(f"{prefix}/lib")  # noqa: PTH208
+    except OSError:
+        return False
+    libraries = (f"{prefix}/lib/{name}/os.py" for name in names if name.startswith("python3."))
+    return any(map(os.path.isfile, libraries))
 
 
 def _base_of(venv: str) -> str:
@@ -216,5 +218,5 @@ def _base_of(venv: str) -> str:
         name, _, value = line.partition("=")
         if name.strip() == "home" and value.strip().startswith("/"):
             prefix = os.path.dirname(os.path.realpath(value.strip()))  # noqa: PTH120
-            return prefix if any(Path(prefix, "lib").glob("python3.*/os.py")) else ""
+            return prefix if _is_python(prefix) else ""
     return ""

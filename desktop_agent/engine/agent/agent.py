@@ -135,7 +135,9 @@ class Agent:
     @property
     def scope(self) -> Scope:
         """What it may use now."""
-        return scope_of(self.session.info, self.spec)
+        session = self.session
+        is_machine = session.is_machine_sandbox
+        return scope_of(session.info, self.spec, is_machine_sandbox=is_machine)
 
     @property
     def history(self) -> tuple[Message, ...]:

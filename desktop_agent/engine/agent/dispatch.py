@@ -37,7 +37,7 @@ from desktop_agent.core.tool import (
     ToolError,
 )
 from desktop_agent.core.tool import ToolOutput as Output
-from desktop_agent.core.workspace import OwnPlaces
+from desktop_agent.core.workspace import CallWorkspace, OwnPlaces, Workspace
 from desktop_agent.engine.agent.questions import Questions
 from desktop_agent.engine.base.ports import StoreError
 from desktop_agent.engine.base.session import Session
@@ -282,7 +282,7 @@ class Dispatch:
             # A rule speaks of the session's folder, whatever part of it the caller has.
             workspace=caller.session.info.workspace,
             is_repeated=caller.is_repeated(prepared.call),
-            is_machine_sandbox=self._is_machine_sandbox,
+            is_machine_sandbox=self._is_machine_sandbox or caller.scope.is_machine_sandbox,
         )
 
     async def _ask(self, prepared: _Prepared, reason: str, caller: Caller) -> _Prepared:
@@ -369,7 +369,7 @@ class Dispatch:
         return ToolContext(
             agent_id=caller.id,
             call_id=call.id,
-            workspace=caller.skills.workspace,
+            workspace=self._workspace(call, caller),
             report=report,
             ask_user=ask_user,
             files=caller.files,
@@ -385,6 +385,17 @@ class Dispatch:
             sandbox=self._sandbox,
             waited_s=lambda: self.hosts.waited_s(caller.session.info.id, call.id),
         )
+
+    def _workspace(self, call: ToolCall, caller: Caller) -> Workspace:
+        """Return the folders of a call. File tools see what the session's commands see."""
+        workspace, sandbox = caller.skills.workspace, self._sandbox
+        tool = self._tools.get(call.name)
+        is_of_files = tool is not None and tool.access in {Access.READ, Access.WRITE}
+        is_apart = sandbox is not None and sandbox.state.holds and not workspace.has_whole_disk
+        if sandbox is None or not (is_of_files and is_apart):
+            return workspace
+        temporary = sandbox.temporary_folder(caller.session.info.id)
+        return CallWorkspace(**msgspec.structs.asdict(workspace), temporary=temporary)
 
     def _defect(self, call: ToolCall, caller: Caller, error: Exception) -> ToolResult:
         _log.exception("the tool %s failed", call.name)

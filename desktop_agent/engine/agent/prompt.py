@@ -64,7 +64,8 @@ class Prompt:
         text = self._template
         for name, value in values.items():
             text = text.replace("{{" + name + "}}", value)
-        contained = [self._sandbox] if "shell" in tool_names and self._is_contained() else []
+        has_sandbox = self._is_contained() and not workspace.has_whole_disk
+        contained = [self._sandbox] if "shell" in tool_names and has_sandbox else []
         sections = [text.rstrip(), *contained, *self._extra(spec, tool_names, catalog.roles)]
         if "skill" in tool_names:
             sections.append(f"{self._skills}\n\n{catalog.section}")

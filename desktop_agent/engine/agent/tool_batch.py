@@ -39,6 +39,7 @@ class ToolBatch:
         self._jobs: dict[str, asyncio.Task[None]] = {}
         self._stopped: set[str] = set()
         self._unsaved: dict[str, ToolEnded] = {}
+        self._notes: dict[str, tuple[str, ...]] = {}
 
     @property
     def running(self) -> tuple[ToolCall, ...]:
@@ -94,6 +95,7 @@ class ToolBatch:
             return self._unsaved[call.id]
         text = begun if call.id in self._begun else not_begun
         outcome = "unknown" if text == UNSAVED else "cancelled"
+        text = "\n".join((text, *self._notes.get(call.id, ())))
         return ToolEnded(
             self._caller.id, ToolResult(call.id, text, is_error=True, facts=CutShort()), outcome
         )
@@ -123,12 +125,14 @@ class ToolBatch:
     async def _answered(self, call: ToolCall) -> ToolResult:
         try:
             return await self._dispatch.run(call, self._caller)
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as stopped:
+            # What the tool has to say of its end.
+            self._notes[call.id] = notes = tuple(getattr(stopped, "__notes__", ()))
             own = asyncio.current_task()
             # A stop of the whole turn that came on top is one more request to end.
             if call.id not in self._stopped or (own is not None and own.uncancel() > 0):
                 raise
-            result = ToolResult(call.id, STOPPED, is_error=True)
+            result = ToolResult(call.id, "\n".join((STOPPED, *notes)), is_error=True)
             return record_end(self._caller, ToolEnded(self._caller.id, result, "cancelled"))
 
     def _looks_only(self, call: ToolCall) -> bool:

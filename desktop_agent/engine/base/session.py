@@ -33,7 +33,8 @@ class Session:
     is for what ends: it is told whatever the disk says, for nobody may wait for it for ever.
     What the disk refused of it is owed, and written before all else; until then the disk holds
     a beginning of what was told, as it does after a crash, and a restart closes the rest.
-    `refused` hears that something is owed.
+    `refused` hears that something is owed. `is_machine_sandbox` is the person's word that this
+    machine is set apart for the session: it ends with the app, and is not part of the info.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class Session:
         changed: Callable[[], None],
         refused: Callable[[StoreError], None],
     ) -> None:
+        self.is_machine_sandbox = False
         self._info = info
         self._is_saved = True
         self._owed: list[AgentEvent] = []

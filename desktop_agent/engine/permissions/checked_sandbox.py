@@ -61,6 +61,11 @@ class CheckedSandbox:
             if self._sandbox.state != self._state:  # it was replaced, and looked at again
                 self._tell(self._sandbox.state)
 
+    def temporary_folder(self, session_id: SessionId) -> str:
+        """Return the real path of what a session's commands see as `/tmp`, made if need be."""
+        self._used.add(session_id)
+        return self._sandbox.temporary_folder(session_id)
+
     async def forget(self, session_id: SessionId) -> None:
         """End what a session's commands share."""
         self._used.discard(session_id)

@@ -100,11 +100,15 @@ class _Command:
 
 @dataclass(frozen=True, slots=True)
 class _Asker:
-    """On whose behalf the user is asked; `command` is None for one left in the background."""
+    """On whose behalf the user is asked; `command` is None for one left in the background.
+
+    `is_named` tells that the connection said whose it is; else it may be any of those that run.
+    """
 
     agent_id: AgentId
     mode: Mode
     command: _Command | None = None
+    is_named: bool = False
 
     @contextmanager
     def busy(self, doing: str, clock: Callable[[], float]) -> Generator[None]:
@@ -174,13 +178,17 @@ class HostRequests:
                 return HostVerdict(False, "The command that wanted it has ended.")
 
     def _asker(self, session: Session, question: HostQuestion) -> _Asker:
-        """Return the command that the connection names, if it is true; else the newest."""
+        """Return the command that the connection names, if it is true; else the newest.
+
+        Not every program names one: git and clients of SOCKS don't.
+        """
         running = self._commands.get(question.session_id, ())
         named = [command for command in running if command.call_id == question.call_id]
         command = next(iter([*named, *reversed(running)]), None)
         if command is None:
             return _Asker(session.info.main_agent, session.info.mode)
-        return _Asker(command.owner.id, command.owner.scope.mode, command)
+        owner = command.owner
+        return _Asker(owner.id, owner.scope.mode, command, is_named=bool(named))
 
     def _settled(
         self, session: Session, asker: _Asker, question: HostQuestion
@@ -257,6 +265,8 @@ def _request(asker: _Asker, question: HostQuestion) -> ApprovalRequest:
     if len(words) > _LONGEST_COMMAND:
         words = f"{words[:_LONGEST_COMMAND]}…"
     who = f"`{words}`" if words else "A command in the background"
+    if words and not asker.is_named:
+        who, words = f"A program that doesn't say whose it is, while `{words}` runs,", ""
     rule = host_rule(host, port)
     return ApprovalRequest(
         id=(request_id := new_request_id()),

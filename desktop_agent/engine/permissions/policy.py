@@ -17,6 +17,10 @@ from desktop_agent.engine.permissions.shell import classify
 
 # Rules of this kind, and no others, let a command run outside the sandbox unasked.
 OUTSIDE_RULES = "shell_outside"
+# Those made while the sandbox kept the command: they say nothing of it where none does. Rules for
+# `shell` itself speak of both.
+SANDBOX_RULES = "shell_sandboxed"
+_SHELL = "shell"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,21 +79,19 @@ def verdict(tool: Tool, preview: Preview, situation: Situation) -> Verdict:
         )
     if tool.access is not Access.INTERNAL and (reason := _always_asked(preview, situation)):
         return Asked(reason)
-    if _leaves(preview):
-        return _outside(preview, situation)
+    if leaves(preview):
+        return _outside(rules, preview, situation)
     if allowing := _allowing(rules, preview, situation):
         return Allowed(allowing)
     return _by_kind(tool, preview, situation)
 
 
-def _leaves(preview: Preview) -> bool:
+def leaves(preview: Preview) -> bool:
     """Whether it is a command that is to run outside of a sandbox that holds."""
     return preview.containment is not None and not preview.containment.is_contained
 
 
-def _outside(preview: Preview, situation: Situation) -> Verdict:
-    """A rule for what runs in the sandbox says nothing of what runs outside."""
-    rules = [rule for rule in situation.rules if rule.tool == OUTSIDE_RULES]
+def _outside(rules: Sequence[Rule], preview: Preview, situation: Situation) -> Verdict:
     named = [rule for rule in rules if rule.pattern]
     if allowing := _allowing(named, preview, situation):
         return Allowed(allowing)
@@ -136,7 +138,7 @@ def _runs_freely(preview: Preview, situation: Situation) -> bool:
 def _only_looks(tool: Tool, preview: Preview) -> bool:
     if tool.access in {Access.INTERNAL, Access.READ}:
         return True
-    if _leaves(preview):
+    if leaves(preview):
         return False
     return preview.is_read_only or _cannot_write(preview)
 
@@ -176,7 +178,7 @@ def _allowing(rules: Sequence[Rule], preview: Preview, situation: Situation) -> 
         return (one,)
     if not preview.command:
         return ()
-    holding = [rule for rule in allows if _holds_here(rule, situation)]
+    holding = [rule for rule in allows if _holds_here(rule, situation) and _fits(rule, preview)]
     patterns = [rule.pattern for rule in holding]
     used = classify.covering(patterns, preview.command, preview.proven)
     return tuple(holding[place] for place in used)
@@ -186,15 +188,29 @@ def speaks_of(rule: Rule, preview: Preview, situation: Situation) -> bool:
     """Whether the rule covers this effect, or of a command at least one part."""
     if covers(rule, preview, situation):
         return True
-    is_part = _holds_here(rule, situation) and rule.pattern in classify.offers(
-        preview.command, preview.proven
-    )
-    return is_part and not rule.is_deny
+    if rule.is_deny or not _holds_here(rule, situation) or not _fits(rule, preview):
+        return False
+    offered = classify.exact if leaves(preview) else classify.offers
+    return rule.pattern in offered(preview.command, preview.proven)
 
 
 def speaks_of_tool(rule: Rule, tool: Tool) -> bool:
     """Whether a rule is the tool's own, or about hosts, as a tool for the network follows."""
+    if rule.tool in (OUTSIDE_RULES, SANDBOX_RULES):
+        return tool.name == _SHELL
     return rule.tool == tool.name or (tool.access is Access.NETWORK and rule.tool == NETWORK)
+
+
+def _fits(rule: Rule, preview: Preview) -> bool:
+    """Whether the rule speaks of how the command is kept.
+
+    What is allowed in the sandbox is not for that allowed outside, nor where none holds.
+    """
+    if leaves(preview):
+        return rule.tool == OUTSIDE_RULES or (rule.is_deny and rule.tool != SANDBOX_RULES)
+    if rule.tool == SANDBOX_RULES:
+        return preview.containment is not None
+    return rule.tool != OUTSIDE_RULES
 
 
 def _holds_here(rule: Rule, situation: Situation) -> bool:
@@ -206,7 +222,7 @@ def covers(rule: Rule, preview: Preview, situation: Situation) -> bool:
 
     An allow rule has to cover all of it; a deny rule already holds when it covers a part.
     """
-    if not _holds_here(rule, situation):
+    if not _holds_here(rule, situation) or not _fits(rule, preview):
         return False
     if rule.tool == NETWORK:
         return bool(preview.host) and covers_host(rule.pattern, preview.host, preview.port)

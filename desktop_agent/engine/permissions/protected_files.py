@@ -14,9 +14,19 @@ from functools import lru_cache
 from itertools import pairwise
 from pathlib import PurePath
 
-from desktop_agent.core.workspace import OwnPlaces
+from desktop_agent.core.workspace import OwnPlaces, Workspace
 
-_SECRET_FOLDERS = {".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker"}
+# What nobody's programs see of a home, and what is asked about before it is read.
+HOME_SECRETS = (
+    ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".pypirc", ".pgpass",
+    ".git-credentials", ".vault-token", ".password-store", ".mozilla", ".thunderbird",
+    ".config/gh", ".config/gcloud", ".config/git/credentials", ".config/google-chrome",
+    ".config/chromium", ".config/BraveSoftware", ".config/microsoft-edge", ".config/op",
+    ".config/rclone", ".config/Signal", ".config/Slack", ".config/desktop-agent",
+    ".local/share/keyrings", ".local/share/desktop-agent", ".local/share/kwalletd",
+    ".cargo/credentials", ".cargo/credentials.toml", ".m2/settings.xml", ".gem/credentials",
+    ".bash_history", ".zsh_history", ".python_history", ".claude.json",
+)  # fmt: skip
 # What runs by itself: hooks, what editors start when they open a folder, CI.
 _RUN_FOLDERS = {
     ".git", ".husky", ".githooks", ".vscode", ".idea", ".devcontainer", ".fleet", ".vs", ".zed",
@@ -79,18 +89,20 @@ _ASKED_NAME = re.compile("|".join(map(translate, (*_RUN_NAMES, *_AGENT_NAMES))))
 _SECRET_NAME = re.compile("|".join(map(translate, _SECRET_NAMES)))
 _DOTTED = sorted(
     name
-    for name in (*_SECRET_FOLDERS, *_RUN_FOLDERS, *_AGENT_FOLDERS, *_SECRET_NAMES, *_RUN_NAMES)
-    if name.startswith(".")
+    for name in (*HOME_SECRETS, *_RUN_FOLDERS, *_AGENT_FOLDERS, *_SECRET_NAMES, *_RUN_NAMES)
+    if name.startswith(".") and "/" not in name
 )
 _NOWHERE = OwnPlaces()
+_HOME_SECRET = re.compile(f"/(?:{'|'.join(re.escape(n.casefold()) for n in HOME_SECRETS)})/")
 
 
-def names_of(base: str, given: str, resolved: PurePath) -> tuple[PurePath, ...]:
-    """Return both paths that a file is evaluated by: as it was named, and resolved.
+def names_of(workspace: Workspace, given: str, path: PurePath) -> tuple[PurePath, ...]:
+    """Return both paths that a file is evaluated by: as it was named, and where that leads.
 
     `.bashrc` may be a link to a file of another name, and `notes` one to `.bashrc`.
     """
-    called = PurePath(os.path.join(base, os.path.expanduser(given)))  # noqa: PTH111, PTH118
+    resolved = PurePath(workspace.shown(path))
+    called = PurePath(os.path.join(workspace.root, os.path.expanduser(given)))  # noqa: PTH111, PTH118
     return (resolved,) if called == resolved else (resolved, called)
 
 
@@ -113,7 +125,7 @@ def is_protected(path: str | PurePath, own: OwnPlaces = _NOWHERE) -> bool:
 def is_secret(path: str | PurePath, own: OwnPlaces = _NOWHERE) -> bool:
     """Whether even reading this file is asked about: keys, passwords, tokens."""
     parts = _folded_parts(path)
-    if any(part in _SECRET_FOLDERS for part in parts):
+    if _HOME_SECRET.search(f"/{'/'.join(parts)}/"):
         return True
     if any(_begins_with(parts, _folded_parts(place)) for place in own.private):
         return True
@@ -122,7 +134,8 @@ def is_secret(path: str | PurePath, own: OwnPlaces = _NOWHERE) -> bool:
 
 def search_exclusions() -> tuple[str, ...]:
     """Return globs of what a search leaves out, since its contents are asked about."""
-    return (".git", *sorted(_SECRET_FOLDERS), *_SECRET_NAMES)
+    places = (f"**/{name}" if "/" in name else name for name in HOME_SECRETS)
+    return (".git", *places, *_SECRET_NAMES)
 
 
 def may_name_protected(pattern: str) -> bool:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from desktop_agent.core.agents import AgentSpec
 from desktop_agent.core.approvals import Mode
 from desktop_agent.core.sessions import SessionInfo
@@ -23,30 +25,52 @@ _RANK: dict[Mode, int] = {"look": 0, "ask": 1, "free": 2}
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Model, mode, folders and tools of one agent; `tools` None is all of them."""
+    """Model, mode, folders and tools of one agent; `tools` None is all of them.
+
+    `is_machine_sandbox` tells that the person has set this machine apart for the session.
+    """
 
     model: str
     api_base: str
     mode: Mode
     workspace: Workspace
     tools: tuple[str, ...] | None = None
+    is_machine_sandbox: bool = False
 
     def allows(self, tool: Tool) -> bool:
         """Whether the agent has the tool."""
         return self.tools is None or tool.name in self.tools
 
 
-def scope_of(info: SessionInfo, spec: AgentSpec | None) -> Scope:
+def scope_of(
+    info: SessionInfo, spec: AgentSpec | None, *, is_machine_sandbox: bool = False
+) -> Scope:
     """Return the scope; a session whose rights shrank takes its subagents' along."""
+    given = _with_disk(info.workspace) if is_machine_sandbox else info.workspace
     if spec is None:
-        return Scope(info.model, info.api_base, info.mode, info.workspace)
-    mode = narrower(info.mode, spec.mode)
-    if not spec.workspace.is_within(info.workspace):
+        return Scope(info.model, info.api_base, info.mode, given, None, is_machine_sandbox)
+    mode, own = narrower(info.mode, spec.mode), spec.workspace
+    if own.has_whole_disk and not given.has_whole_disk:
+        # It was given while the machine was the sandbox: only that is over.
+        own = _without_disk(own)
+    if not own.is_within(given):
         mode = "look"
-    workspace = spec.workspace.limited_to(info.workspace)
+    workspace = own.limited_to(given)
+    model, api_base = info.model, info.api_base
     if spec.has_own_model:
-        return Scope(spec.model, spec.api_base, mode, workspace, spec.tools)
-    return Scope(info.model, info.api_base, mode, workspace, spec.tools)
+        model, api_base = spec.model, spec.api_base
+    return Scope(model, api_base, mode, workspace, spec.tools, is_machine_sandbox)
+
+
+def _with_disk(workspace: Workspace) -> Workspace:
+    if workspace.has_whole_disk:
+        return workspace
+    return msgspec.structs.replace(workspace, writable=(*workspace.writable, workspace.disk))
+
+
+def _without_disk(workspace: Workspace) -> Workspace:
+    kept = tuple(path for path in workspace.writable if path != workspace.disk)
+    return msgspec.structs.replace(workspace, writable=kept)
 
 
 def narrower(first: Mode, second: Mode) -> Mode:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 
 from desktop_agent.core.tool import ToolError
-from desktop_agent.core.workspace import Workspace
+from desktop_agent.core.workspace import TEMPORARY, CallWorkspace, Workspace
 from desktop_agent.engine.workspace import windows_names
 
 # A thousand folders of skills would be a page of them in every refusal.
@@ -39,12 +39,14 @@ def resolve_for_read(workspace: Workspace, path: str, *, base: str | None = None
     Relative paths are against `base`, which is the root by default. Nothing has to
     exist, and nothing is created.
     """
-    return _resolve(path, base or workspace.root, workspace.read_roots, "readable")
+    roots = (workspace.readable_places, workspace.read_roots)
+    return _resolve(workspace, path, base, roots, "readable")
 
 
 def resolve_for_write(workspace: Workspace, path: str, *, base: str | None = None) -> Path:
     """Return where `path` really leads; raises OutsideWorkspace when that may not be written."""
-    return _resolve(path, base or workspace.root, workspace.write_roots, "writable")
+    roots = (workspace.writable_places, workspace.write_roots)
+    return _resolve(workspace, path, base, roots, "writable")
 
 
 def root_of(roots: Sequence[str], resolved: PurePath) -> str | None:
@@ -80,25 +82,48 @@ def relative_name(workspace: Workspace, path: str | PurePath) -> str:
     """Return how to call a resolved path: relative to the root when it is in there."""
     pure = PurePath(path)
     if not is_within(pure, workspace.root):
-        return str(pure)
+        return workspace.shown(pure)
     return PurePath(os.path.relpath(pure, workspace.root)).as_posix()
 
 
-def _resolve(path: str, base: str, roots: Sequence[str], kind: str) -> Path:
+def _resolve(
+    workspace: Workspace,
+    path: str,
+    base: str | None,
+    roots: tuple[Sequence[str], Sequence[str]],
+    kind: str,
+) -> Path:
+    """`roots` are the places where it may lead, and those of them that have a name for people."""
+    places, named = roots
     if not path.strip():
         raise ToolError("the path is empty.")
     if "\0" in path:
         raise ToolError("the path holds a NUL character.")
     if os.name == "nt" and (refusal := windows_names.refusal(path)):
         raise ToolError(f"path {path!r} {refusal}")
-    resolved = _real_path(Path(base) / with_home(path), path)
-    if root_of(roots, resolved) is None:
-        more = f" and {len(roots) - _SHOWN_ROOTS} more" if len(roots) > _SHOWN_ROOTS else ""
-        shown = (", ".join(roots[:_SHOWN_ROOTS]) or "none") + more
+    joined = Path(base or workspace.root) / with_home(path)
+    resolved = _real_path(_as_commands_see(workspace, joined), path)
+    if root_of(places, resolved) is None:
+        more = f" and {len(named) - _SHOWN_ROOTS} more" if len(named) > _SHOWN_ROOTS else ""
+        shown = (", ".join(named[:_SHOWN_ROOTS]) or "none") + more
         raise OutsideWorkspace(
             f"Error: path '{path}' is outside the workspace ({kind} roots: {shown})"
         )
     return resolved
+
+
+def _as_commands_see(workspace: Workspace, path: Path) -> Path:
+    """Return where a path leads in the sandbox: `/tmp` is the session's own folder there.
+
+    A folder of the workspace that lies in `/tmp` is itself there too.
+    """
+    if not isinstance(workspace, CallWorkspace):
+        return path
+    plain = PurePath(os.path.normpath(path))
+    for name in TEMPORARY:
+        if is_within(plain, name) and root_of(workspace.read_roots, plain) is None:
+            return Path(workspace.temporary, plain.relative_to(name))
+    return path
 
 
 def _real_path(joined: Path, shown: str) -> Path:

@@ -47,7 +47,10 @@ def open_read(workspace: Workspace, resolved: Path) -> BinaryIO:
     """Open a regular file for reading; raises ToolError for anything else, and never waits."""
     if _IS_WINDOWS:
         return safe_open_windows.open_read(workspace, resolved)
-    with _words_for(resolved), _root_open(workspace.read_roots, resolved) as (root, relative):
+    with (
+        _words_for(workspace.shown(resolved)),
+        _root_open(workspace.readable_places, resolved) as (root, relative),
+    ):
         descriptor = open_beneath(root, relative, os.O_RDONLY | _READ)
         try:
             require_regular(os.fstat(descriptor), resolved)
@@ -60,7 +63,10 @@ def open_read(workspace: Workspace, resolved: Path) -> BinaryIO:
 @contextlib.contextmanager
 def open_folder(workspace: Workspace, resolved: Path) -> Generator[int, None, None]:
     """Hold a folder open (POSIX): its descriptor stays the same folder whatever is renamed."""
-    with _words_for(resolved), _root_open(workspace.read_roots, resolved) as (root, relative):
+    with (
+        _words_for(workspace.shown(resolved)),
+        _root_open(workspace.readable_places, resolved) as (root, relative),
+    ):
         descriptor = open_beneath(root, relative, os.O_RDONLY | _DIRECTORY)
     try:
         yield descriptor
@@ -79,7 +85,10 @@ def write_atomic(
     if _IS_WINDOWS:
         safe_open_windows.write_atomic(workspace, resolved, content, expected=expected)
         return
-    with _words_for(resolved), _root_open(workspace.write_roots, resolved) as (root, relative):
+    with (
+        _words_for(workspace.shown(resolved)),
+        _root_open(workspace.writable_places, resolved) as (root, relative),
+    ):
         if relative == ".":
             raise ToolError(f"'{resolved}' is a folder.")
         folder = _make_folders(root, PurePath(relative).parent)
@@ -125,7 +134,7 @@ def _root_open(roots: tuple[str, ...], resolved: Path) -> Generator[tuple[int, s
 
 
 @contextlib.contextmanager
-def _words_for(path: Path) -> Generator[None, None, None]:
+def _words_for(path: str) -> Generator[None, None, None]:
     """Say in words what the system refused."""
     try:
         yield

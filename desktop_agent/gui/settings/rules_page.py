@@ -75,7 +75,11 @@ class RulesPage(QWidget):
     def _title(self, rule: Rule) -> str:
         pattern = rule.pattern or self.tr("everything")
         words = self.tr("Never: {tool} {pattern}") if rule.is_deny else self.tr("{tool} {pattern}")
-        return visible(words.format(tool=rule.tool, pattern=pattern))
+        tool = {
+            "shell_sandboxed": self.tr("shell in the sandbox:"),
+            "shell_outside": self.tr("shell outside the sandbox:"),
+        }.get(rule.tool, rule.tool)
+        return visible(words.format(tool=tool, pattern=pattern))
 
     def _detail(self, rule: Rule) -> str:
         if rule.uses == 1:

@@ -67,7 +67,7 @@ class _Window:
 async def _preview(args: ReadArguments, ctx: ToolContext) -> Preview:
     path = _resolved(args.path, ctx)
     name = relative_name(ctx.workspace, path)
-    names = names_of(ctx.workspace.root, args.path, path)
+    names = names_of(ctx.workspace, args.path, path)
     return Preview(
         title=f"Read {name}?",
         display=FilesDisplay((name,)),

@@ -64,7 +64,7 @@ def _describe_grep(raw: Mapping[str, Any]) -> str:
 async def _preview_grep(args: GrepArguments, ctx: ToolContext) -> Preview:
     path = resolve_for_read(ctx.workspace, args.path)
     name = relative_name(ctx.workspace, path)
-    names = names_of(ctx.workspace.root, args.path, path)
+    names = names_of(ctx.workspace, args.path, path)
     return Preview(
         title=f"Search {name}?",
         display=FilesDisplay((name,)),

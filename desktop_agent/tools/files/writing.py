@@ -196,7 +196,7 @@ def _with_mark(text: Text) -> str:
 
 def _preview(tool_name: str, title: str, change: _Change, given: str, ctx: ToolContext) -> Preview:
     display = change.display
-    names = names_of(ctx.workspace.root, given, change.path)
+    names = names_of(ctx.workspace, given, change.path)
     return Preview(
         title=title,
         display=display,

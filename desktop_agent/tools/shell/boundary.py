@@ -29,7 +29,7 @@ def containment_of(
     `outside` is the model's reason to leave it. A folder that is the whole disk has no outside.
     """
     sandbox = ctx.sandbox
-    if sandbox is None or not sandbox.state.holds or _is_whole_disk(ctx):
+    if sandbox is None or not sandbox.state.holds or ctx.workspace.has_whole_disk:
         return None
     if outside.strip():
         return Containment(is_contained=False, reason=outside.strip()[:_LONGEST_REASON])
@@ -52,10 +52,6 @@ def boundary_of(ctx: ToolContext, containment: Containment) -> Boundary:
         is_git_writable=containment.is_git_writable,
         call_id=ctx.call_id,
     )
-
-
-def _is_whole_disk(ctx: ToolContext) -> bool:
-    return any(PurePath(root) == PurePath("/") for root in ctx.workspace.write_roots)
 
 
 def _is_wide(ctx: ToolContext) -> bool:

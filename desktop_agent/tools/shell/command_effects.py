@@ -56,9 +56,12 @@ def effects_of(
     for simple in classify.words_of(command):
         deletes.extend(_deleted(simple.words))
         has_pattern = "glob" in simple.features
+        source = _cloned(simple.words)
         for word in [*simple.words[1:], *simple.targets]:
             for path in _paths_in(word):
-                is_found = _is_protected(path, directory, own, judge)
+                # What is cloned is only read, and is mostly called NAME.git.
+                of_word = is_secret if word == source else judge
+                is_found = _is_protected(path, directory, own, of_word)
                 if not is_inside and (is_found or (has_pattern and may_name_protected(path))):
                     protected.append(path)
                 elif _is_outside(path, directory, workspace):
@@ -82,6 +85,12 @@ def _deleted(words: list[str]) -> list[str]:
     if name == "git" and operands[:1] == ["reset"] and "--hard" in words:
         return ["git reset --hard"]
     return []
+
+
+def _cloned(words: list[str]) -> str:
+    """Return what `git clone` reads from; nothing for another command."""
+    operands = [word for word in words[2:] if not word.startswith("-")]
+    return operands[0] if words[:2] == ["git", "clone"] and len(operands) in (1, 2) else ""
 
 
 def _paths_in(word: str) -> Iterator[str]:

@@ -18,6 +18,12 @@ _NO_NETWORK = re.compile(
     r"EAI_AGAIN|ENETUNREACH|Name or service not known|nodename nor servname",
     re.IGNORECASE,
 )
+# What curl, git, Python and Node say when the proxy answers that a host was not allowed.
+_REFUSED = re.compile(
+    r"tunnel (?:connection )?failed[:,]? (?:response )?403|HTTP code 403 from proxy|"
+    r"Proxy response \(403\)|ERR_PROXY_TUNNEL",
+    re.IGNORECASE,
+)
 _ABSENT = re.compile(r"No such file or directory|ENOENT|not found|Permission denied", re.IGNORECASE)
 # Every path begins behind one of these signs; what may stand in it is told.
 _PATH = re.compile(r"(?<![\w./~+@-])(?:~|/)[\w./+@-]{1,200}")
@@ -49,6 +55,8 @@ def _of_line(line: str, containment: Containment, seen: tuple[str, ...], home: s
         return _of_read_only(line, containment)
     if _NO_NETWORK.search(line):
         return f"[Sandbox: there is no network but by the proxy in HTTPS_PROXY. {_AGAIN}"
+    if _REFUSED.search(line):
+        return "[Sandbox: a host was not allowed. Name the hosts that are needed to the user.]"
     if _ABSENT.search(line) and (path := _hidden_path(line, seen, home)):
         return f"[Sandbox: {path} may be hidden. {_AGAIN}"
     return ""

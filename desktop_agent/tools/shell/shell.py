@@ -17,6 +17,7 @@ from desktop_agent.core.approvals import Rule
 from desktop_agent.core.messages import CommandDisplay, OutputDisplay
 from desktop_agent.core.parts.containment import Containment
 from desktop_agent.core.tool import Access, Preview, ToolContext, ToolError, ToolOutput
+from desktop_agent.engine.permissions.policy import OUTSIDE_RULES, SANDBOX_RULES
 from desktop_agent.engine.permissions.shell import classify
 from desktop_agent.engine.permissions.shell.git_profile import GitUse, git_use
 from desktop_agent.engine.workspace.containment import resolve_for_read, resolve_for_write
@@ -34,6 +35,10 @@ from desktop_agent.tools.shell.sandbox_hint import sandbox_hint
 
 _LONGEST_S = 600
 _LOOK_AGAIN_S = 1.0
+_ENDED_WITH_IT = (
+    "[Sandbox: what it started with & and did not wait for has ended with it. "
+    "Set run_in_background to keep a command running.]"
+)
 
 
 class ShellArguments(Arguments, frozen=True):
@@ -132,7 +137,6 @@ def _previewed(
     effects = effects_of(args.command, directory, ctx.workspace, ctx.own, is_changing=is_changing)
     parts = classify.split_parts(args.command)
     is_leaving = contained is not None and not contained.is_contained
-    offered = () if is_leaving else classify.offers(args.command, proof.parts)
     return Preview(
         title=_title(args, is_leaving=is_leaving),
         display=CommandDisplay(args.command, directory, parts, contained),
@@ -146,10 +150,18 @@ def _previewed(
         proven=proof.parts,
         containment=contained,
         is_git_asked=is_inside and is_changing and git.is_asked,
-        rules=tuple(Rule("shell", p) for p in offered),
+        rules=_rules(args.command, proof, contained),
         refusals=tuple(Rule("shell", p, is_deny=True) for p in classify.refusals(args.command)),
         fingerprint=digest(f"{directory}\0{args.command}".encode("utf-8", "replace")),
     )
+
+
+def _rules(command: str, proof: Proof, contained: Containment | None) -> tuple[Rule, ...]:
+    """Return what *Allow always* may remember: it says for which way of running it was made."""
+    if contained is not None and not contained.is_contained:
+        return tuple(Rule(OUTSIDE_RULES, p) for p in classify.exact(command, proof.parts))
+    kind = "shell" if contained is None else SANDBOX_RULES
+    return tuple(Rule(kind, p) for p in classify.offers(command, proof.parts))
 
 
 def _title(args: ShellArguments, *, is_leaving: bool) -> str:
@@ -233,13 +245,16 @@ async def _in_foreground(run: _Run, jobs: Jobs) -> ToolOutput:
     except TimeoutError:
         notes.append(f"[Ended after {limit_s} s: it was still running.]")
         notes += _survivors(await asyncio.shield(running.end()))
-    except BaseException:
+    except BaseException as stopped:
         # Stopped by the user: nothing of it may go on, so this isn't cut short.
-        await asyncio.shield(_end(running))
+        for note in await asyncio.shield(_end(running)):
+            stopped.add_note(note)
         raise
     finally:
         live.close()
     notes += await running.settle()
+    if running.is_enclosed and classify.leaves_running(run.args.command):
+        notes.append(_ENDED_WITH_IT)
     seen = run.ctx.workspace.read_roots
     if hint := sandbox_hint(running.output.text(), running.exit_code, run.containment, seen):
         notes.append(hint)
@@ -258,9 +273,10 @@ async def _exit(running: RunningCommand, limit_s: float, waited_s: Callable[[], 
     raise TimeoutError
 
 
-async def _end(running: RunningCommand) -> None:
-    await running.end()
-    await running.settle()
+async def _end(running: RunningCommand) -> list[str]:
+    """End all of it; return a line for each thing that somebody should know."""
+    survivors = await running.end()
+    return list(dict.fromkeys((*_survivors(survivors), *await running.settle())))
 
 
 async def _left_behind(running: RunningCommand) -> list[str]:

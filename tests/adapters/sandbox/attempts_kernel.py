@@ -10,7 +10,7 @@ import socket
 import struct
 from os import _exit
 
-from attempts_base import LIBRARY, attempt, call, own
+from attempts_base import LIBRARY, attempt, call, opened, own
 
 # Sockets and the network.
 
@@ -94,6 +94,11 @@ def _(w):
 @attempt("socket with a path")
 def _(w):
     connected(socket.AF_UNIX, w["socket"])
+
+
+@attempt("named pipe that somebody reads")
+def _(w):
+    opened(w["pipe"])
 
 
 @attempt("socket with a path, in the folder")

@@ -152,6 +152,9 @@ def _listeners(stack: contextlib.ExitStack, bench: Bench, what: dict[str, Any]) 
         server.listen(64)
         what[name] = address
     datagrams = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+    what["pipe"] = f"{folder}/pipe"
+    os.mkfifo(what["pipe"])
+    stack.callback(os.close, os.open(what["pipe"], os.O_RDONLY | os.O_NONBLOCK))
     what["datagrams"] = f"{folder}/datagrams"
     datagrams.bind(what["datagrams"])
     del what[""]

@@ -35,3 +35,7 @@ def test_the_sandbox_holds_for_whoever_can_make_namespaces(trial: Trial) -> None
     found = trial("check")
     assert found["holds"], found
     assert len(found["probes"]) == 11
+
+
+def test_commands_run_although_what_the_environment_names_cannot_be_read(trial: Trial) -> None:
+    assert set(trial("unreadable").values()) == {"fine\n"}

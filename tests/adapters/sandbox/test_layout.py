@@ -129,7 +129,7 @@ async def test_the_folder_may_lie_in_a_place_that_is_hidden(bench: Bench) -> Non
 async def test_a_link_left_in_the_temporary_folder_leads_no_mount_elsewhere(bench: Bench) -> None:
     victim = bench.folder / "victim"
     victim.mkdir()
-    place = bench.sandbox.temporary_folder(bench.session)
+    place = Path(bench.sandbox.temporary_folder(bench.session))
     await bench.run("true")
     top = bench.work.parts[2] if bench.work.parts[1] == "tmp" else ""
     if not top:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.adapters.sandbox import sandbox as module
+from desktop_agent.adapters.sandbox.keeper import Keeper
 from desktop_agent.adapters.sandbox.sandbox import BubblewrapSandbox, Programs
 from desktop_agent.core.tool import ToolError
 from tests.adapters.sandbox.bench import Bench
@@ -198,7 +199,7 @@ async def test_folders_that_can_not_be_opened_are_refused_in_words(bench: Bench)
 
 async def test_a_session_that_is_forgotten_leaves_no_network_and_no_files(bench: Bench) -> None:
     await bench.run("echo x > /tmp/x")
-    place = bench.sandbox.temporary_folder(bench.session)
+    place = Path(bench.sandbox.temporary_folder(bench.session))
     assert (place / "x").exists()
     keeper = await bench.sandbox.keeper(bench.session)
     await bench.sandbox.forget(bench.session)
@@ -210,3 +211,12 @@ async def test_a_network_that_ended_is_made_anew(bench: Bench) -> None:
     await bench.run("true")
     (await bench.sandbox.keeper(bench.session)).close()
     assert (await bench.run("echo there")).output == "there\n"
+
+
+async def test_a_network_that_is_given_up_leaves_nothing_open(bench: Bench) -> None:
+    programs = Programs.find()
+    before = set(os.listdir("/proc/self/fd"))  # noqa: PTH208
+    Keeper(programs.bwrap, programs.nsenter).close()
+    with pytest.raises(ToolError, match="could not be made"):
+        Keeper("/bin/false", programs.nsenter)
+    assert set(os.listdir("/proc/self/fd")) == before  # noqa: PTH208

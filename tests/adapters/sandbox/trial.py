@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import json
 import os
+import select
 import shlex
 import shutil
 import signal
@@ -103,18 +104,50 @@ async def ends(folder: Path) -> dict[str, Any]:
         ran += seen > 1
     await bench.close()
     # The kernel ends them soon after; what stays for ever is shown by the hang.
-    while left := _marked(mark):  # noqa: ASYNC110 - nothing tells of the end of others
-        await asyncio.sleep(0.01)
-    return {"ran": ran, "expected": 2 * len(_STAYING), "left": left}
+    for process_id in _marked(mark):
+        await asyncio.to_thread(_await_end, process_id)
+    return {"ran": ran, "expected": 2 * len(_STAYING), "left": _marked(mark)}
 
 
-def _marked(mark: str) -> list[str]:
-    found: list[str] = []
+def _marked(mark: str) -> list[int]:
+    found: list[int] = []
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
             if entry.name.isdigit() and mark.encode() in (entry / "environ").read_bytes():
-                found.append((entry / "cmdline").read_text().replace("\0", " "))
+                found.append(int(entry.name))
     return found
+
+
+def _await_end(process_id: int) -> None:
+    try:
+        descriptor = os.pidfd_open(process_id)
+    except ProcessLookupError:
+        return
+    with open(descriptor, "rb", closefd=True):  # noqa: PTH123 - a descriptor
+        select.select([descriptor], [], [])
+
+
+async def unreadable(folder: Path) -> dict[str, Any]:
+    """Have all that the environment names lie where the user may not look; say what a command did.
+
+    So it is after `sudo`, or with somebody else's virtual environment.
+    """
+    bench = Bench(folder)
+    closed, venv = folder / "closed", folder / "venv"
+    for made in (closed / "bin", closed / "lib", venv, bench.work / "secret"):
+        made.mkdir(parents=True)
+    (venv / "pyvenv.cfg").write_text(f"home = {closed}/bin\n")
+    more = {"PATH": f"{closed}/bin:{os.environ['PATH']}", "JAVA_HOME": f"{closed}/jdk"}
+    for path in (closed, bench.work / "secret"):
+        path.chmod(0)
+    codes = {
+        name: (await bench.run("echo fine", more={**more, "VIRTUAL_ENV": str(place)})).output
+        for name, place in (("base", venv), ("venv", closed / "venv"), ("itself", closed))
+    }
+    for path in (closed, bench.work / "secret"):
+        path.chmod(0o700)
+    await bench.close()
+    return codes
 
 
 _COMMANDS = 100
@@ -158,6 +191,7 @@ TRIALS: dict[str, Callable[[Path], Awaitable[Any]]] = {
     "homes": everyday.homes,
     "ends": ends,
     "nothing_made": nothing_made,
+    "unreadable": unreadable,
 }
 
 

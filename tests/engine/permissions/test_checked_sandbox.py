@@ -45,6 +45,9 @@ class Sandbox:
         self.state = FAILS  # bubblewrap was replaced meanwhile
         raise ToolError(self.state.reason)
 
+    def temporary_folder(self, session_id: SessionId) -> str:
+        raise NotImplementedError
+
     async def forget(self, session_id: SessionId) -> None:
         self.forgotten.append(session_id)
 

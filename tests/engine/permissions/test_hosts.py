@@ -223,8 +223,9 @@ async def test_pages_that_may_be_read_are_no_place_to_send_to(tmp_path: Path) ->
     rig = Running(tmp_path)
     await rig.begin()
     rig.engine.add_rule(Rule("web_fetch", HOST, "everywhere"))
-    rig.ask()
-    await rig.request()
+    answer = rig.ask()
+    rig.engine.decide((await rig.request()).id, Deny())
+    assert await answer == HostVerdict(False, f"The user refused {HOST}.")
     await rig.end()
 
 
@@ -273,6 +274,22 @@ async def test_while_another_command_runs_the_question_is_asked_for_that_one(
     assert "`npm install`" in request.reason
     rig.engine.decide(request.id, AllowOnce())
     assert await answer == ALLOWED
+    await rig.end()
+
+
+async def test_what_names_no_command_is_not_said_to_be_the_one_that_runs(tmp_path: Path) -> None:
+    """git and clients of SOCKS name none; it may as well be a server in the background."""
+    rig = Running(tmp_path)
+    await rig.begin()
+    for count, call_id in enumerate(("", "call_forged"), 1):
+        rig.ask(call_id=call_id, host=f"{count}.example")
+        request = await rig.request(count)
+        assert request.reason.startswith(
+            "A program that doesn't say whose it is, while `npm install` runs, wants to reach it"
+        )
+        assert request.call.arguments["wanted_by"] == ""
+        # Nobody's time runs out for it: the command that runs is taken to wait.
+        assert rig.of(AgentsChanged)[-1].agents[0].status == "waiting_approval"
     await rig.end()
 
 

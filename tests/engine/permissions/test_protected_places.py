@@ -11,10 +11,12 @@ from desktop_agent import paths
 from desktop_agent.compose import _own_places  # pyright: ignore[reportPrivateUsage]
 from desktop_agent.core.workspace import OwnPlaces
 from desktop_agent.engine.permissions.protected_files import (
+    HOME_SECRETS,
     is_protected,
     is_secret,
     may_name_protected,
     private_below,
+    search_exclusions,
 )
 
 WHAT_AGENTS_READ = [
@@ -111,3 +113,12 @@ def test_a_search_from_above_knows_what_to_leave_out(home: Path, own: OwnPlaces)
 def test_odd_names_are_judged_without_a_defect(name: str) -> None:
     assert not is_protected(PurePosixPath("/w") / name.replace(".g?t", "x"))
     assert may_name_protected(name) == (".g?t" in name)
+
+
+@pytest.mark.parametrize("name", HOME_SECRETS)
+def test_what_commands_never_see_of_a_home_is_asked_about_before_it_is_read(name: str) -> None:
+    for path in (f"/home/me/{name}", f"/home/me/{name}/x", f"/home/me/{name.upper()}"):
+        assert is_secret(path)
+        assert is_protected(path)
+    assert not is_secret(f"/home/me/{name}-not")
+    assert any(name in pattern for pattern in search_exclusions())

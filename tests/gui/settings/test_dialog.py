@@ -227,6 +227,11 @@ def test_rules_are_listed_with_their_origin_and_deleted(qtbot, dialog):
     with qtbot.waitSignal(dialog.rules.rule_deleted) as hit:
         dialog.findChildren(QAbstractButton, "deleteRule")[0].click()
     assert hit.args == [rule]
+    outside, inside = Rule("shell_outside", "docker ps"), Rule("shell_sandboxed", "make test")
+    dialog.rules.set_rules((outside, inside))
+    rows = [one.accessibleName() for one in dialog.findChildren(QWidget, "ruleRow")]
+    assert rows[0].startswith("shell outside the sandbox: docker ps, This session")
+    assert rows[1].startswith("shell in the sandbox: make test, This session")
     dialog.rules.set_rules(())
     assert dialog.findChild(QWidget, "noRules").isVisible()
 

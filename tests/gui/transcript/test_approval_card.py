@@ -311,6 +311,11 @@ def test_the_menu_of_rules_opens_at_its_button(ask, qtbot, clock):
     ("rule", "said"),
     [
         (Rule("shell", "git log"), "commands that start with “git log”"),
+        (Rule("shell_sandboxed", "git log"), "commands that start with “git log”"),
+        (
+            Rule("shell_outside", "docker ps"),
+            "commands outside the sandbox that start with “docker ps”",
+        ),
         (Rule("edit", "src/*.py"), "changes to files that match “src/*.py”"),
         (Rule("write", "*"), "every change that “write” makes"),
         (Rule("web_fetch", "example.com"), "requests to example.com"),

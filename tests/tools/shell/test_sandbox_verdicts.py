@@ -20,6 +20,7 @@ from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.permissions import policy
 from desktop_agent.engine.permissions.shell.git_profile import git_use
 from desktop_agent.tools.shell.shell import shell
+from desktop_agent.tools.shell.shell_jobs import shell_input
 from tests.tools.conftest import Bench
 
 RUN, ASK, NO = policy.Allowed, policy.Asked, policy.Refused
@@ -39,6 +40,9 @@ class Told:
         self, boundary: Boundary, directory: str, environment: Mapping[str, str]
     ) -> Enclosure:
         raise ToolError("the sandbox could not be made.")
+
+    def temporary_folder(self, session_id: SessionId) -> str:
+        raise NotImplementedError
 
     async def forget(self, session_id: SessionId) -> None:
         return
@@ -71,6 +75,12 @@ CELLS: dict[str, tuple[dict[str, Any], tuple[type, ...], tuple[type, ...]]] = {
         {"command": "cp /etc/hosts hosts"}, (NO, ASK, RUN), (NO, ASK, ASK)),
     "git profile": (
         {"command": "git add -A && git commit -m 'fix -d'"}, (NO, ASK, RUN), (NO, ASK, ASK)),
+    "clones a repository beside": (
+        {"command": "git clone -q origin.git shop"}, (NO, ASK, RUN), (NO, ASK, ASK)),
+    "clones into a protected place": (
+        {"command": "git clone -q origin.git .vscode"}, (NO, ASK, ASK), (NO, ASK, ASK)),
+    "clones a secret": (
+        {"command": "git clone ~/.ssh/keys.git keys"}, (NO, ASK, ASK), (NO, ASK, ASK)),
     "deletes": ({"command": "rm -rf build"}, (NO, ASK, ASK), (NO, ASK, ASK)),
     "a protected name": ({"command": "echo x >> .envrc"}, (NO, ASK, ASK), (NO, ASK, ASK)),
     "git push": ({"command": "git push"}, (NO, ASK, ASK), (NO, ASK, ASK)),
@@ -125,7 +135,6 @@ async def test_the_card_says_what_the_sandbox_lets_it_do(bench: Bench) -> None:
     assert [one.is_changing for one in shown] == [True, False, True]
     assert [one.reason for one in shown] == ["", "", "needs docker"]
     assert preview.title == "Run a command outside the sandbox?"
-    assert preview.rules == ()
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -143,6 +152,65 @@ async def test_a_rule_for_the_sandbox_says_nothing_of_what_is_outside(
     assert type(verdict(bench, more, mode, outside)) is wanted
     refused = Rule("shell", "docker", is_deny=True)
     assert type(verdict(bench, preview, mode, outside, refused)) is NO
+
+
+async def test_what_was_allowed_in_the_sandbox_is_asked_where_none_holds(bench: Bench) -> None:
+    with_sandbox(bench)
+    inside = await bench.preview(shell, command="pytest -q && npm test")
+    assert {rule.tool for rule in inside.rules} == {policy.SANDBOX_RULES}
+    assert type(verdict(bench, inside, "ask", *inside.rules)) is RUN
+    with_sandbox(bench, holds=False)
+    plain = await bench.preview(shell, command="pytest -q && npm test")
+    assert type(verdict(bench, plain, "ask", *inside.rules)) is ASK
+    # One of an older session, or made where none holds, speaks of both.
+    assert {rule.tool for rule in plain.rules} == {"shell"}
+    for preview in (plain, inside):
+        assert type(verdict(bench, preview, "ask", *plain.rules)) is RUN
+    leaving = Rule(policy.OUTSIDE_RULES, "pytest -q")
+    for preview in (plain, inside):
+        assert type(verdict(bench, preview, "ask", leaving)) is ASK
+
+
+async def test_what_is_always_allowed_outside_is_this_command_and_no_other(bench: Bench) -> None:
+    with_sandbox(bench)
+    preview = await bench.preview(shell, command="docker ps", outside="needs docker")
+    (rule,) = preview.rules
+    assert rule == Rule(policy.OUTSIDE_RULES, "docker ps")
+    situation = policy.Situation("ask", (), bench.workspace)
+    assert policy.speaks_of_tool(rule, shell)
+    assert policy.speaks_of(rule, preview, situation)
+    for more in ("docker ps -a", "docker rm x", "docker ps; docker rm x", "sudo docker ps"):
+        other = await bench.preview(shell, command=more, outside="needs docker")
+        assert type(verdict(bench, other, "free", rule)) is ASK, more
+    two = await bench.preview(shell, command="docker ps && make", outside="why")
+    assert [one.pattern for one in two.rules] == ["docker ps", "make"]
+    assert type(verdict(bench, two, "free", *two.rules)) is RUN
+    quoted = await bench.preview(shell, command="docker run 'a b'", outside="needs docker")
+    assert quoted.rules == ()
+
+
+async def test_what_may_run_outside_may_not_be_typed_into_a_program_there(bench: Bench) -> None:
+    with_sandbox(bench)
+    preview = replace(
+        await bench.preview(shell, command="docker ps", outside="needs docker"), rules=()
+    )
+    rule = Rule(policy.OUTSIDE_RULES, "docker ps")
+    situation = policy.Situation("free", (rule,), bench.workspace)
+    assert type(policy.verdict(shell_input, preview, situation)) is ASK
+    assert type(policy.verdict(shell, preview, situation)) is RUN
+
+
+@pytest.mark.parametrize("kind", [policy.SANDBOX_RULES, policy.OUTSIDE_RULES])
+async def test_a_rule_that_refuses_holds_for_what_it_was_made_for(bench: Bench, kind: str) -> None:
+    with_sandbox(bench)
+    inside = await bench.preview(shell, command="make")
+    leaving = await bench.preview(shell, command="make", outside="why")
+    refused = Rule(kind, "make", is_deny=True)
+    wanted = (NO, ASK) if kind == policy.SANDBOX_RULES else (ASK, NO)
+    assert (
+        type(verdict(bench, inside, "ask", refused)),
+        type(verdict(bench, leaving, "ask", refused)),
+    ) == wanted
 
 
 async def test_a_rule_of_the_persons_covers_git_that_is_asked(bench: Bench) -> None:

@@ -120,9 +120,33 @@ async def test_what_a_command_leaves_ends_with_it(inside: Bench) -> None:
     deaf = "trap '' TERM HUP; echo ready > ready; exec sleep 1000"
     command = f'setsid env -i bash -c "{deaf}" & while [ ! -s ready ]; do :; done; echo over'
     result = await inside.run(shell, command=command)
-    assert result.text.startswith("over\n[Exit code 0, ")
+    assert result.text.startswith("over\n[Sandbox: what it started with & ")
     assert await inside.jobs.close() == ()
     assert not [pid for pid in _sleepers() if is_alive(pid)]
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["sleep 1000 &", "(sleep 1000 &) ; echo over", "nohup sleep 1000 >/dev/null 2>&1 & echo $!"],
+)
+async def test_a_server_that_was_started_with_and_is_said_to_have_ended(
+    inside: Bench, command: str
+) -> None:
+    result = await inside.run(shell, command=command)
+    assert "[Sandbox: what it started with & and did not wait for has ended with it." in result.text
+    for waiting in ("true & true & wait", "true && true", "echo 'a & b'"):
+        assert "[Sandbox" not in (await inside.run(shell, command=waiting)).text
+
+
+async def test_what_was_put_right_after_a_command_that_was_stopped_is_told(inside: Bench) -> None:
+    planted = "mkdir -p new/.git/hooks; cp /bin/true new/.git/hooks/post-checkout; "
+    planted += "echo $$ > ready; exec sleep 1000"
+    running = asyncio.create_task(inside.run(shell, command=planted))
+    await until_written(inside.root / "ready")
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError) as stopped:
+        await running
+    assert any("[Sandbox: " in note for note in stopped.value.__notes__)
 
 
 async def test_stop_ends_all_of_a_command(inside: Bench) -> None:
@@ -210,6 +234,9 @@ async def test_a_command_keeps_its_containment_whatever_it_prints(inside: Bench)
         ("cat: /opt/x: No such file or directory", ""),
         ("dial unix /var/run/docker.sock: connect: no such file or directory", "docker.sock may"),
         ("getaddrinfo EAI_AGAIN registry.example", "there is no network"),
+        ("curl: (56) CONNECT tunnel failed, response 403", "a host was not allowed"),
+        ("fatal: Received HTTP code 403 from proxy after CONNECT", "a host was not allowed"),
+        ("OSError: Tunnel connection failed: 403 Forbidden", "a host was not allowed"),
         ("all is well", ""),
     ],
 )

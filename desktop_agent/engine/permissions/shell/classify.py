@@ -119,6 +119,35 @@ def offers(command: str, proven: Collection[int] = ()) -> tuple[str, ...]:
     return tuple(found)[:_MOST_OFFERED] if covering(tuple(found), command, proven) else ()
 
 
+def exact(command: str, proven: Collection[int] = ()) -> tuple[str, ...]:
+    """Return a pattern for each part of the command that is all of its words.
+
+    None when the words of a part can't be told by a pattern.
+    """
+    script = plain_script(command)
+    parts = enumerate(script.commands if script else ())
+    found = [" ".join(simple.words) for number, simple in parts if number not in proven]
+    patterns = tuple(dict.fromkeys(found))[:_MOST_OFFERED]
+    return patterns if covering(patterns, command, proven) else ()
+
+
+def leaves_running(command: str) -> bool:
+    """Whether it starts something with `&` and never waits for it, as far as its words tell."""
+    if any(simple.words[:1] == ["wait"] for simple in _simple_commands(command)):
+        return False
+    return any("&" in script.operators for script in _scripts(command))
+
+
+def _scripts(command: str, depth: int = 0) -> Iterator[Script]:
+    if depth > _DEEPEST or len(command) > 10 * _LONGEST:
+        return
+    script = parse(command)
+    yield script
+    inner = [text for simple in script.commands if (text := _unwrapped(simple))]
+    for nested in (*inner, *script.nested):
+        yield from _scripts(nested, depth + 1)
+
+
 def refusals(command: str) -> tuple[str, ...]:
     """Return the patterns of rules that would refuse a part of the command."""
     parts = [refusable(_named(simple.words)) for simple in _simple_commands(command)]

@@ -77,7 +77,9 @@ def rule_text(rule: Rule, display: object = None) -> str:
         return translate("Transcript", "every change that “{tool}” makes").format(tool=rule.tool)
     if rule.tool == "network":
         words = translate("Transcript", "connections of commands to {pattern}")
-    elif isinstance(display, CommandDisplay) or rule.tool == "shell":
+    elif rule.tool == "shell_outside":
+        words = translate("Transcript", "commands outside the sandbox that start with “{pattern}”")
+    elif isinstance(display, CommandDisplay) or rule.tool in {"shell", "shell_sandboxed"}:
         words = translate("Transcript", "commands that start with “{pattern}”")
     elif isinstance(display, UrlDisplay) or rule.tool == "web_fetch":
         words = translate("Transcript", "requests to {pattern}")
@@ -93,8 +95,9 @@ def rule_text(rule: Rule, display: object = None) -> str:
 
 
 def scopes_of(rule: Rule) -> tuple[RuleScope, ...]:
-    """Return where a rule may hold: a host that commands may send to, nowhere unseen."""
-    return SCOPES[:2] if rule.tool == "network" and not rule.is_deny else SCOPES
+    """Return where a rule may hold: what lets anything out of the sandbox, nowhere unseen."""
+    lets_out = rule.tool in {"network", "shell_outside"} and not rule.is_deny
+    return SCOPES[:2] if lets_out else SCOPES
 
 
 def bound_rule(rule: Rule, scope: RuleScope, session: SessionInfo | None) -> Rule:
