@@ -43,10 +43,13 @@ from desktop_agent.engine.agent.services import AgentSetup, DescribeModel, Envir
 from desktop_agent.engine.agent.toolbox import Toolbox
 from desktop_agent.engine.base.ports import AgentRecord, Model, ModelHost, Store, StoreError
 from desktop_agent.engine.base.session import Session
+from desktop_agent.engine.context.commands import ContextCommands
+from desktop_agent.engine.context.context import ContextServices
+from desktop_agent.engine.context.windows import Windows
 from desktop_agent.engine.permissions.approvals import Approvals
 from desktop_agent.engine.permissions.checked_sandbox import Confinement
 from desktop_agent.engine.permissions.sandbox_commands import SandboxCommands
-from desktop_agent.engine.sessions.registry import UNTITLED, Sessions
+from desktop_agent.engine.sessions.registry import UNTITLED, Sessions, title_from
 from desktop_agent.engine.skills.commands import SkillCommands
 from desktop_agent.engine.tasks.task_list import TaskError
 from desktop_agent.engine.tree.agents import Agents
@@ -56,7 +59,7 @@ from desktop_agent.engine.workspace.output_files import OutputFiles
 from desktop_agent.engine.workspace.path_completion import complete_path
 
 
-class Engine(SkillCommands, SandboxCommands):
+class Engine(SkillCommands, SandboxCommands, ContextCommands):
     """Runs sessions. All commands are for the engine thread; they return nothing.
 
     `emit` hears every event after it is on disk. `tools` may be what finds them, called when
@@ -79,8 +82,7 @@ class Engine(SkillCommands, SandboxCommands):
         self._model = model
         # It knows of prices, and keeps histories; a model that is scripted has none.
         self._model_host = model if isinstance(model, ModelHost) else None
-        self._store, self._settings = store, settings
-        self._new_jobs = around.new_jobs
+        self._store, self._settings, self._new_jobs = store, settings, around.new_jobs
         self._sandbox = self._checked(around.sandbox)
         self._prompt, self._thread = Prompt(self._is_contained), 0
         self._approvals, self._questions = Approvals(store, around.rules), Questions()
@@ -101,8 +103,9 @@ class Engine(SkillCommands, SandboxCommands):
             own=around.own,
             confinement=Confinement(self._sandbox, around.is_machine_sandbox),
         )
-        given = (store, emit, outputs, self._agents, self._new_agent, self._forget_session)
-        self._sessions = Sessions(*given)
+        self._context = self._new_context(outputs, around.describe_model)
+        forget = self._forget_session
+        self._sessions = Sessions(store, emit, outputs, self._agents, self._new_agent, forget)
         self._skills = around.new_skills(self._emit) if around.new_skills is not None else None
 
     def _new_tree(self) -> Agents:
@@ -117,6 +120,18 @@ class Engine(SkillCommands, SandboxCommands):
         settings, ask = self._current_settings, describe_model
         return Steering(
             self._agents, self._questions, self._model, settings, self._forget, describe_model=ask
+        )
+
+    def _new_context(
+        self, outputs: OutputFiles, describe_model: DescribeModel | None
+    ) -> ContextServices:
+        return ContextServices(
+            model=self._model,
+            windows=Windows(describe_model, self._current_settings),
+            outputs=lambda session: outputs.of(session.info.id),
+            tools=lambda: self._dispatch.tools,
+            is_open=lambda question: self._questions.agent_of(question) is not None,
+            forget=self._forget,
         )
 
     # -- life ----------------------------------------------------------------------------
@@ -261,7 +276,7 @@ class Engine(SkillCommands, SandboxCommands):
     def _after_sending(self, agent: Agent, note: Note) -> None:
         session = agent.session
         if agent.spec is None and session.info.title == UNTITLED and note.text.strip():
-            session.conclude(title=_title_from(note.text), touch=True)
+            session.conclude(title=title_from(note.text), touch=True)
         self._sessions.on_agents_changed(session.info.id)
 
     def edit_note(self, agent_id: AgentId, note_id: NoteId, text: str) -> None:
@@ -473,6 +488,7 @@ class Engine(SkillCommands, SandboxCommands):
             before_step=self._budget_guard.check,
             forget=self._forget,
             is_closing=lambda: self._sessions.is_closing,
+            context=self._context,
             skills=self._skills,
         )
         jobs = self._new_jobs() if self._new_jobs is not None else None
@@ -480,8 +496,3 @@ class Engine(SkillCommands, SandboxCommands):
         if record.spec is None and record.budget is None:
             agent.meter.budget = self._settings.budget
         return agent
-
-
-def _title_from(text: str) -> str:
-    line = text.strip().splitlines()[0].strip()
-    return line if len(line) <= 60 else f"{line[:59].rstrip()}…"

@@ -103,6 +103,13 @@ class AttachedFile(Value, frozen=True):
     path: str
 
 
+class ContextSummary(Value, frozen=True):
+    """What stands for older messages that are left out; the files are those of all of them."""
+
+    read: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+
+
 Origin = (
     Spoken
     | Report
@@ -114,4 +121,5 @@ Origin = (
     | TaskListShown
     | PickedSkill
     | AttachedFile
+    | ContextSummary
 )
