@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -36,11 +37,11 @@ from desktop_agent.engine.tasks.user_edits import list_part
 # prompt and the tools is room for the history, of which a compaction leaves about the second, so
 # that it is long until the next one, and a provider's cache serves the steps between.
 _LIMIT = 0.85
-_GOAL = 0.45
+_GOAL = 0.35
 _REFUSED = 0.8
 # Of that room: above the first a summary is made, the second is for newest messages, the third
 # for the summary itself.
-_SUMMARY_FROM, _NEWEST, _SUMMARY = 0.6, 0.25, 0.15
+_SUMMARY_FROM, _NEWEST, _SUMMARY = 0.5, 0.25, 0.15
 # What a compaction by hand works with while no window is known.
 _UNKNOWN = 32_000
 # What the side call may take of the window.
@@ -50,11 +51,6 @@ _ENDS = 2_000
 
 Reason = Literal["limit", "refused", "asked"]
 Before = tuple[CompactionId, tuple[Message, ...]]
-
-_TOO_LONG = (
-    "What must stay of this conversation is too long for the model, whose window is about "
-    "{window:,} tokens."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +113,8 @@ class AgentContext:
         self._before = before
         self.window: Window | None = None
         self.wanted: str | None = None
+        # If a compaction did not get below the limit, the next is worth it above this.
+        self._least = 0
         services.windows.remember(owner.session.info)
 
     # -- before and after a request --------------------------------------------------------
@@ -129,7 +127,8 @@ class AgentContext:
         request = make()
         self.window = await self._services.windows.of(request.model, request.api_base)
         wanted, self.wanted = self.wanted, None
-        is_long = self.window is not None and self._tokens(request) > _LIMIT * self.window.tokens
+        limit = _LIMIT * self.window.tokens if self.window is not None else math.inf
+        is_long = self._tokens(request) > max(limit, self._least)
         if (is_long or wanted is not None) and await self._compact(
             request, "asked" if wanted is not None else "limit", wanted or ""
         ):
@@ -139,16 +138,16 @@ class AgentContext:
     async def refit(self, request: ModelRequest, fault: Fault) -> None:
         """Learn from a refusal, and make the history shorter than what was refused.
 
-        Raises ModelError with one action when nothing more can be left out.
+        Raises ModelError with the fault when nothing more can be left out.
         """
         windows, model, base = self._services.windows, request.model, request.api_base
-        said = refused_window(fault, self._tokens(request))
+        said, before = refused_window(fault, self._tokens(request)), windows.learned(model, base)
         windows.learn(model, base, said)
         self._estimate.refused(request, said)
         self.window = await windows.of(model, base)
         if not await self._compact(request, "refused", ""):
-            words = _TOO_LONG.format(window=said)
-            raise ModelError(msgspec.structs.replace(fault, message=words))
+            windows.learn(model, base, before)  # it may be about something else than the history
+            raise ModelError(fault)
 
     def counted(self, request: ModelRequest, usage: Usage) -> None:
         """Take what the provider counted."""
@@ -175,6 +174,7 @@ class AgentContext:
 
     def forget(self) -> None:
         """The history is empty now."""
+        self._least = 0
         self._replace([], None)
 
     # -- inside ----------------------------------------------------------------------------
@@ -214,6 +214,7 @@ class AgentContext:
             at=time.time(),
         )
         self._owner.session.emit(event)
+        self._least = event.tokens_after * 11 // 10
         self._replace(draft.history, (event.compaction_id, history))
         return True
 

@@ -49,7 +49,7 @@ class Windows:
 
     async def of(self, model: str, api_base: str) -> Window | None:
         """Return a model's window; the smallest that is known of counts."""
-        learned, known = self._learned.get((model, api_base)), await self._listed(model)
+        learned, known = self.learned(model, api_base), await self._listed(model)
         found: list[Window] = []
         if learned is not None:
             found.append(Window(learned, "learned"))
@@ -59,9 +59,16 @@ class Windows:
             found.append(Window(max(_SMALLEST, wanted), "set"))
         return min(found, key=lambda window: window.tokens, default=None)
 
-    def learn(self, model: str, api_base: str, tokens: int) -> None:
-        """A provider has refused a longer request."""
-        self._learned[model, api_base] = tokens
+    def learned(self, model: str, api_base: str) -> int | None:
+        """Return what refusals said of a model's window."""
+        return self._learned.get((model, api_base))
+
+    def learn(self, model: str, api_base: str, tokens: int | None) -> None:
+        """A provider has refused a longer request; None forgets what was learned."""
+        if tokens is None:
+            self._learned.pop((model, api_base), None)
+        else:
+            self._learned[model, api_base] = tokens
 
     def remember(self, info: SessionInfo) -> None:
         """Take what an earlier run of the app has learned."""

@@ -15,6 +15,7 @@ from desktop_agent.core.events import (
     CompactionUndone,
     ContextCleared,
     ContextCompacted,
+    MessageAdded,
     SideCallEnded,
     TurnEnded,
 )
@@ -238,7 +239,7 @@ async def test_after_a_restart_the_history_is_the_compacted_one_and_the_transcri
     assert again.model.requests[0].messages[: len(history)] == history
     assert not again.model.refused
     page = again.store.page(again.session_id, None, 1_000, again.agent_id)
-    said = [event.message for event in page.events if hasattr(event, "message")]
+    said = [event.message for event in page.events if isinstance(event, MessageAdded)]
     assert [one.id for one in said][: len(told)] == [one.id for one in told]
     await again.end()
 
