@@ -21,7 +21,8 @@ from desktop_agent.core.settings import Settings
 from tests.e2e.desk import Desk
 from tests.helpers.engines import history_of
 from tests.helpers.forked import FORKS
-from tests.helpers.providers import Calls, Counts, Fail, LoopbackProvider, Received, Say, Step
+from tests.helpers.provider_script import Reply
+from tests.helpers.providers import Calls, Counts, Fail, LoopbackProvider, Received, Say
 
 STEPS = int(os.environ.get("LONG_STEPS", "120"))
 WINDOW = 32_768
@@ -46,7 +47,7 @@ class Tally:
     history: list[int] = field(default_factory=list)
     rss: list[int] = field(default_factory=list)
 
-    def answer(self, request: Received) -> Step:
+    def answer(self, request: Received) -> Reply:
         """Refuse what is longer than the window; else take the next step."""
         tokens = request.size // 4
         if tokens > WINDOW:

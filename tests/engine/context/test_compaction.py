@@ -233,11 +233,12 @@ async def test_after_a_restart_the_history_is_the_compacted_one_and_the_transcri
     assert rig.stored().history == history
     assert len(history) < len(told) == 82
     await rig.end()
-    again = LongRig(tmp_path, WindowModel(8_000))
+    model = WindowModel(8_000)
+    again = LongRig(tmp_path, model)
     again.engine.open_session(again.session_id)
+    assert again.history == history
     await again.run("Go on")
-    assert again.model.requests[0].messages[: len(history)] == history
-    assert not again.model.refused
+    assert not model.refused
     page = again.store.page(again.session_id, None, 1_000, again.agent_id)
     said = [event.message for event in page.events if isinstance(event, MessageAdded)]
     assert [one.id for one in said][: len(told)] == [one.id for one in told]
