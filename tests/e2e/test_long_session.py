@@ -29,7 +29,7 @@ WINDOW = 32_768
 FIRST = "Go through all the logs, one after the other. Never delete any."
 SUBJECT = "Write down what the logs have in common"
 SKILL = "code-review"
-_SIZES = (800, 1_600, 3_000, 5_000)
+_SIZES = (400, 900, 1_600, 3_000)
 
 
 @dataclass
