@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.events import CommandRefused
-from desktop_agent.core.ids import AgentId
+from desktop_agent.core.ids import AgentId, CompactionId
 from desktop_agent.core.tasks import TaskEdit
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
 from desktop_agent.gui.controllers.preload import Preload
@@ -169,6 +169,8 @@ class SidePanelController(Controller):
                 engine.extend_budget(agent)
             case "stop_call":
                 self._session.tell(engine.stop_call, text)
+            case "undo_compaction":
+                self._session.tell(engine.undo_compaction, CompactionId(text))
             case "budget":
                 self.edit_budget(agent_id)
             case "finish":

@@ -45,6 +45,14 @@ class TranscriptController(Controller):
         found = self._queries.engine.search_sessions(text)
         self._queries.ask(lambda ids: matched(text, ids), found)
 
+    def give_command(self, name: str, text: str) -> None:
+        """Do what a command in the message box says about the agent that is shown."""
+        engine = self._engine
+        if name == "compact":
+            self._session.tell(engine.compact, text)
+        else:
+            self._session.tell(engine.clear_context)
+
     def complete_path(self, prefix: str) -> None:
         """Find the files for what stands behind an `@`."""
         session_id, show = self._session.current, self._frame.composer.box.set_completions

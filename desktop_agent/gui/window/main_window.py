@@ -155,6 +155,7 @@ class MainWindow(QMainWindow):
         composer.stop_and_send_requested.connect(partial(tell, engine.stop_and_send))
         composer.note_edited.connect(partial(tell, engine.edit_note))
         composer.note_withdrawn.connect(partial(tell, engine.withdraw_note))
+        composer.command_given.connect(self.tools.give_command)
         composer.resume_requested.connect(partial(tell, engine.resume))
         composer.mode_chosen.connect(partial(self.flow.set, engine.set_mode))
         composer.model_picker_requested.connect(self.open_models)

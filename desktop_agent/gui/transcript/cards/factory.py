@@ -16,7 +16,7 @@ from desktop_agent.gui.transcript.cards.card import (
     header_height,
     line_height,
 )
-from desktop_agent.gui.transcript.cards.fold_card import ReportCard, ThinkingCard
+from desktop_agent.gui.transcript.cards.fold_card import CompactionCard, ReportCard, ThinkingCard
 from desktop_agent.gui.transcript.cards.line_card import LineCard, RetryCard, WorkingCard
 from desktop_agent.gui.transcript.cards.notice_card import budget_card, failure_card, turn_card
 from desktop_agent.gui.transcript.cards.question_card import QuestionCard
@@ -40,7 +40,9 @@ class CardFactory:
         match row:
             case items.ToolItem() | ToolGroup():
                 return known_height(self._theme, row, self._host.unfolded)
-            case items.ThinkingItem(key=key) if not self._host.unfolded.get(key):
+            case items.ThinkingItem(key=key) | items.CompactionItem(key=key) if (
+                not self._host.unfolded.get(key)
+            ):
                 return line_height(self._theme)
             case items.RetryItem() | WorkingRow():
                 return line_height(self._theme)
@@ -115,6 +117,8 @@ class CardFactory:
             asking = self._ask_card(row)
             asking.left.connect(host.compose_requested)
             return asking
+        if isinstance(row, items.CompactionItem):
+            return CompactionCard(host, row)
         if isinstance(row, items.RetryItem):
             return RetryCard(self._theme, host.ground, row, host.clocks.wall())
         if not isinstance(row, EarlierRow):
