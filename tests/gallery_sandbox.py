@@ -122,6 +122,9 @@ def asks_for_host(agent_id: str, number: int) -> Event:
 async def show_sandbox(gallery: Gallery) -> None:
     await _settings(gallery)
     await _bar(gallery)
+    gallery.show(story.team())
+    gallery.hear(asks_for_host(story.EXPLORER, 75))
+    await gallery.take("76-host-in-panel")
     await _cards(gallery)
     await _failed(gallery)
     await _machine(gallery)
@@ -183,10 +186,6 @@ async def _cards(gallery: Gallery) -> None:
     menu.popup(button.mapToGlobal(button.rect().bottomLeft()))
     await gallery.take("75-host-menu", menu)
     menu.close()
-    gallery.show(story.team())
-    gallery.hear(*story.asks())
-    gallery.hear(asks_for_host(story.EXPLORER, 75))
-    await gallery.take("76-host-in-panel")
 
 
 async def _failed(gallery: Gallery) -> None:
