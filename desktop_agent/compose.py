@@ -22,7 +22,7 @@ from desktop_agent.core.approvals import Rule
 from desktop_agent.core.events import EngineFailed, Event
 from desktop_agent.core.faults import ModelError
 from desktop_agent.core.network.questions import AskHost
-from desktop_agent.core.sandbox import Sandbox
+from desktop_agent.core.sandbox import Sandbox, SandboxInventory
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tool import Tool
 from desktop_agent.core.workspace import OwnPlaces
@@ -189,9 +189,17 @@ def _environment(
         own=_own_places(data_dir, config_dir),
         describe_model=lambda name: model.call("model_info", model=name),
         sandbox=_sandbox(data_dir, network) if network is not None else None,
+        inventory=_inventory(data_dir),
         is_machine_sandbox=network is None,
         rules=rules,
     )
+
+
+def _inventory(data_dir: Path) -> SandboxInventory:
+    from desktop_agent.adapters.sandbox.inventory import Inventory
+    from desktop_agent.adapters.sandbox.sandbox import caches_in
+
+    return Inventory(caches_in(data_dir))
 
 
 def _sandbox(data_dir: Path, network: GuardedNetwork) -> Sandbox:

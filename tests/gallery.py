@@ -31,6 +31,7 @@ from desktop_agent.gui.transcript.cards.approval_forms import RefuseForm
 from desktop_agent.gui.window.main_window import MainWindow
 from tests import gallery_story as story
 from tests.bench.stage import pause
+from tests.gallery_sandbox import show_sandbox
 from tests.gallery_skills import show_skills
 from tests.helpers.windows import bridge_of, part, side_panel
 
@@ -269,6 +270,7 @@ PARTS: dict[str, Callable] = {
     "team": _team,
     "many": _many,
     "skills": _skills,
+    "sandbox": show_sandbox,
 }
 
 

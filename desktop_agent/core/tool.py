@@ -13,7 +13,7 @@ from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.messages import Display, ImagePart
 from desktop_agent.core.parts.containment import Containment
 from desktop_agent.core.parts.facts import Facts
-from desktop_agent.core.sandbox import Sandbox
+from desktop_agent.core.sandbox import Sandbox, SandboxOptions
 from desktop_agent.core.workspace import OwnPlaces, Workspace
 
 
@@ -140,7 +140,8 @@ class ToolContext:
     dealings with others; the tools that use them know their kind. A command that names no time
     limit has `command_time_s`. `own` is where the app's own files are. `judged` is the preview
     that the policy decided about, None when none was. `sandbox` is what commands of the session
-    run in. `waited_s` is how long the call has waited for the user, who is in no hurry.
+    run in, with the person's `sandbox_options`. `waited_s` is how long the call has waited for
+    the user, who is in no hurry.
     """
 
     agent_id: AgentId
@@ -161,6 +162,7 @@ class ToolContext:
     judged: Preview | None = None
     session_id: SessionId = SessionId("")  # noqa: RUF009 - a str
     sandbox: Sandbox | None = None
+    sandbox_options: SandboxOptions = SandboxOptions()  # noqa: RUF009 - frozen
     waited_s: Callable[[], float] = float
 
     def require_judged(self, resolved: Path) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from desktop_agent.core.agents import Budget
+from desktop_agent.core.agents import Budget, StopReason
 from desktop_agent.core.approvals import Decision, Mode, Rule
 from desktop_agent.core.commands import EventPage
 from desktop_agent.core.events import (
@@ -19,6 +19,7 @@ from desktop_agent.core.events import (
     NoteQueued,
     NoteReturned,
 )
+from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import (
     AgentId,
     NoteId,
@@ -81,7 +82,7 @@ class Engine(SkillCommands, SandboxCommands):
         self._model_host = model if isinstance(model, ModelHost) else None
         self._store, self._settings = store, settings
         self._new_jobs = around.new_jobs
-        self._sandbox = self._checked(around.sandbox)
+        self._sandbox, self._inventory = self._checked(around.sandbox), around.inventory
         self._prompt, self._thread = Prompt(self._is_contained), 0
         self._approvals, self._questions = Approvals(store, around.rules), Questions()
         self._toolbox = Toolbox(tools)
@@ -102,7 +103,7 @@ class Engine(SkillCommands, SandboxCommands):
             confinement=Confinement(self._sandbox, around.is_machine_sandbox),
         )
         given = (store, emit, outputs, self._agents, self._new_agent, self._forget_session)
-        self._sessions = Sessions(*given)
+        self._sessions, self._permits = Sessions(*given), self._dispatch.permits
         self._skills = around.new_skills(self._emit) if around.new_skills is not None else None
 
     def _new_tree(self) -> Agents:
@@ -435,6 +436,10 @@ class Engine(SkillCommands, SandboxCommands):
     def _on_agents_changed(self, session_id: SessionId) -> None:
         self._sessions.on_agents_changed(session_id)
 
+    def _on_turn_over(self, agent: Agent, reason: StopReason, fault: Fault | None) -> None:
+        self._permits.clear(agent.id)
+        self._agents.on_turn_over(agent, reason, fault)
+
     def _current_settings(self) -> Settings:
         return self._settings
 
@@ -469,7 +474,7 @@ class Engine(SkillCommands, SandboxCommands):
             failed=self._emit,
             check_thread=self._check_thread,
             changed=lambda agent: self._on_agents_changed(agent.session.info.id),
-            turn_over=self._agents.on_turn_over,
+            turn_over=self._on_turn_over,
             before_step=self._budget_guard.check,
             forget=self._forget,
             is_closing=lambda: self._sessions.is_closing,

@@ -32,6 +32,7 @@ _SYSTEM = ("/dev", "/proc", "/sys")
 _SHARED_MEMORY = "/dev/shm"
 _HIDDEN = ("/run", _SHARED_MEMORY)
 _TEMPORARY = ("/tmp", "/var/tmp")
+_GRAPHICS = ("dri", "kfd", "nvidia*", "dxg")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,9 @@ class Layout:
         for path in _TEMPORARY:
             mounts.open(path, str(places.temporary))
         roots = (*boundary.write_roots, *boundary.read_roots)
-        homes = Homes(environment, roots)
+        if boundary.options.has_gpu:
+            _open_graphics(mounts)
+        homes = Homes(environment, roots, boundary.options.hidden)
         homes.hide(mounts)
         homes.show_programs(mounts)
         more = homes.add_caches(mounts, places.caches)
@@ -147,6 +150,12 @@ def _protect(
     others += [f"{root}/.git" for root in boundary.write_roots if root not in found]
     git_places.protect(mounts, filter(os.path.isfile, others), ())
     return result
+
+
+def _open_graphics(mounts: Mounts) -> None:
+    for name in _GRAPHICS:
+        for path in Path("/dev").glob(name):
+            mounts.open_device(str(path))
 
 
 def _hide_own(mounts: Mounts, boundary: Boundary) -> None:

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Literal
 
-Kind = Literal["read", "write", "empty", "none"]
+Kind = Literal["read", "write", "device", "empty", "none"]
 
 
 @dataclass(frozen=True, slots=True)
 class Mount:
     """A place (`target`), and what is there.
 
-    `read` and `write` show `source`, `empty` is a fresh folder, `none` a file that holds nothing
-    and answers nothing.
+    `read` and `write` show `source`, `device` what the system has, `empty` is a fresh folder,
+    `none` a file that holds nothing and answers nothing.
     """
 
     target: str
@@ -31,6 +31,8 @@ class Mount:
         """Return the arguments for bubblewrap."""
         if self.kind == "empty":
             return ("--tmpfs", self.target)
+        if self.kind == "device":
+            return ("--dev-bind", self.target, self.target)
         source = "/dev/null" if self.kind == "none" else self.source or self.target
         return ("--bind" if self.kind == "write" else "--ro-bind", source, self.target)
 
@@ -51,6 +53,10 @@ class Mounts:
     def open(self, target: str, source: str = "") -> None:
         """Make a place writable; `source` when something else is to be written there."""
         self._places[target] = Mount(target, "write", source)
+
+    def open_device(self, target: str) -> None:
+        """Give a device, or a folder of them."""
+        self._places[target] = Mount(target, "device")
 
     def hide(self, target: str) -> None:
         """Put something empty over a folder, or over a file, whatever kind of file."""
@@ -79,6 +85,14 @@ class Mounts:
         """Whether a command may change what the person has there."""
         place = self.at(path)
         return place is not None and place.kind == "write" and not place.source
+
+    def shown(self) -> tuple[str, ...]:
+        """Return the places that are readable, without those in others of them, by name."""
+        found: list[str] = []
+        for path in sorted(place.target for place in self._places.values() if place.kind == "read"):
+            if not any(is_in(path, folder) for folder in found):
+                found.append(path)
+        return tuple(found)
 
     def words(self) -> list[str]:
         """Return the arguments, parents before what is in them.

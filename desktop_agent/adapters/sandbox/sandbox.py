@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import os
 import platform
 import shutil
@@ -17,6 +16,7 @@ from desktop_agent.adapters.sandbox.enclosure import CommandEnclosure
 from desktop_agent.adapters.sandbox.keeper import Keeper
 from desktop_agent.adapters.sandbox.layout import Layout, Places
 from desktop_agent.adapters.sandbox.made_files import MadeFiles
+from desktop_agent.adapters.sandbox.private_caches import PrivateCaches
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.sandbox import Boundary, Enclosure, Fix, SandboxState
 from desktop_agent.core.tool import ToolError
@@ -58,6 +58,11 @@ class Programs:
         return tuple(n for s in states for n in (s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns))
 
 
+def caches_in(data_dir: Path) -> Path:
+    """Return the folder of the private caches."""
+    return data_dir / "sandbox" / "caches"
+
+
 class _Session:
     """What the commands of one session share."""
 
@@ -84,6 +89,7 @@ class BubblewrapSandbox:
         self._folder = data_dir / "sandbox"
         self._programs = programs or Programs.find()
         self._filter = seccomp.program(machine or platform.machine())
+        self._caches = PrivateCaches(caches_in(data_dir))
         self._layout = Layout(protects, MadeFiles(self._folder / "made"))
         self._sessions: dict[SessionId, _Session] = {}
         self._state = SandboxState()
@@ -164,12 +170,9 @@ class BubblewrapSandbox:
 
     def _places(self, boundary: Boundary) -> Places:
         root = (*boundary.write_roots, *boundary.read_roots, "")[0]
-        name = hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
         temporary = self._temporary(boundary.session_id)
-        places = Places(temporary, self._folder / "caches" / name)
-        for folder in (places.temporary, places.caches):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return places
+        temporary.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return Places(temporary, self._caches.make(root))
 
     def _temporary(self, session_id: SessionId) -> Path:
         return self._folder / "tmp" / session_id

@@ -45,6 +45,7 @@ from desktop_agent.engine.permissions import policy
 from desktop_agent.engine.permissions.approvals import Approvals
 from desktop_agent.engine.permissions.checked_sandbox import Confinement
 from desktop_agent.engine.permissions.host_requests import HostRequests
+from desktop_agent.engine.permissions.outside_permits import OutsidePermits
 from desktop_agent.engine.permissions.scope import Scope, offered
 from desktop_agent.engine.skills.agent_skills import SkillUse
 from desktop_agent.engine.tasks.task_list import TaskList
@@ -177,6 +178,7 @@ class Dispatch:
         self._sandbox = confinement.sandbox
         self._is_machine_sandbox = confinement.is_machine
         self.hosts = HostRequests(approvals)
+        self.permits = OutsidePermits()
         self._steering = steering
         self._own = own
 
@@ -268,6 +270,8 @@ class Dispatch:
         match policy.verdict(prepared.tool, prepared.preview, situation):
             case policy.Allowed(rules):
                 self._approvals.note_use(*rules)
+                if policy.leaves(prepared.preview):
+                    self.permits.use(caller.id, prepared.preview.fingerprint)
                 return prepared
             case policy.Refused(reason, by, rules):
                 self._approvals.note_use(*rules)
@@ -283,6 +287,7 @@ class Dispatch:
             workspace=caller.session.info.workspace,
             is_repeated=caller.is_repeated(prepared.call),
             is_machine_sandbox=self._is_machine_sandbox or caller.scope.is_machine_sandbox,
+            is_let_out=self.permits.has(caller.id, prepared.preview.fingerprint),
         )
 
     async def _ask(self, prepared: _Prepared, reason: str, caller: Caller) -> _Prepared:
@@ -383,6 +388,7 @@ class Dispatch:
             own=self._own,
             session_id=caller.session.info.id,
             sandbox=self._sandbox,
+            sandbox_options=caller.settings().sandbox,
             waited_s=lambda: self.hosts.waited_s(caller.session.info.id, call.id),
         )
 

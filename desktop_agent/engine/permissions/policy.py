@@ -9,6 +9,7 @@ from pathlib import PurePath
 from typing import Literal
 
 from desktop_agent.core.approvals import Mode, Rule
+from desktop_agent.core.parts.containment import LEAVES, MAY_CHANGE
 from desktop_agent.core.tool import Access, Preview, Tool
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.permissions.host_rules import NETWORK, covers_host
@@ -53,7 +54,8 @@ Verdict = Allowed | Refused | Asked
 class Situation:
     """What a verdict depends on besides the call: the mode, the rules, the folder, repetition.
 
-    `is_machine_sandbox` tells that the person has set this machine apart for the agent.
+    `is_machine_sandbox` tells that the person has set this machine apart for the agent,
+    `is_let_out` that they let exactly this command out of the sandbox, this once.
     """
 
     mode: Mode
@@ -61,6 +63,7 @@ class Situation:
     workspace: Workspace
     is_repeated: bool = False
     is_machine_sandbox: bool = False
+    is_let_out: bool = False
 
 
 def verdict(tool: Tool, preview: Preview, situation: Situation) -> Verdict:
@@ -92,10 +95,12 @@ def leaves(preview: Preview) -> bool:
 
 
 def _outside(rules: Sequence[Rule], preview: Preview, situation: Situation) -> Verdict:
+    if situation.is_let_out:
+        return Allowed()
     named = [rule for rule in rules if rule.pattern]
     if allowing := _allowing(named, preview, situation):
         return Allowed(allowing)
-    return Asked("It would run outside the sandbox.")
+    return Asked(LEAVES)
 
 
 def _by_kind(tool: Tool, preview: Preview, situation: Situation) -> Verdict:
@@ -117,7 +122,7 @@ def _reason(tool: Tool, preview: Preview) -> str:
             return "What it may use includes your whole home folder."
         if preview.is_git_asked:
             return "It changes the repository in a way that may not come back."
-        return "It may change files in the folder."
+        return MAY_CHANGE
     reasons = {
         Access.EXECUTE: "This command is not on the list of those that only look.",
         Access.NETWORK: "It reaches the network.",
@@ -157,7 +162,7 @@ def _cannot_write(preview: Preview) -> bool:
 def _always_asked(preview: Preview, situation: Situation) -> str:
     if preview.protected:
         return f"It touches {_listed(preview.protected)}, which is asked about in every mode."
-    if preview.outside and not situation.is_machine_sandbox:
+    if preview.outside and not (situation.is_machine_sandbox or situation.is_let_out):
         return f"It reaches outside the folder: {_listed(preview.outside)}."
     if preview.deletes:
         return f"It deletes {_listed(preview.deletes)}."

@@ -29,7 +29,7 @@ from desktop_agent.gui.kit.widgets import (
     row,
 )
 from desktop_agent.gui.state.session_state import PendingRequest
-from desktop_agent.gui.transcript.cards.approval_text import request_text
+from desktop_agent.gui.transcript.cards.approval_text import is_host, request_text
 
 # The card in the transcript shows all of it.
 _EFFECT_LINES = 3
@@ -74,7 +74,8 @@ class RequestRow(QFrame):
         what = ask.asked.title if isinstance(ask.asked, ApprovalRequest) else ask.asked.text
         self._what = TextLabel(plain_words(what), "strong", self)
         self._what.setWordWrap(True)
-        self._effect = TextLabel("", "mono", self)
+        is_prose = isinstance(ask.asked, ApprovalRequest) and is_host(ask.asked)
+        self._effect = TextLabel("", "muted" if is_prose else "mono", self)
         self._effect.setObjectName("askEffect")
         self._effect.setWordWrap(True)
         effect = self._effect_text()
@@ -96,6 +97,8 @@ class RequestRow(QFrame):
         asked = self.ask.asked
         if not isinstance(asked, ApprovalRequest):
             return ""
+        if is_host(asked):
+            return plain_words(request_text(asked))
         lines = request_text(asked).splitlines()
         if isinstance(asked.display, DiffDisplay):
             # The file and the size of the change, then the lines that change.

@@ -180,7 +180,7 @@ class RequestsPanel(QWidget):
         self._allow.set_text(self.tr("Allow %n", "", len(marked)))
         self._refuse.set_text(self.tr("Refuse %n", "", len(marked)))
         # Only like with like: one glance must do for all of them.
-        is_mixed = len({ask.tool for ask in marked}) > 1
+        is_mixed = len({ask.kind for ask in marked}) > 1
         self._allow.setEnabled(not is_mixed)
         self._allow.setToolTip(
             self.tr("Select requests of one kind to allow them together") if is_mixed else ""

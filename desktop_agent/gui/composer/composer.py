@@ -100,7 +100,7 @@ class Composer(QWidget):
         """Show the notes, the turn and the tools of the agent that is shown."""
         self._state, self._notes = state, state.notes(state.shown)
         self._strip.show_notes(self._notes)
-        self._bar.show_sandbox(state.sandbox)
+        self._bar.show_sandbox(state.sandbox, is_machine=state.is_machine_sandbox)
         self._show_buttons()
 
     def set_settings(self, settings: Settings) -> None:

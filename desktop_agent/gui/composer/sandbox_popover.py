@@ -33,7 +33,9 @@ def open_sandbox_popover(
         popover.body.addWidget(_wrapped(theme, shown))
         copy = TextButton(theme, QCoreApplication.translate("SandboxPopover", "Copy"), "copy")
         copy.setObjectName("copyRemedy")
-        copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(remedy))
+        # What is pasted into a terminal is the command alone.
+        copied = remedy.removeprefix("Run: ")
+        copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(copied))
         popover.body.addWidget(copy, 0, Qt.AlignmentFlag.AlignLeft)
     popover.open_below(anchor, above=True)
     return popover

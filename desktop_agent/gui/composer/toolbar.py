@@ -210,9 +210,9 @@ class ComposerBar(QWidget):
         )
         self.meter.set_role("error" if percent >= 95 else "warn" if percent >= 80 else "subtle")
 
-    def show_sandbox(self, state: SandboxState | None) -> None:
+    def show_sandbox(self, state: SandboxState | None, *, is_machine: bool) -> None:
         """Show whether commands are contained; nothing before it is known."""
-        if self.sandbox.show_sandbox(state):
+        if self.sandbox.show_sandbox(state, is_machine=is_machine):
             self._fit()
 
     def show_cost(self, dollars: float | None) -> None:

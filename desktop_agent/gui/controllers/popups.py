@@ -70,12 +70,16 @@ class PopupController(Controller):
         picker.folder_chosen.connect(self._session.open_folder)
         picker.extra.workspace_changed.connect(self._session.set_workspace)
         picker.recent_removed.connect(self._session.forget_folder)
+        picker.machine.toggled.connect(self._set_machine_sandbox)
         picker.browse_requested.connect(self.browse)
         picker.extra.add_requested.connect(
             lambda: self._choose_folder(self.tr("Also allow this folder"), picker.extra.add)
         )
         self.picker_made.emit(picker)
         return picker
+
+    def _set_machine_sandbox(self, is_on: bool) -> None:
+        self._session.set(self._engine.set_machine_sandbox, is_on)
 
     def _choose_folder(self, title: str, then: Callable[[str], None]) -> None:
         from PySide6.QtWidgets import QFileDialog  # slow to load, and rarely wanted
@@ -95,6 +99,8 @@ class PopupController(Controller):
             for info in self._known.running():
                 counts[info.workspace.root] = counts.get(info.workspace.root, 0) + 1
             recent = self._session.settings.recent_folders
+            is_open = self._session.current is not None
+            self._picker.machine.set_state(self._known.is_machine_sandbox if is_open else None)
             self._picker.set_state(self._session.workspace, recent, counts)
 
     # -- models ------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ class SettingsController(Controller):
         dialog = self._dialog or self._make()
         workspace = self._session.workspace
         dialog.rules.set_folder(workspace.root if workspace else "")
+        dialog.sandbox.set_place(workspace, self._session.current)
         dialog.show()
         dialog.raise_()
         dialog.activateWindow()
@@ -71,6 +72,10 @@ class SettingsController(Controller):
         dialog.rules.rule_deleted.connect(self._delete_rule)
         dialog.rules.rule_added.connect(self._add_rule)
         dialog.about.update_check_requested.connect(self._check_updates)
+        dialog.sandbox.rule_deleted.connect(self._delete_rule)
+        dialog.sandbox.rule_added.connect(self._add_rule)
+        dialog.sandbox.contents_requested.connect(self._feed_sandbox)
+        dialog.sandbox.cache_emptied.connect(self._feed_sandbox)
         dialog.sandbox.check_requested.connect(self._engine.check_sandbox)
         dialog.sandbox.set_sandbox(self._sandbox)
         dialog.finished.connect(self._on_finished)
@@ -89,6 +94,7 @@ class SettingsController(Controller):
         can_update = await queries.updates.can_ask()
         if self._dialog is not None:
             self._dialog.rules.set_rules(rules)
+            self._dialog.sandbox.set_rules(rules)
             self._dialog.models.set_keys(keys)
             self._dialog.about.set_can_update(can_update)
         has_keyring = await queries.keys.has_keyring()
@@ -96,6 +102,18 @@ class SettingsController(Controller):
         if self._dialog is not None:
             self._dialog.models.set_has_keyring(has_keyring)
             self._dialog.models.set_models(models)
+
+    def _feed_sandbox(self, emptied: str = "") -> None:
+        self._queries.run(self._feed_sandbox_after(emptied), "settings")
+
+    async def _feed_sandbox_after(self, emptied: str) -> None:
+        """Show what is in the sandbox, after a cache was emptied if one is named."""
+        engine, workspace = self._queries.engine, self._session.workspace
+        if emptied:
+            await engine.empty_cache(emptied)
+        contents = await engine.sandbox_contents(workspace.root if workspace else "")
+        if self._dialog is not None:
+            self._dialog.sandbox.set_contents(contents)
 
     def _check(self, form: KeyForm | ServerForm, provider: str, api_base: str, key: str) -> None:
         def show(fault: Fault | None) -> None:

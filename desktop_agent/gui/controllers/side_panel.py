@@ -169,6 +169,8 @@ class SidePanelController(Controller):
                 engine.extend_budget(agent)
             case "stop_call":
                 self._session.tell(engine.stop_call, text)
+            case "allow_outside":
+                self._session.tell(engine.allow_outside, text)
             case "budget":
                 self.edit_budget(agent_id)
             case "finish":

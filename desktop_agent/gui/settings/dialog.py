@@ -24,7 +24,7 @@ _NAMES: tuple[PageName, ...] = get_args(PageName)
 _SIDE, _WIDE, _HIGH = 15, 63, 48
 _SIDE_SHARE = 0.37
 _TITLE = 36
-_ICONS = ("sun", "key", "settings", "shield-check", "shield", "info")
+_ICONS = ("sun", "key", "settings", "shield-check", "box", "info")
 
 
 class SettingsDialog(QDialog):
@@ -46,13 +46,19 @@ class SettingsDialog(QDialog):
         self.models = ModelsPage(theme, settings)
         self._behaviour = BehaviourPage(theme, settings)
         self.rules = RulesPage(theme)
-        self.sandbox = SandboxPage(theme)
+        self.sandbox = SandboxPage(theme, settings)
         self.about = AboutPage(theme, settings)
         self._pages = QStackedWidget()
-        self._editors = (self._appearance, self.models, self._behaviour, self.about)
+        self._editors = (
+            self._appearance,
+            self.models,
+            self._behaviour,
+            self.sandbox,
+            self.about,
+        )
         for page in self._editors:
             page.changed.connect(self._on_changed)
-        pages = (*self._editors[:3], self.rules, self.sandbox, self.about)
+        pages = (*self._editors[:3], self.rules, *self._editors[3:])
         for page in pages:
             self._pages.addWidget(page)
         self._names = self._make_names()

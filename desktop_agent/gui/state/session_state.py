@@ -23,6 +23,7 @@ from desktop_agent.core.events import (
     BudgetReached,
     Event,
     ListChanged,
+    MachineSandboxChanged,
     NoteDelivered,
     NoteQueued,
     NoteReturned,
@@ -106,9 +107,9 @@ class PendingRequest:
         return isinstance(self.asked, ApprovalRequest)
 
     @property
-    def tool(self) -> str:
+    def kind(self) -> str:
         """What is to be approved; empty for a question."""
-        return self.asked.call.name if isinstance(self.asked, ApprovalRequest) else ""
+        return self.asked.kind if isinstance(self.asked, ApprovalRequest) else ""
 
 
 class SessionState:
@@ -120,6 +121,7 @@ class SessionState:
         self.sessions: dict[SessionId, SessionInfo] = {}
         # None until it is known.
         self.sandbox: SandboxState | None = None
+        self._machine_sessions: tuple[SessionId, ...] = ()
         self._agents: dict[SessionId, tuple[AgentInfo, ...]] = {}
         self._infos: dict[AgentId, AgentInfo] = {}
         self._owners: dict[AgentId, SessionId] = {}
@@ -135,6 +137,7 @@ class SessionState:
         self._reducers: dict[type, Callable[[Any], Facet]] = {
             SessionsChanged: self._on_sessions,
             SandboxChanged: self._on_sandbox,
+            MachineSandboxChanged: self._on_machine_sandbox,
             SessionOpened: self._on_session_opened,
             AgentOpened: self._on_agent_opened,
             AgentsChanged: self._on_agents,
@@ -287,6 +290,11 @@ class SessionState:
         """Who holds for a budget that is used up in the session that is shown, longest first."""
         return tuple(one for one in self._held if self._is_of_shown(one))
 
+    @property
+    def is_machine_sandbox(self) -> bool:
+        """Whether the person has set this machine apart for the session that is shown."""
+        return self.session_id in self._machine_sessions
+
     def _is_of_shown(self, agent_id: AgentId) -> bool:
         return self.session_id is not None and self._owners.get(agent_id) == self.session_id
 
@@ -302,6 +310,10 @@ class SessionState:
 
     def _on_sandbox(self, event: SandboxChanged) -> Facet:
         self.sandbox = event.state
+        return Facet.SANDBOX
+
+    def _on_machine_sandbox(self, event: MachineSandboxChanged) -> Facet:
+        self._machine_sessions = event.session_ids
         return Facet.SANDBOX
 
     def _drop_session(self, session_id: SessionId, main: AgentId) -> None:

@@ -29,6 +29,7 @@ from desktop_agent.gui.kit.widgets import (
 )
 from desktop_agent.gui.skills.trust_banner import TrustLine
 from desktop_agent.gui.workspace.extra_folders import ExtraFolders
+from desktop_agent.gui.workspace.machine_switch import MachineSwitch
 
 _MAX_SHOWN = 6
 _WIDTH = 25  # in widths of the text size
@@ -134,6 +135,8 @@ class WorkspacePicker(Popover):
             self.body.addWidget(part)
         self.body.addLayout(row(self._browse, None))
         self.body.addWidget(self.extra)
+        self.machine = MachineSwitch(theme, self)
+        self.body.addWidget(self.machine)
         self.trust = TrustLine(theme, self)
         self.body.addWidget(self.trust)
 

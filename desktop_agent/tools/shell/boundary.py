@@ -51,6 +51,7 @@ def boundary_of(ctx: ToolContext, containment: Containment) -> Boundary:
         is_changing=containment.is_changing,
         is_git_writable=containment.is_git_writable,
         call_id=ctx.call_id,
+        options=ctx.sandbox_options,
     )
 
 

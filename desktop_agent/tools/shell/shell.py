@@ -16,6 +16,7 @@ from msgspec import Meta
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.messages import CommandDisplay, OutputDisplay
 from desktop_agent.core.parts.containment import Containment
+from desktop_agent.core.parts.facts import FailedInside
 from desktop_agent.core.tool import Access, Preview, ToolContext, ToolError, ToolOutput
 from desktop_agent.engine.permissions.policy import OUTSIDE_RULES, SANDBOX_RULES
 from desktop_agent.engine.permissions.shell import classify
@@ -152,8 +153,13 @@ def _previewed(
         is_git_asked=is_inside and is_changing and git.is_asked,
         rules=_rules(args.command, proof, contained),
         refusals=tuple(Rule("shell", p, is_deny=True) for p in classify.refusals(args.command)),
-        fingerprint=digest(f"{directory}\0{args.command}".encode("utf-8", "replace")),
+        fingerprint=_fingerprint(args, directory),
     )
+
+
+def _fingerprint(args: ShellArguments, directory: str) -> str:
+    said = f"{directory}\0{args.run_in_background}\0{args.command}"
+    return digest(said.encode("utf-8", "replace"))
 
 
 def _rules(command: str, proof: Proof, contained: Containment | None) -> tuple[Rule, ...]:
@@ -258,7 +264,11 @@ async def _in_foreground(run: _Run, jobs: Jobs) -> ToolOutput:
     seen = run.ctx.workspace.read_roots
     if hint := sandbox_hint(running.output.text(), running.exit_code, run.containment, seen):
         notes.append(hint)
-    return _result(running, notes, time.monotonic() - began)
+    output = _result(running, notes, time.monotonic() - began)
+    if running.is_enclosed and running.exit_code != 0:
+        args = run.args
+        return replace(output, facts=FailedInside(args.command, _fingerprint(args, run.directory)))
+    return output
 
 
 async def _exit(running: RunningCommand, limit_s: float, waited_s: Callable[[], float]) -> None:

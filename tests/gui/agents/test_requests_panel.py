@@ -6,6 +6,7 @@ import time
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton
 
@@ -23,6 +24,7 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.ids import AgentId, QuestionId, RequestId, SessionId
 from desktop_agent.core.messages import CommandDisplay, DiffDisplay, ToolCall
+from desktop_agent.core.parts.containment import Containment
 from desktop_agent.core.questions import Question
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.workspace import Workspace
@@ -330,3 +332,28 @@ def test_a_change_is_named_by_its_file_and_size_before_its_lines(panel) -> None:
     change = msgspec.structs.replace(asked.request, display=DiffDisplay("b.py", patch, 1, 1))
     follow(panel, opened(msgspec.structs.replace(asked, request=change)))
     assert said(rows(panel)[0], "askEffect") == "b.py  +1 −1\n-old\n+new"
+
+
+def asked_to_run(number: int, kept: Containment) -> ApprovalRequested:
+    event = request(number)
+    display = CommandDisplay("docker ps", "/w", ("docker ps",), kept)
+    return replace(event, request=replace(event.request, display=display))
+
+
+def test_what_would_run_outside_is_not_allowed_together_with_what_runs_inside(panel) -> None:
+    follow(panel, asked_to_run(1, Containment()))
+    follow(panel, asked_to_run(2, Containment(is_contained=False, reason="x")))
+    for row in rows(panel):
+        row.mark.setChecked(True)
+    assert not together(panel, "asksAllow").isEnabled()
+    rows(panel)[1].mark.setChecked(False)
+    assert together(panel, "asksAllow").isEnabled()
+
+
+def test_a_host_is_asked_for_in_a_sentence(panel) -> None:
+    event = request(1, tool="network")
+    reason = "`npm install` wants to reach it (port 443)."
+    wanted = replace(event.request, title="Allow x.example?", display=None, reason=reason)
+    follow(panel, replace(event, request=wanted))
+    assert said(rows(panel)[0], "askEffect") == "npm install wants to reach it (port 443)."
+    assert "asks: Allow x.example?" in rows(panel)[0].accessibleName()

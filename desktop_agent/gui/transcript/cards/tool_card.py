@@ -7,6 +7,7 @@ from PySide6.QtGui import QGuiApplication, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QApplication, QStyle, QWidget
 
 from desktop_agent.core.messages import DiffDisplay, OutputDisplay
+from desktop_agent.core.parts.facts import FailedInside
 from desktop_agent.gui.kit.safe_text import elapsed_text
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.tooltips import plain_tip
@@ -195,7 +196,25 @@ class ToolCard(FoldCard):
         if isinstance(display, OutputDisplay) and display.file:
             words = self.tr("Open whole output")
             buttons.append(self._open_button(words, "file-text", display.file))
+        if result is not None and isinstance(result.facts, FailedInside):
+            buttons.append(self._outside_button(result.facts.command))
         return view, buttons
+
+    def _outside_button(self, command: str) -> QWidget:
+        button = GhostButton(self._theme, self.tr("Run outside the sandbox…"), "shield-off", self)
+        button.setObjectName("runOutside")
+
+        def allow() -> None:
+            self.host.command_requested.emit("", "allow_outside", self._item.key)
+
+        def ask() -> None:
+            # Rarely wanted.
+            from desktop_agent.gui.transcript.cards.outside_popover import open_outside_popover
+
+            open_outside_popover(self._theme, button, command, allow)
+
+        button.clicked.connect(ask)
+        return button
 
     def _copy_button(self, words: str, text: str) -> QWidget:
         button = GhostButton(self._theme, words, "copy", self)

@@ -305,5 +305,5 @@ def alike(waiting: Iterable[ApprovalItem], item: ApprovalItem) -> tuple[Approval
 
     What is always asked, whatever the rules, is only ever resolved by itself.
     """
-    tool = item.request.call.name
-    return tuple(one for one in waiting if one.request.call.name == tool and one.request.rules)
+    kind = item.request.kind
+    return tuple(one for one in waiting if one.request.kind == kind and one.request.rules)
