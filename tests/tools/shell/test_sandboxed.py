@@ -14,6 +14,7 @@ import pytest
 from desktop_agent.adapters.sandbox.sandbox import BubblewrapSandbox
 from desktop_agent.core.ids import new_session_id
 from desktop_agent.core.parts.containment import Containment
+from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.permissions import policy
 from desktop_agent.engine.permissions.checked_sandbox import CheckedSandbox
 from desktop_agent.tools.shell import process_tree
@@ -173,6 +174,29 @@ async def test_git_commits_but_runs_nothing_that_a_command_planted(inside: Bench
     assert "[Sandbox: git's own files are read-only for this command. " in beside.text
     assert not (inside.root / ".git/hooks/pre-commit").exists()
     assert not (inside.root / ".git/index.lock").exists()
+
+
+@pytest.mark.parametrize(
+    "place", [".git", ".git/hooks", ".git/objects", ".github/workflows", ".husky", "bare/hooks"]
+)
+async def test_a_folder_given_to_a_subagent_opens_no_protected_one_beside_where_a_command_runs(
+    inside: Bench, place: str
+) -> None:
+    """Whoever runs a command in the folder itself is asked about it; from `src` nobody is."""
+    os.system(f"git init -q {inside.root} && git init -q --bare {inside.root}/bare")
+    inside.put("src/x")
+    inside.put(f"{place}/known", "old")
+    folders = (str(inside.root / "src"), str(inside.root / place))
+    narrow = Workspace(str(inside.root), (str(inside.root),), folders, has_root=False)
+    inside.context = replace(inside.context, workspace=narrow)
+    command = f"echo new > ../{place}/known; echo new > ../{place}/made; echo new > made"
+    preview = await inside.preview(shell, command="make", directory="src")
+    free = policy.Situation("free", (), narrow)
+    assert type(policy.verdict(shell, preview, free)) is policy.Allowed
+    await inside.run(shell, command=command, directory="src")
+    assert (inside.root / "src" / "made").read_text() == "new\n"
+    assert (inside.root / place / "known").read_text() == "old"
+    assert not (inside.root / place / "made").exists()
 
 
 async def test_a_command_keeps_its_containment_whatever_it_prints(inside: Bench) -> None:
