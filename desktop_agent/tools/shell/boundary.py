@@ -46,20 +46,25 @@ def containment_of(
 def boundary_of(ctx: ToolContext, containment: Containment, directory: str) -> Boundary:
     """Return what a command in `directory` may reach.
 
-    A folder that is gone, as with a disk, is left out. A protected one, which an agent may give
-    its subagents, is only read unless the command runs there: that is asked about in every mode.
+    A folder that is gone, as with a disk, is left out, and so is one whose path leads elsewhere
+    by now: a command may have put a link in its way. A protected one, which an agent may give its
+    subagents, is only read unless the command runs there: that is asked about in every mode.
     """
     workspace = ctx.workspace
-    found = filter(os.path.isdir, workspace.write_roots)
+    found = filter(_is_there, workspace.write_roots)
     return Boundary(
         session_id=ctx.session_id,
         write_roots=tuple(root for root in found if _is_opened(ctx, root, directory)),
-        read_roots=tuple(filter(os.path.isdir, workspace.read_roots)),
+        read_roots=tuple(filter(_is_there, workspace.read_roots)),
         own=ctx.own,
         is_changing=containment.is_changing,
         is_git_writable=containment.is_git_writable,
         call_id=ctx.call_id,
     )
+
+
+def _is_there(root: str) -> bool:
+    return os.path.isdir(root) and os.path.realpath(root) == root  # noqa: PTH112
 
 
 def _is_opened(ctx: ToolContext, root: str, directory: str) -> bool:

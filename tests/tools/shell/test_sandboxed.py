@@ -199,6 +199,25 @@ async def test_a_folder_given_to_a_subagent_opens_no_protected_one_beside_where_
     assert not (inside.root / place / "made").exists()
 
 
+async def test_a_folder_that_a_command_made_a_link_is_no_longer_opened(
+    inside: Bench, tmp_path: Path
+) -> None:
+    """The path of a subagent's folder may lead elsewhere than when it was given."""
+    known = inside.put("a/b/known", "old").parent
+    inside.put("src/x")
+    beside = tmp_path / "home" / "b"
+    beside.mkdir()
+    narrow = Workspace(str(inside.root), (), (str(inside.root / "src"), str(known)), has_root=False)
+    await inside.run(shell, command="mv a away && ln -s ../home a")
+    inside.context = replace(inside.context, workspace=narrow)
+    await inside.run(shell, command="echo new > ../a/b/made; echo new > ~/b/made", directory="src")
+    assert not list(beside.iterdir())
+    (inside.root / "a").unlink()
+    (inside.root / "away").rename(inside.root / "a")
+    await inside.run(shell, command="echo new > ../a/b/made", directory="src")
+    assert (known / "made").exists()
+
+
 async def test_a_command_keeps_its_containment_whatever_it_prints(inside: Bench) -> None:
     """Output is the command's to forge: it changes a line of the result, and nothing else."""
     lies = [
