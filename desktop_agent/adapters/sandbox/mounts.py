@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Literal
 
 Kind = Literal["read", "write", "empty", "none"]
+# Opens what is at a path now, for bubblewrap to mount that and nothing else; returns the
+# descriptor's number, or nothing where that is not possible.
+Hold = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +31,16 @@ class Mount:
     kind: Kind
     source: str = ""
 
-    def words(self) -> tuple[str, ...]:
+    def words(self, hold: Hold) -> tuple[str, ...]:
         """Return the arguments for bubblewrap."""
         if self.kind == "empty":
             return ("--tmpfs", self.target)
-        source = "/dev/null" if self.kind == "none" else self.source or self.target
-        return ("--bind" if self.kind == "write" else "--ro-bind", source, self.target)
+        bind = "--bind" if self.kind == "write" else "--ro-bind"
+        if self.kind == "none" or self.source:
+            return (bind, self.source or "/dev/null", self.target)
+        if descriptor := hold(self.target):
+            return (f"{bind}-fd", descriptor, self.target)
+        return (bind, self.target, self.target)
 
 
 class Mounts:
@@ -80,14 +88,14 @@ class Mounts:
         place = self.at(path)
         return place is not None and place.kind == "write" and not place.source
 
-    def words(self) -> list[str]:
+    def words(self, hold: Hold) -> list[str]:
         """Return the arguments, parents before what is in them.
 
         A place that is not there is left out, unless it is made in a folder that is ours:
         bubblewrap would create it in the person's.
         """
         ordered = sorted(self._places.values(), key=lambda mount: mount.target.count("/"))
-        return [word for mount in ordered if self._is_there(mount) for word in mount.words()]
+        return [word for mount in ordered if self._is_there(mount) for word in mount.words(hold)]
 
     def _is_there(self, mount: Mount) -> bool:
         if mount.kind in ("read", "write") and not _exists(mount.source or mount.target):

@@ -7,6 +7,7 @@ import hashlib
 import os
 import platform
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -52,6 +53,12 @@ class Programs:
         found = (shutil.which(name, path=_PROGRAMS) or "" for name in ("bwrap", "nsenter"))
         return Programs(*found)
 
+    def hold_open(self) -> bool:
+        """Whether bubblewrap mounts open files (0.10, and earlier ones that were mended)."""
+        words = [self.bwrap, "--help"]
+        told = subprocess.run(words, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+        return b"--ro-bind-fd" in told.stdout + told.stderr
+
     def identity(self) -> tuple[int, ...]:
         """Return what changes when a program is replaced; raises OSError without it."""
         states = [Path(path).stat() for path in (self.bwrap, self.nsenter)]
@@ -88,6 +95,7 @@ class BubblewrapSandbox:
         self._sessions: dict[SessionId, _Session] = {}
         self._state = SandboxState()
         self._checked: tuple[int, ...] = ()
+        self._holds_open = False
         self._checking = asyncio.Lock()
 
     @property
@@ -158,7 +166,13 @@ class BubblewrapSandbox:
         plan = self._layout.plan(boundary, directory, environment, places)
         assert self._filter is not None
         start = (*keeper.words, self._programs.bwrap)
-        return CommandEnclosure(start, self._filter, plan, lambda: self._layout.set_aside(plan))
+        return CommandEnclosure(
+            start,
+            self._filter,
+            plan,
+            lambda: self._layout.set_aside(plan),
+            holds_open=self._holds_open,
+        )
 
     def _places(self, boundary: Boundary) -> Places:
         root = (*boundary.write_roots, *boundary.read_roots, "")[0]
@@ -187,6 +201,7 @@ class BubblewrapSandbox:
             return missing
         try:
             self._checked = self._programs.identity()
+            self._holds_open = await asyncio.to_thread(self._programs.hold_open)
             results = await probes.run(self._prepare, self._new_keeper, self._folder)
         except (OSError, ToolError) as error:
             return _refused(str(error))

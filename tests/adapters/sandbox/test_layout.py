@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from desktop_agent.adapters.sandbox.sandbox import Programs
 from tests.adapters.sandbox.bench import SHELL, Bench, command_environment, make_repository
 from tests.adapters.sandbox.conftest import need_sandbox
 
@@ -251,3 +252,51 @@ async def test_pipes_and_floods_in_place_of_settings_hold_nothing_up(bench: Benc
     )
     (line,) = (await bench.run(script)).lines
     assert "new/.git/config" in line
+
+
+async def test_what_is_put_in_the_place_of_a_file_while_a_command_is_prepared_is_not_shown(
+    bench: Bench,
+) -> None:
+    """Something in the background may wait for just that moment."""
+    need_open_mounts()
+    (bench.folder / "notes").write_text("SECRET")
+    protected = bench.work / ".envrc"
+    protected.write_text("")
+
+    def replace() -> None:
+        protected.unlink()
+        protected.symlink_to("../notes")
+
+    assert "SECRET" not in (await bench.run("cat .envrc ~/notes", meanwhile=replace)).output
+    protected.unlink()
+    protected.write_text("shown")
+    assert (await bench.run("cat .envrc")).output == "shown"
+
+
+async def test_a_folder_that_is_replaced_while_a_command_is_prepared_is_not_written_to(
+    bench: Bench,
+) -> None:
+    need_open_mounts()
+    beside = bench.folder / "other" / "b"
+    beside.mkdir(parents=True)
+    bench.work = bench.folder / "a" / "b"
+    bench.work.mkdir(parents=True)
+
+    def replace() -> None:
+        bench.work.parent.rename(bench.folder / "away")
+        bench.work.parent.symlink_to("other")
+
+    await bench.run(f"echo new > {bench.work}/made", directory=Path("/"), meanwhile=replace)
+    assert not list(beside.iterdir())
+
+
+async def test_what_is_held_open_for_a_command_is_not_open_in_it(bench: Bench) -> None:
+    (bench.work / ".envrc").write_text("")
+    shown = await bench.run("readlink /proc/self/fd/* /proc/$$/fd/* /proc/1/fd/*")
+    assert "/dev/null" in shown.output
+    assert not [path for path in (str(bench.work), *bench.readable) if path in shown.output]
+
+
+def need_open_mounts() -> None:
+    if not Programs.find().hold_open():
+        pytest.skip("this bubblewrap mounts by path alone")
