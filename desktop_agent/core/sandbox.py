@@ -39,7 +39,8 @@ class Boundary(Value, frozen=True):
 
     `write_roots` are writable unless `is_changing` is false, then all is read-only.
     `is_git_writable` opens git's own files, except those that make git run a program. `call_id`
-    is whose command it is.
+    is whose command it is. `unreadable` and `unwritable` are files and folders that rules of the
+    person's refuse.
     """
 
     session_id: SessionId
@@ -49,6 +50,8 @@ class Boundary(Value, frozen=True):
     is_changing: bool = True
     is_git_writable: bool = False
     call_id: str = ""
+    unreadable: tuple[str, ...] = ()
+    unwritable: tuple[str, ...] = ()
 
 
 class Enclosure(Protocol):

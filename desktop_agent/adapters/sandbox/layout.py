@@ -87,6 +87,10 @@ class Layout:
         before = {root: self.find(root) for root in changing}
         git = _protect(mounts, boundary, directory, before)
         hide_sockets(mounts)
+        for path in boundary.unwritable:
+            mounts.refuse_writing(path)
+        for path in boundary.unreadable:
+            mounts.refuse_reading(path)
         more["TMPDIR"] = "/tmp"
         return Plan(mounts, copied, directory, more, remember(before, git))
 

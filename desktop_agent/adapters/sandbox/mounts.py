@@ -65,6 +65,26 @@ class Mounts:
         is_folder = Path(target).is_dir()
         self._places[target] = Mount(target, "empty" if is_folder else "none")
 
+    def refuse_writing(self, path: str) -> None:
+        """Make what the person has at a path, and below it, read-only in every place."""
+        if not self.is_writable(path):
+            return
+        self.show(path)
+        for place in list(self._places.values()):
+            if place.kind == "write" and not place.source and is_in(place.target, path):
+                self.show(place.target)
+        # A folder on the way that is a mount can't be moved away and replaced.
+        for step in map(str, PurePath(path).parents):
+            if not self.is_writable(step):
+                return
+            self._places.setdefault(step, Mount(step, "write"))
+
+    def refuse_reading(self, path: str) -> None:
+        """Hide what is at a path, in every place."""
+        if os.path.lexists(path) and not self.is_hidden(path):
+            self._places = {p: at for p, at in self._places.items() if not is_in(p, path)}
+            self.hide(path)
+
     def at(self, path: str) -> Mount | None:
         """Return the place that decides about a path, None where the system's own tree is."""
         while path:

@@ -366,6 +366,7 @@ class Dispatch:
                 )
                 return await self._questions.ask(asked, caller.session)
 
+        info = caller.session.info
         return ToolContext(
             agent_id=caller.id,
             call_id=call.id,
@@ -384,6 +385,7 @@ class Dispatch:
             session_id=caller.session.info.id,
             sandbox=self._sandbox,
             waited_s=lambda: self.hosts.waited_s(caller.session.info.id, call.id),
+            refusals=policy.refusing(self._approvals.rules_for(info.id), info.workspace),
         )
 
     def _defect(self, call: ToolCall, caller: Caller, error: Exception) -> ToolResult:

@@ -10,6 +10,7 @@ from pathlib import Path, PurePath
 from desktop_agent.core.parts.containment import Containment
 from desktop_agent.core.sandbox import Boundary
 from desktop_agent.core.tool import ToolContext
+from desktop_agent.engine.permissions.file_rules import unreadable, unwritable
 from desktop_agent.engine.permissions.protected_files import is_protected
 from desktop_agent.engine.permissions.shell.git_profile import GitUse
 from desktop_agent.engine.workspace.containment import is_within
@@ -60,6 +61,8 @@ def boundary_of(ctx: ToolContext, containment: Containment, directory: str) -> B
         is_changing=containment.is_changing,
         is_git_writable=containment.is_git_writable,
         call_id=ctx.call_id,
+        unreadable=unreadable(ctx.refusals, workspace),
+        unwritable=unwritable(ctx.refusals, workspace),
     )
 
 

@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.adapters.sandbox.sandbox import BubblewrapSandbox
+from desktop_agent.core.approvals import Rule
 from desktop_agent.core.ids import new_session_id
 from desktop_agent.core.parts.containment import Containment
+from desktop_agent.core.tool import ToolError
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.permissions import policy
 from desktop_agent.engine.permissions.checked_sandbox import CheckedSandbox
@@ -216,6 +218,70 @@ async def test_a_folder_that_a_command_made_a_link_is_no_longer_opened(
     (inside.root / "away").rename(inside.root / "a")
     await inside.run(shell, command="echo new > ../a/b/made", directory="src")
     assert (known / "made").exists()
+
+
+def refused(tool: str, *patterns: str) -> tuple[Rule, ...]:
+    return tuple(Rule(tool, pattern, "everywhere", is_deny=True) for pattern in patterns)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "command"),
+    [
+        ("prod/*", "echo new > prod/known"),
+        ("prod/*", "echo new > prod/made"),
+        ("prod/*", "rm -rf prod; mkdir prod; echo new > prod/known"),
+        ("prod/*", "mv prod away; mkdir prod; echo new > prod/made"),
+        ("PROD/*", "echo new > prod/made"),
+        ("way/*", "echo new > prod/made"),
+        ("in/deep/*", "mv in away; mkdir -p in/deep; echo new > in/deep/known"),
+        ("*known", "mv in away; mkdir -p in/deep; echo new > in/deep/known"),
+        ("*known", "echo new > prod/known"),
+        ("prod/known", "rm prod/known; echo new > prod/known"),
+        ("*", "echo new > made"),
+    ],
+)
+async def test_a_command_changes_nothing_that_a_rule_refuses_to_write(
+    inside: Bench, pattern: str, command: str
+) -> None:
+    inside.put("prod/known", "old")
+    inside.put("in/deep/known", "old")
+    (inside.root / "way").symlink_to("prod")
+    inside.context = replace(inside.context, refusals=refused("write", pattern))
+    await inside.run(shell, command=command)
+    assert (inside.root / "prod" / "known").read_text() == "old"
+    assert (inside.root / "in" / "deep" / "known").read_text() == "old"
+    assert not list(inside.root.rglob("made"))
+    inside.context = replace(inside.context, refusals=refused("write", "other/*"))
+    await inside.run(shell, command="echo new > prod/made")
+    assert (inside.root / "prod" / "made").exists()
+
+
+@pytest.mark.parametrize("pattern", ["kept/*", "Kept/*", "*.txt", "kept/a.txt", "way/*"])
+@pytest.mark.parametrize("changes", [True, False])
+async def test_a_command_reads_nothing_that_a_rule_refuses_to_read(
+    inside: Bench, pattern: str, changes: bool
+) -> None:
+    inside.put("kept/a.txt", "hunter2")
+    inside.put("open", "free")
+    (inside.root / "way").symlink_to("kept")
+    inside.context = replace(inside.context, refusals=refused("read", pattern))
+    command = "cat kept/a.txt way/a.txt; grep -r hunter2 .; cat open"
+    result = await inside.run(shell, command=command, changes=changes)
+    assert "hunter2\n" not in result.text
+    assert "free" in result.text
+    assert (inside.root / "kept" / "a.txt").read_text() == "hunter2"
+
+
+async def test_where_a_rule_refuses_many_files_their_folders_are_read_only(inside: Bench) -> None:
+    for number in range(150):
+        inside.put(f"a/b/{number}.py", "old")
+    inside.context = replace(inside.context, refusals=refused("edit", "*.py"))
+    await inside.run(shell, command="echo new | tee a/b/*.py a/b/made; echo new > a/made")
+    assert {path.read_text() for path in inside.root.glob("a/b/*.py")} == {"old"}
+    assert (inside.root / "a" / "made").exists()
+    inside.context = replace(inside.context, refusals=refused("read", "*.py"))
+    with pytest.raises(ToolError, match="more than 100 files"):
+        await inside.run(shell, command="true")
 
 
 async def test_a_command_keeps_its_containment_whatever_it_prints(inside: Bench) -> None:
