@@ -100,6 +100,17 @@ def test_a_rule_that_refuses_files_holds_for_the_commands_of_a_run(folder: Path)
     assert not (folder / "prod" / "made").exists()
 
 
+def test_a_run_that_only_looks_has_no_way_to_the_network(folder: Path) -> None:
+    ask = "import socket; socket.create_connection(('127.0.0.1', 3128)); print('open' + 'ed')"
+    command = f'{sys.executable} -c "{ask}"'
+    with LoopbackProvider("openai", [shell(command, changes=False), Say("Over.")]) as provider:
+        code, lines, _ = run_lines(*options(provider, folder, "--mode", "look"))
+    need_sandbox(lines)
+    assert code == 0
+    assert "Connection refused" in results(lines)[0]
+    assert "opened" not in results(lines)[0]
+
+
 def test_what_would_leave_the_sandbox_is_refused_with_nobody_there(
     folder: Path, tmp_path: Path
 ) -> None:

@@ -141,7 +141,8 @@ class ToolContext:
     limit has `command_time_s`. `own` is where the app's own files are. `judged` is the preview
     that the policy decided about, None when none was. `sandbox` is what commands of the session
     run in. `waited_s` is how long the call has waited for the user, who is in no hurry.
-    `refusals` are the deny rules of the session's folder.
+    `refusals` are the deny rules of the session's folder. `is_offline`: commands in the sandbox
+    have no network.
     """
 
     agent_id: AgentId
@@ -164,6 +165,7 @@ class ToolContext:
     sandbox: Sandbox | None = None
     waited_s: Callable[[], float] = float
     refusals: tuple[Rule, ...] = ()
+    is_offline: bool = False
 
     def require_judged(self, resolved: Path) -> None:
         """Raise ToolError when a path leads elsewhere than it did when it was decided about."""

@@ -45,7 +45,8 @@ class Places:
 class Plan:
     """What one command sees, what is set in its environment, and how git's places were before.
 
-    `copied` are files of ours, by the path that a copy of each is made at.
+    `copied` are files of ours, by the path that a copy of each is made at. `is_offline` leaves it
+    no network.
     """
 
     mounts: Mounts
@@ -53,6 +54,7 @@ class Plan:
     directory: str
     environment: dict[str, str]
     before: Before
+    is_offline: bool = False
 
 
 class Layout:
@@ -92,7 +94,8 @@ class Layout:
         for path in boundary.unreadable:
             mounts.refuse_reading(path)
         more["TMPDIR"] = "/tmp"
-        return Plan(mounts, copied, directory, more, remember(before, git))
+        kept = remember(before, git)
+        return Plan(mounts, copied, directory, more, kept, boundary.is_offline)
 
     def set_aside(self, plan: Plan) -> tuple[str, ...]:
         """Put right what a command left that has ended; return a line for each thing."""

@@ -63,6 +63,7 @@ def boundary_of(ctx: ToolContext, containment: Containment, directory: str) -> B
         call_id=ctx.call_id,
         unreadable=unreadable(ctx.refusals, workspace),
         unwritable=unwritable(ctx.refusals, workspace),
+        is_offline=ctx.is_offline,
     )
 
 

@@ -104,6 +104,23 @@ async def test_a_server_in_the_background_answers_the_next_command(inside: Bench
     assert inside.jobs.running() == ()
 
 
+async def test_who_only_looks_has_no_network_and_not_that_of_another_agent_either(
+    inside: Bench,
+) -> None:
+    """Connections don't all say whose they are: one could pass for another agent's."""
+    serve = "python3 -u -m http.server --bind 127.0.0.1 8766"
+    await inside.run(shell, command=serve, run_in_background=True)
+    ask = "import socket\nsocket.create_connection(('127.0.0.1', 8766)); print('rea' + 'ched')\n"
+    inside.put("ask.py", ask)
+    both = "until python3 ask.py 2> /dev/null; do :; done"
+    assert "reached" in (await inside.run(shell, command=both)).text
+    inside.context = replace(inside.context, is_offline=True)
+    looked = await inside.run(shell, command="python3 ask.py", changes=False)
+    assert "reached" not in looked.text
+    assert "refused" in looked.text
+    await inside.jobs.close()
+
+
 async def test_what_is_typed_goes_to_a_program_inside(inside: Bench) -> None:
     command = "read line; echo got $line > typed; cat /etc/shadow > /etc/x; echo over"
     await inside.run(shell, command=command, run_in_background=True)
