@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
 from desktop_agent.adapters.files.private_file import write_private
+from desktop_agent.adapters.sandbox.keeper import PROGRAMS
 from desktop_agent.adapters.sandbox.small_file import read_small
 from desktop_agent.core.keys.redaction import is_secret_name, redact
 
@@ -66,7 +68,10 @@ class MadeFiles:
 
 def _git_says(home: str, root: str) -> list[tuple[str, str]]:
     """Ask git, which follows includes; nothing when there is no git, or it doesn't like them."""
-    words = ["git", "-C", root, "config", "--global", "--includes", "-z", "--list"]
+    program = shutil.which("git", path=PROGRAMS)
+    if program is None:
+        return []
+    words = [program, "-C", root, "config", "--global", "--includes", "-z", "--list"]
     environment = {"HOME": home, "PATH": os.environ.get("PATH", os.defpath)}
     try:
         done = subprocess.run(

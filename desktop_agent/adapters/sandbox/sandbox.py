@@ -15,7 +15,7 @@ from pathlib import Path
 
 from desktop_agent.adapters.sandbox import probes, seccomp
 from desktop_agent.adapters.sandbox.enclosure import CommandEnclosure
-from desktop_agent.adapters.sandbox.keeper import Keeper
+from desktop_agent.adapters.sandbox.keeper import PROGRAMS, Keeper
 from desktop_agent.adapters.sandbox.layout import Layout, Places
 from desktop_agent.adapters.sandbox.made_files import MadeFiles
 from desktop_agent.core.ids import SessionId
@@ -23,7 +23,6 @@ from desktop_agent.core.sandbox import Boundary, Enclosure, Fix, SandboxState
 from desktop_agent.core.tool import ToolError
 from desktop_agent.engine.permissions.protected_files import is_protected
 
-_PROGRAMS = "/usr/bin:/bin:/usr/local/bin:/usr/sbin:/run/current-system/sw/bin"
 _OTHER_SYSTEMS = {"darwin": "macOS", "win32": "Windows"}
 _INSTALL = (
     ("apt-get", "sudo apt install bubblewrap"),
@@ -50,7 +49,7 @@ class Programs:
     @staticmethod
     def find() -> Programs:
         """Look where the system keeps its programs, never in a folder of the person's."""
-        found = (shutil.which(name, path=_PROGRAMS) or "" for name in ("bwrap", "nsenter"))
+        found = (shutil.which(name, path=PROGRAMS) or "" for name in ("bwrap", "nsenter"))
         return Programs(*found)
 
     def hold_open(self) -> bool:
@@ -233,7 +232,7 @@ def _state(reason: str, fix: Fix, remedy: str) -> SandboxState:
 
 def _install_words(package: str) -> str:
     for program, words in _INSTALL:
-        if shutil.which(program, path=f"{_PROGRAMS}:/sbin"):
+        if shutil.which(program, path=f"{PROGRAMS}:/sbin"):
             return f"Run: {words.replace('bubblewrap', package)}"
     return f"Install the package {package}."
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import stat
 from collections.abc import Iterator, Mapping
 from itertools import islice
@@ -17,6 +16,7 @@ from desktop_agent.core.messages import FilesDisplay
 from desktop_agent.core.tool import Access, Preview, ToolContext, ToolError, ToolOutput
 from desktop_agent.engine.permissions.protected_files import is_secret, names_of, private_below
 from desktop_agent.engine.workspace.containment import relative_name, resolve_for_read
+from desktop_agent.engine.workspace.programs import find_program
 from desktop_agent.engine.workspace.safe_open import open_read
 from desktop_agent.tools.define import Arguments, tool
 from desktop_agent.tools.files import ripgrep
@@ -94,7 +94,7 @@ async def grep(args: GrepArguments, ctx: ToolContext) -> ToolOutput:
     path = resolve_for_read(ctx.workspace, args.path)
     ctx.require_judged(path)
     is_folder = _is_folder(path, args.path)
-    program = shutil.which("rg")
+    program = find_program("rg", {ctx.workspace.root, *ctx.workspace.write_roots})
     if program and is_folder:
         lines = await ripgrep.search(program, path, _query(args), ctx)
     else:

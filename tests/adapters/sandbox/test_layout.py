@@ -12,6 +12,7 @@ import pytest
 from desktop_agent.adapters.sandbox.sandbox import Programs
 from tests.adapters.sandbox.bench import SHELL, Bench, command_environment, make_repository
 from tests.adapters.sandbox.conftest import need_sandbox
+from tests.engine.workspace.test_programs import first_on_the_path, put
 
 
 @pytest.fixture
@@ -295,6 +296,20 @@ async def test_what_is_held_open_for_a_command_is_not_open_in_it(bench: Bench) -
     shown = await bench.run("readlink /proc/self/fd/* /proc/$$/fd/* /proc/1/fd/*")
     assert "/dev/null" in shown.output
     assert not [path for path in (str(bench.work), *bench.readable) if path in shown.output]
+
+
+async def test_the_sandbox_is_not_made_with_programs_that_an_agent_has_put_in_the_way(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They would run outside of it: an activated environment of the project is on the path."""
+    mark = tmp_path / "mark"
+    (bench.folder / ".gitconfig").write_text("[user]\n\tname = P\n")
+    for name in ("cat", "git", "bwrap", "nsenter", "python3"):
+        put(bench.work / ".venv" / "bin" / name, mark, then=f'exec /usr/bin/{name} "$@"')
+    first_on_the_path(monkeypatch, bench.work / ".venv" / "bin")
+    done = await bench.run("/usr/bin/git config user.name", more={"PATH": "/usr/bin:/bin"})
+    assert done.output == "P\n"
+    assert not mark.exists(), mark.read_text()
 
 
 def need_open_mounts() -> None:
