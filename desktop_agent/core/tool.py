@@ -142,7 +142,7 @@ class ToolContext:
     that the policy decided about, None when none was. `sandbox` is what commands of the session
     run in. `waited_s` is how long the call has waited for the user, who is in no hurry.
     `refusals` are the deny rules of the session's folder. `is_offline`: commands in the sandbox
-    have no network.
+    have no network, as connections don't all say whose they are.
     """
 
     agent_id: AgentId

@@ -386,7 +386,6 @@ class Dispatch:
             sandbox=self._sandbox,
             waited_s=lambda: self.hosts.waited_s(caller.session.info.id, call.id),
             refusals=policy.refusing(self._approvals.rules_for(info.id), info.workspace),
-            # Connections don't all say whose they are: by name alone it could use another's.
             is_offline=caller.scope.mode == "look",
         )
 
