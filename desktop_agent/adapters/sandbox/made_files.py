@@ -62,12 +62,18 @@ class MadeFiles:
         stamps = tuple(_stamp(Path(home, name)) for name in _GIT_SOURCES)
         key = (home, root, stamps)
         if key not in self._git:
-            self._git[key] = _written(_git_says(home, root)) if any(stamps) else b""
+            try:
+                self._git[key] = _written(_git_says(home, root)) if any(stamps) else b""
+            except subprocess.TimeoutExpired:
+                return b""  # a busy machine: the next command asks again
         return self._git[key]
 
 
 def _git_says(home: str, root: str) -> list[tuple[str, str]]:
-    """Ask git, which follows includes; nothing when there is no git, or it doesn't like them."""
+    """Ask git, which follows includes; nothing when there is no git, or it doesn't like them.
+
+    Raises TimeoutExpired.
+    """
     program = shutil.which("git", path=PROGRAMS)
     if program is None:
         return []
@@ -77,7 +83,7 @@ def _git_says(home: str, root: str) -> list[tuple[str, str]]:
         done = subprocess.run(
             words, env=environment, capture_output=True, check=False, timeout=_GIT_S
         )
-    except (OSError, subprocess.TimeoutExpired):
+    except OSError:
         return []
     pairs = (entry.partition("\n") for entry in done.stdout.decode(errors="replace").split("\0"))
     return [(name, value) for name, _, value in pairs if _GIT_KEYS.fullmatch(name.lower())]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from desktop_agent.adapters.sandbox.made_files import MadeFiles
 from desktop_agent.adapters.sandbox.sandbox import Programs
 from tests.adapters.sandbox.bench import SHELL, Bench, command_environment, make_repository
 from tests.adapters.sandbox.conftest import need_sandbox
@@ -310,6 +311,19 @@ async def test_the_sandbox_is_not_made_with_programs_that_an_agent_has_put_in_th
     done = await bench.run("/usr/bin/git config user.name", more={"PATH": "/usr/bin:/bin"})
     assert done.output == "P\n"
     assert not mark.exists(), mark.read_text()
+
+
+def test_settings_that_a_busy_machine_did_not_give_in_time_are_asked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else no command of the session could commit in the person's name."""
+    (tmp_path / ".gitconfig").write_text("[user]\n\tname = P\n")
+    made, home = MadeFiles(tmp_path / "made"), str(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr("desktop_agent.adapters.sandbox.made_files._GIT_S", -1.0)
+        assert made.of(home, home) == {}
+    (file,) = made.of(home, home).values()
+    assert "P" in Path(file).read_text()
 
 
 def need_open_mounts() -> None:
