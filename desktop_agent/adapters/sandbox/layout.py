@@ -89,7 +89,7 @@ class Layout:
         before = {root: self.find(root) for root in changing}
         git = _protect(mounts, boundary, directory, before)
         hide_sockets(mounts)
-        for path in boundary.unwritable:
+        for path in (*boundary.own.program, *boundary.unwritable):
             mounts.refuse_writing(path)
         for path in boundary.unreadable:
             mounts.refuse_reading(path)

@@ -11,6 +11,7 @@ import pytest
 
 from desktop_agent.adapters.sandbox.made_files import MadeFiles
 from desktop_agent.adapters.sandbox.sandbox import Programs
+from desktop_agent.core.workspace import OwnPlaces
 from tests.adapters.sandbox.bench import SHELL, Bench, command_environment, make_repository
 from tests.adapters.sandbox.conftest import need_sandbox
 from tests.engine.workspace.test_programs import first_on_the_path, put
@@ -324,6 +325,20 @@ def test_settings_that_a_busy_machine_did_not_give_in_time_are_asked_for_again(
         assert made.of(home, home) == {}
     (file,) = made.of(home, home).values()
     assert "P" in Path(file).read_text()
+
+
+async def test_commands_do_not_change_the_app_where_it_is_installed_in_the_folder(
+    bench: Bench,
+) -> None:
+    """In the environment of a project, that is: the change would run at the app's next start."""
+    code = bench.work / ".venv" / "lib" / "code.py"
+    code.parent.mkdir(parents=True)
+    code.write_text("old")
+    bench.own = OwnPlaces(program=(str(bench.work / ".venv"),))
+    await bench.run("echo new > .venv/lib/code.py; touch .venv/lib/made; mv .venv v; echo x > made")
+    assert [path.name for path in code.parent.iterdir()] == ["code.py"]
+    assert code.read_text() == "old"
+    assert (bench.work / "made").exists()
 
 
 def need_open_mounts() -> None:
