@@ -88,11 +88,8 @@ class Layout:
         changing = boundary.write_roots if boundary.is_changing else ()
         before = {root: self.find(root) for root in changing}
         git = _protect(mounts, boundary, directory, before)
+        _refuse(mounts, boundary)
         hide_sockets(mounts)
-        for path in (*boundary.own.program, *boundary.unwritable):
-            mounts.refuse_writing(path)
-        for path in boundary.unreadable:
-            mounts.refuse_reading(path)
         more["TMPDIR"] = "/tmp"
         kept = remember(before, git)
         return Plan(mounts, copied, directory, more, kept, boundary.is_offline)
@@ -163,6 +160,14 @@ def _hide_own(mounts: Mounts, boundary: Boundary) -> None:
         for path in map(str, Path(begins.parent).glob(f"{escape(begins.name)}*")):
             if not mounts.is_hidden(path):
                 mounts.hide(os.path.realpath(path))
+
+
+def _refuse(mounts: Mounts, boundary: Boundary) -> None:
+    """Keep the command from what rules refuse, and from changing the app itself."""
+    for path in (*boundary.own.program, *boundary.unwritable):
+        mounts.refuse_writing(path)
+    for path in boundary.unreadable:
+        mounts.refuse_reading(path)
 
 
 def _require(boundary: Boundary, directory: str) -> None:

@@ -195,11 +195,6 @@ def speaks_of_tool(rule: Rule, tool: Tool) -> bool:
     return rule.tool == tool.name or (tool.access is Access.NETWORK and rule.tool == NETWORK)
 
 
-def refusing(rules: Sequence[Rule], workspace: Workspace) -> tuple[Rule, ...]:
-    """Return the deny rules that hold in a session's folder."""
-    return tuple(rule for rule in rules if rule.is_deny and _is_of(rule, workspace))
-
-
 def _holds_here(rule: Rule, situation: Situation) -> bool:
     return _is_of(rule, situation.workspace)
 
@@ -230,3 +225,8 @@ def covers(rule: Rule, preview: Preview, situation: Situation) -> bool:
         return refuses(rule.pattern, (*preview.paths, *preview.called), root)
     matches = [allows(rule.pattern, path, root) for path in preview.paths]
     return bool(matches) and all(matches)
+
+
+def refusing(rules: Sequence[Rule], workspace: Workspace) -> tuple[Rule, ...]:
+    """Return the deny rules that hold in a session's folder."""
+    return tuple(rule for rule in rules if rule.is_deny and _is_of(rule, workspace))

@@ -67,17 +67,6 @@ def boundary_of(ctx: ToolContext, containment: Containment, directory: str) -> B
     )
 
 
-def _is_there(root: str) -> bool:
-    return os.path.isdir(root) and os.path.realpath(root) == root  # noqa: PTH112
-
-
-def _is_opened(ctx: ToolContext, root: str, directory: str) -> bool:
-    if is_protected(root, ctx.own) and not is_within(directory, root):
-        return False
-    above = (step for step in PurePath(root).parents if is_within(step, ctx.workspace.root))
-    return not any(all(Path(step, name).exists() for name in _REPOSITORY) for step in above)
-
-
 def _is_whole_disk(ctx: ToolContext) -> bool:
     return any(PurePath(root) == PurePath("/") for root in ctx.workspace.write_roots)
 
@@ -95,3 +84,14 @@ def _is_trusted_git(ctx: ToolContext, environment: Mapping[str, str]) -> bool:
         return False
     places = (PurePath(program), PurePath(os.path.realpath(program)))
     return not any(is_within(place, root) for place in places for root in ctx.workspace.write_roots)
+
+
+def _is_there(root: str) -> bool:
+    return os.path.isdir(root) and os.path.realpath(root) == root  # noqa: PTH112
+
+
+def _is_opened(ctx: ToolContext, root: str, directory: str) -> bool:
+    if is_protected(root, ctx.own) and not is_within(directory, root):
+        return False
+    above = (step for step in PurePath(root).parents if is_within(step, ctx.workspace.root))
+    return not any(all(Path(step, name).exists() for name in _REPOSITORY) for step in above)
