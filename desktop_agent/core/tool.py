@@ -138,11 +138,11 @@ class ToolContext:
     `outputs` takes the whole of an output that was cut for the model. `jobs` and `tasks`
     are the agent's background commands and task list, `agent` and `steering` itself and its
     dealings with others; the tools that use them know their kind. A command that names no time
-    limit has `command_time_s`. `own` is where the app's own files are. `judged` is the preview
+    limit has `command_time_s`. `refusals` are the deny rules of the session's folder;
+    `is_offline`: commands in the sandbox have no network, as connections don't all say whose they
+    are. `own` is where the app's own files are. `judged` is the preview
     that the policy decided about, None when none was. `sandbox` is what commands of the session
     run in. `waited_s` is how long the call has waited for the user, who is in no hurry.
-    `refusals` are the deny rules of the session's folder. `is_offline`: commands in the sandbox
-    have no network, as connections don't all say whose they are.
     """
 
     agent_id: AgentId
@@ -159,13 +159,13 @@ class ToolContext:
     steering: Any = None
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     command_time_s: int = 120
+    refusals: tuple[Rule, ...] = ()
+    is_offline: bool = False
     own: OwnPlaces = OwnPlaces()  # noqa: RUF009 - frozen
     judged: Preview | None = None
     session_id: SessionId = SessionId("")  # noqa: RUF009 - a str
     sandbox: Sandbox | None = None
     waited_s: Callable[[], float] = float
-    refusals: tuple[Rule, ...] = ()
-    is_offline: bool = False
 
     def require_judged(self, resolved: Path) -> None:
         """Raise ToolError when a path leads elsewhere than it did when it was decided about."""
