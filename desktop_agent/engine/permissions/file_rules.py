@@ -85,7 +85,7 @@ def _found(
             is_folder = entry.is_dir()
             if _is_covered(entry.path, patterns, top, is_folder=is_folder):
                 yield os.path.realpath(entry.path)
-            elif is_folder and not entry.is_symlink():
+            elif is_folder and not entry.is_symlink() and _may_hold(entry.path, patterns, top):
                 folders.append(entry.path)
 
 
@@ -108,6 +108,20 @@ def _is_covered(path: str, patterns: Sequence[str], top: str, *, is_folder: bool
     return False
 
 
+def _may_hold(folder: str, patterns: Sequence[str], top: str) -> bool:
+    """Whether a pattern may cover something below: one that names a folder means that one."""
+    name = PurePath(folded(folder))
+    name = name.relative_to(top) if name.is_relative_to(top) else name
+    named = (PurePath(_plain(pattern)) for pattern in patterns)
+    return any(place.is_relative_to(name) or name.is_relative_to(place) for place in named)
+
+
+def _plain(pattern: str) -> str:
+    """Return the folder that a pattern names before its first wildcard; without one, all of it."""
+    found = _GLOB.search(pattern)
+    return pattern if found is None else pattern[: found.start()].rpartition("/")[0]
+
+
 def _matches(path: str, pattern: str, root: str) -> bool:
     pure = PurePath(path)
     if not pure.is_relative_to(root):
@@ -118,8 +132,7 @@ def _matches(path: str, pattern: str, root: str) -> bool:
 
 def _folded_patterns(pattern: str, root: str) -> tuple[str, ...]:
     """Return the pattern, and as what it means where the folders that it names are links."""
-    found = _GLOB.search(pattern)
-    plain = pattern if found is None else pattern[: found.start()].rpartition("/")[0]
+    plain = _plain(pattern)
     rest = pattern[len(plain) :]
     real = os.path.realpath(os.path.join(root, plain))  # noqa: PTH118
     if PurePath(real).is_relative_to(root):
