@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from desktop_agent.core.approvals import Rule
 from desktop_agent.core.messages import FilesDisplay
 from desktop_agent.core.tool import ToolError
 from desktop_agent.core.workspace import OwnPlaces
@@ -350,3 +351,18 @@ async def test_a_search_does_not_run_what_an_agent_has_named_like_the_program_fo
     first_on_the_path(monkeypatch, put(tree.root / "bin" / "rg", mark).parent)
     assert "a.py:1:one needle" in (await tree.run(grep, pattern="needle")).text
     assert not mark.exists()
+
+
+@pytest.mark.parametrize("pattern", ["src/*", "SRC/*", "*.py", "way/*"])
+async def test_a_search_shows_nothing_of_what_a_rule_refuses_to_read(
+    tree: Bench, engine: str, pattern: str
+) -> None:
+    (tree.root / "way").symlink_to("src")
+    rule = Rule("read", pattern, "everywhere", is_deny=True)
+    assert "src/b.py" in (await tree.run(grep, pattern="needle")).text
+    tree.context = replace(tree.context, refusals=(rule,))
+    shown = (await tree.run(grep, pattern="needle")).text
+    assert "src/b.py" not in shown
+    assert "needle" in shown
+    with pytest.raises(ToolError, match="rule of the person's"):
+        await tree.run(grep, pattern="needle", path="src/b.py")
