@@ -262,6 +262,7 @@ def _own_places(data_dir: Path, config_dir: Path) -> OwnPlaces:
     return OwnPlaces(
         kept=tuple(map(str, folders)),
         private=tuple(str(folder / name) for folder in folders for name in names),
+        program=tuple(map(str, paths.program_folders())),
     )
 
 

@@ -33,6 +33,8 @@ _LIMITS = (
     "adapters.config.update_check._ANSWER_S",
     "engine.skills.requirements._TIME_S",
     "engine.skills.registry._PATIENCE_S",
+    "adapters.sandbox.made_files._GIT_S",
+    "adapters.sandbox.probes._PATIENCE_S",
 )
 # The files of tests in which there were widgets.
 _WITH_WINDOWS: set[Path] = set()

@@ -68,7 +68,8 @@ class Boundary(Value, frozen=True):
 
     `write_roots` are writable unless `is_changing` is false, then all is read-only.
     `is_git_writable` opens git's own files, except those that make git run a program. `call_id`
-    is whose command it is.
+    is whose command it is. `unreadable` and `unwritable` are files and folders that rules of the
+    person's refuse. `is_offline` leaves it no network, not its session's either.
     """
 
     session_id: SessionId
@@ -79,6 +80,9 @@ class Boundary(Value, frozen=True):
     is_git_writable: bool = False
     call_id: str = ""
     options: SandboxOptions = SandboxOptions()
+    unreadable: tuple[str, ...] = ()
+    unwritable: tuple[str, ...] = ()
+    is_offline: bool = False
 
 
 class Enclosure(Protocol):

@@ -138,7 +138,9 @@ class ToolContext:
     `outputs` takes the whole of an output that was cut for the model. `jobs` and `tasks`
     are the agent's background commands and task list, `agent` and `steering` itself and its
     dealings with others; the tools that use them know their kind. A command that names no time
-    limit has `command_time_s`. `own` is where the app's own files are. `judged` is the preview
+    limit has `command_time_s`. `refusals` are the deny rules of the session's folder;
+    `is_offline`: commands in the sandbox have no network, as connections don't all say whose they
+    are. `own` is where the app's own files are. `judged` is the preview
     that the policy decided about, None when none was. `sandbox` is what commands of the session
     run in, with the person's `sandbox_options`. `waited_s` is how long the call has waited for
     the user, who is in no hurry.
@@ -158,6 +160,8 @@ class ToolContext:
     steering: Any = None
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     command_time_s: int = 120
+    refusals: tuple[Rule, ...] = ()
+    is_offline: bool = False
     own: OwnPlaces = OwnPlaces()  # noqa: RUF009 - frozen
     judged: Preview | None = None
     session_id: SessionId = SessionId("")  # noqa: RUF009 - a str

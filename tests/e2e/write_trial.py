@@ -70,6 +70,7 @@ from desktop_agent.model_host.demo import model, step
 from desktop_agent.tools.builtin import builtin_tools
 from desktop_agent.tools.shell.jobs import Jobs
 from tests.helpers.engines import questions_of, tree_of
+from tests.helpers.patience import HANG_S
 
 SESSION = SessionId("se_1")
 DATABASE = "sessions.db"
@@ -586,12 +587,12 @@ def cases_of(writes: int, every: int = 1) -> list[Case]:
 
 def main() -> int:
     every = int(sys.argv[1]) if len(sys.argv) > 1 else 1
-    plain = play_all([Case(0, "full", "once")], 60)
+    plain = play_all([Case(0, "full", "once")], HANG_S)
     sys.stdout.write(f"a run has {plain.writes} writes; {plain.faults}\n")
     total = 0
     every_case = cases_of(plain.writes, every)
     for kind, end in itertools.product(KINDS, ENDS):
-        tally = play_all([c for c in every_case if (c.kind, c.end) == (kind, end)], 60)
+        tally = play_all([c for c in every_case if (c.kind, c.end) == (kind, end)], HANG_S)
         total += len(tally.faults)
         sys.stdout.write(
             f"{kind} {end}: {tally.runs} runs, {tally.refused} refused, {tally.told} told,"

@@ -47,7 +47,8 @@ class Places:
 class Plan:
     """What one command sees, what is set in its environment, and how git's places were before.
 
-    `copied` are files of ours, by the path that a copy of each is made at.
+    `copied` are files of ours, by the path that a copy of each is made at. `is_offline` leaves it
+    no network.
     """
 
     mounts: Mounts
@@ -55,6 +56,7 @@ class Plan:
     directory: str
     environment: dict[str, str]
     before: Before
+    is_offline: bool = False
 
 
 class Layout:
@@ -91,11 +93,13 @@ class Layout:
         changing = boundary.write_roots if boundary.is_changing else ()
         before = {root: self.find(root) for root in changing}
         git = _protect(mounts, boundary, directory, before)
+        _refuse(mounts, boundary)
         hide_sockets(mounts)
         with self._lock:
             self._pipes.hide(mounts)
         more["TMPDIR"] = "/tmp"
-        return Plan(mounts, copied, directory, more, remember(before, git))
+        kept = remember(before, git)
+        return Plan(mounts, copied, directory, more, kept, boundary.is_offline)
 
     def set_aside(self, plan: Plan) -> tuple[str, ...]:
         """Put right what a command left that has ended; return a line for each thing."""
@@ -170,6 +174,14 @@ def _hide_own(mounts: Mounts, boundary: Boundary) -> None:
         for path in map(str, Path(begins.parent).glob(f"{escape(begins.name)}*")):
             if not mounts.is_hidden(path):
                 mounts.hide(os.path.realpath(path))
+
+
+def _refuse(mounts: Mounts, boundary: Boundary) -> None:
+    """Keep the command from what rules refuse, and from changing the app itself."""
+    for path in (*boundary.own.program, *boundary.unwritable):
+        mounts.refuse_writing(path)
+    for path in boundary.unreadable:
+        mounts.refuse_reading(path)
 
 
 def _require(boundary: Boundary, directory: str) -> None:

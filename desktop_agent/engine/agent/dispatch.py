@@ -371,6 +371,7 @@ class Dispatch:
                 )
                 return await self._questions.ask(asked, caller.session)
 
+        info = caller.session.info
         return ToolContext(
             agent_id=caller.id,
             call_id=call.id,
@@ -390,6 +391,8 @@ class Dispatch:
             sandbox=self._sandbox,
             sandbox_options=caller.settings().sandbox,
             waited_s=lambda: self.hosts.waited_s(caller.session.info.id, call.id),
+            refusals=policy.refusing(self._approvals.rules_for(info.id), info.workspace),
+            is_offline=caller.scope.mode == "look",
         )
 
     def _workspace(self, call: ToolCall, caller: Caller) -> Workspace:

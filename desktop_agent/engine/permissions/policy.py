@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
-from pathlib import PurePath
 from typing import Literal
 
 from desktop_agent.core.approvals import Mode, Rule
 from desktop_agent.core.parts.containment import LEAVES, MAY_CHANGE
 from desktop_agent.core.tool import Access, Preview, Tool
 from desktop_agent.core.workspace import Workspace
+from desktop_agent.engine.permissions.file_rules import allows, refuses
 from desktop_agent.engine.permissions.host_rules import NETWORK, covers_host
-from desktop_agent.engine.permissions.protected_files import folded
 from desktop_agent.engine.permissions.shell import classify
 
 # Rules of this kind, and no others, let a command run outside the sandbox unasked.
@@ -219,7 +217,11 @@ def _fits(rule: Rule, preview: Preview) -> bool:
 
 
 def _holds_here(rule: Rule, situation: Situation) -> bool:
-    return rule.scope != "folder" or rule.where == situation.workspace.root
+    return _is_of(rule, situation.workspace)
+
+
+def _is_of(rule: Rule, workspace: Workspace) -> bool:
+    return rule.scope != "folder" or rule.where == workspace.root
 
 
 def covers(rule: Rule, preview: Preview, situation: Situation) -> bool:
@@ -241,15 +243,11 @@ def covers(rule: Rule, preview: Preview, situation: Situation) -> bool:
         return preview.host == rule.pattern
     root = situation.workspace.root
     if rule.is_deny:
-        # By any name, and as a file system compares that does not tell case.
-        paths = (folded(path) for path in (*preview.paths, *preview.called))
-        return any(_path_matches(path, folded(rule.pattern), folded(root)) for path in paths)
-    matches = [_path_matches(path, rule.pattern, root) for path in preview.paths]
+        return refuses(rule.pattern, (*preview.paths, *preview.called), root)
+    matches = [allows(rule.pattern, path, root) for path in preview.paths]
     return bool(matches) and all(matches)
 
 
-def _path_matches(path: str, pattern: str, root: str) -> bool:
-    pure = PurePath(path)
-    if not pure.is_relative_to(root):
-        return fnmatchcase(path, pattern)
-    return fnmatchcase(pure.relative_to(root).as_posix(), pattern)
+def refusing(rules: Sequence[Rule], workspace: Workspace) -> tuple[Rule, ...]:
+    """Return the deny rules that hold in a session's folder."""
+    return tuple(rule for rule in rules if rule.is_deny and _is_of(rule, workspace))

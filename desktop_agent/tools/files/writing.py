@@ -7,7 +7,7 @@ import glob
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Annotated, Any
 
 from msgspec import Meta
@@ -15,7 +15,8 @@ from msgspec import Meta
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.messages import DiffDisplay
 from desktop_agent.core.tool import Access, Preview, ToolContext, ToolError, ToolOutput
-from desktop_agent.engine.permissions.protected_files import is_protected, names_of
+from desktop_agent.core.workspace import OwnPlaces
+from desktop_agent.engine.permissions.protected_files import is_program, is_protected, names_of
 from desktop_agent.engine.workspace.containment import relative_name, resolve_for_write
 from desktop_agent.engine.workspace.safe_open import digest, open_read, write_atomic
 from desktop_agent.tools.define import Arguments, tool
@@ -194,6 +195,10 @@ def _with_mark(text: Text) -> str:
     return "\ufeff" + text.text if text.mark else text.text
 
 
+def _is_asked(name: PurePath, own: OwnPlaces) -> bool:
+    return is_protected(name, own) or is_program(name, own)
+
+
 def _preview(tool_name: str, title: str, change: _Change, given: str, ctx: ToolContext) -> Preview:
     display = change.display
     names = names_of(ctx.workspace, given, change.path)
@@ -203,7 +208,7 @@ def _preview(tool_name: str, title: str, change: _Change, given: str, ctx: ToolC
         stakes=_stakes(display),
         paths=(str(change.path),),
         called=tuple(map(os.path.normpath, names[1:])),
-        protected=(change.name,) if any(is_protected(name, ctx.own) for name in names) else (),
+        protected=(change.name,) if any(_is_asked(name, ctx.own) for name in names) else (),
         rules=(Rule(tool_name, glob.escape(change.name)), Rule(tool_name, "*")),
         fingerprint=f"{change.old_digest}:{digest(change.new)}",
     )

@@ -203,7 +203,7 @@ async def _launch(run: _Run, mark: str) -> Launch:
         return Launch(args.command, run.directory, environment, mark, args.run_in_background)
     if run.ctx.sandbox is None:
         raise ToolError("there is no sandbox any more; nothing was run.")
-    boundary = await asyncio.to_thread(boundary_of, run.ctx, contained)
+    boundary = await asyncio.to_thread(boundary_of, run.ctx, contained, run.directory)
     enclosure = await run.ctx.sandbox.enclose(boundary, run.directory, environment)
     return Launch(args.command, "/", environment, mark, args.run_in_background, enclosure)
 
