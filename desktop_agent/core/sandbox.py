@@ -69,7 +69,8 @@ class Boundary(Value, frozen=True):
     `write_roots` are writable unless `is_changing` is false, then all is read-only.
     `is_git_writable` opens git's own files, except those that make git run a program. `call_id`
     is whose command it is. `unreadable` and `unwritable` are files and folders that rules of the
-    person's refuse. `is_offline` leaves it no network, not its session's either.
+    person's refuse. `is_offline` leaves it no network, not its session's either. `options` are the
+    switches of the settings.
     """
 
     session_id: SessionId
