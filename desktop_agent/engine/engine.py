@@ -251,7 +251,7 @@ class Engine(SkillCommands, SandboxCommands):
         # The window gives a note back to the box when it hears that `send` was refused.
         with self._refusing("send", "Your message was not sent", agent_id, note.id):
             if (why := self._agents.why_unread(agent)) is None:
-                self._steering.deliver_from_person(agent, note)
+                self._agents.deliver(agent, note)
                 self._after_sending(agent, note)
                 return
             by = self._agents.info(agent).stopped_by
