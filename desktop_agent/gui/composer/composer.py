@@ -88,6 +88,8 @@ class Composer(QWidget):
                 self._follow_info(event)
             case StepEnded() if event.agent_id == self._notes.agent_id:
                 self._add_step(event)
+            case CommandRefused():
+                self._give_back(event)
             case NoteQueued():
                 self._unconfirmed.pop(event.note.id, None)
                 if event.agent_id == self._notes.agent_id:
@@ -208,6 +210,8 @@ class Composer(QWidget):
 
     def open(self, page: AgentPage, state: SessionState) -> None:
         """Write to the agent of this page from now on."""
+        # What was typed before the first session was there belongs to that session.
+        typed = self.draft() if self._info is None else ""
         info = self._info = page.info
         self._sends_when_read = None
         self._stopped_turn = -1
@@ -224,6 +228,7 @@ class Composer(QWidget):
         self._bar.set_model(own_name(page.model))
         self._show_numbers()
         self.show_state(state)
+        self.set_draft(typed)
 
     def _follow_info(self, event: SessionsChanged) -> None:
         self._drafts.forget_deleted({info.id for info in event.sessions})
@@ -241,12 +246,11 @@ class Composer(QWidget):
             self._dollars = (self._dollars or 0.0) + event.usage.cost
         self._show_numbers()
 
-    def give_back(self, refused: CommandRefused) -> None:
+    def _give_back(self, refused: CommandRefused) -> None:
         """Return a note that never reached the disk to the box that it was sent from."""
         sent = self._unconfirmed.pop(NoteId(refused.about), None)
         if sent is not None:
             self.box.give_back(*sent)
-            self._show_buttons()
 
     # -- sending --------------------------------------------------------------------------
 

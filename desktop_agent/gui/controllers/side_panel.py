@@ -10,7 +10,7 @@ from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.agents import AgentInfo
-from desktop_agent.core.events import CommandRefused
+from desktop_agent.core.events import CommandRefused, Event
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.tasks import TaskEdit
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
@@ -45,8 +45,18 @@ class SidePanelController(Controller):
         self._frame.composer.begun.connect(self._preload.start)
         self._frame.composer.box.changed.connect(self._preload.put_off)
         self._pages.page_made.connect(self._on_page_made)
+        self._session.followed.connect(self._on_followed)
+        self._frame.approvals.review_requested.connect(self.review)
 
-    def show_state(self, changed: Facet) -> None:
+    def _on_followed(self, events: tuple[Event, ...], changed: Facet) -> None:
+        for event in events:
+            # What was typed for a subagent and never reached the disk goes back to its field.
+            if isinstance(event, CommandRefused) and self._panel is not None:
+                self._panel.agents.give_back(event.about)
+        if changed:
+            self._show_state(changed)
+
+    def _show_state(self, changed: Facet) -> None:
         """Show what differs of the session and the agent that are shown."""
         known = self._known
         if Facet.SESSION in changed:
@@ -54,7 +64,7 @@ class SidePanelController(Controller):
         if known.notes(known.shown).is_running:
             self._preload.start()
         if self._panel is not None:
-            self._panel.show_state(known, changed)
+            self._feed(self._panel, changed)
         elif len(known.agents) > 1 or known.has_tasks:
             self._make()
         places = Facet.SESSION | Facet.SHOWN | Facet.TASKS | Facet.AGENTS
@@ -63,10 +73,11 @@ class SidePanelController(Controller):
         if Facet.SHOWN in changed:
             self._show_agent()
 
-    def give_back(self, refused: CommandRefused) -> None:
-        """Return what was typed for a subagent and never reached the disk."""
-        if self._agents is not None:
-            self._agents.give_back(refused.about)
+    def _feed(self, panel: RightPanel, changed: Facet) -> None:
+        panel.tasks.show_state(self._known, changed)
+        panel.agents.show_state(self._known, changed)
+        if changed & (Facet.SESSION | Facet.SHOWN | Facet.TASKS):
+            panel.share_soon()
 
     def _show_agent(self) -> None:
         """Say whose transcript is shown, and the way back from it."""
@@ -148,7 +159,7 @@ class SidePanelController(Controller):
         panel.tasks.tasks.jump_requested.connect(self._jump)
         panel.tasks.owner_chosen.connect(self._show_owner)
         self._connect_agents(panel.agents)
-        panel.show_state(self._known, EVERYTHING)
+        self._feed(panel, EVERYTHING)
 
     def _edit_tasks(self, edit: TaskEdit) -> None:
         self._session.tell(self._engine.edit_tasks, edit)

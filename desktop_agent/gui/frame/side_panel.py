@@ -10,7 +10,6 @@ from desktop_agent.gui.agents.panel import AgentPanel
 from desktop_agent.gui.kit.lists.columns import NO_LIMIT
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import Separator, has_focus_in
-from desktop_agent.gui.state.session_state import Facet, SessionState
 from desktop_agent.gui.tasks.tabs import SidePanel
 
 # Of the height, for the tasks.
@@ -57,9 +56,9 @@ class RightPanel(QFrame):
         self.tasks.turned.connect(self._share)
         self.agents.tree.filled.connect(self._show_parts)
         self.agents.asks.left.connect(self.left)
-        self.agents.asks.count_changed.connect(self._start)
+        self.agents.asks.count_changed.connect(self.share_soon)
         self.agents.tree.shown.connect(self._on_rows)
-        self.agents.tree.selected.connect(self._start)
+        self.agents.tree.selected.connect(self.share_soon)
         self.tasks.tasks.list.verticalScrollBar().rangeChanged.connect(self._follow)
         self.agents.installEventFilter(self)
         self._rows = 0
@@ -87,7 +86,8 @@ class RightPanel(QFrame):
             self._soon.start()
         return super().eventFilter(watched, event)
 
-    def _start(self) -> None:
+    def share_soon(self) -> None:
+        """Share the height again once the rows are laid out."""
         self._soon.start()
 
     def _on_rows(self) -> None:
@@ -127,12 +127,6 @@ class RightPanel(QFrame):
             return NO_LIMIT  # the graph takes what it gets
         around = self.tasks.height() - shown.height() + 2 * shown.frameWidth()
         return around + shown.contentsSize().height()
-
-    def show_state(self, state: SessionState, changed: Facet) -> None:
-        self.tasks.show_state(state, changed)
-        self.agents.show_state(state, changed)
-        if changed & (Facet.SESSION | Facet.SHOWN | Facet.TASKS):
-            self._soon.start()
 
     def _show_parts(self) -> None:
         # Without subagents the tasks' part stays, with its field for a first task.
