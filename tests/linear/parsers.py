@@ -27,7 +27,7 @@ from desktop_agent.gui.kit import safe_text
 from desktop_agent.gui.kit import text as label_text
 from desktop_agent.gui.transcript.cards import diff
 from desktop_agent.gui.transcript.document import highlighting, markdown
-from desktop_agent.gui.transcript.document.stable_blocks import StableBlocks
+from desktop_agent.gui.transcript.document.answer import StableBlocks
 from desktop_agent.gui.transcript.state import message_items
 from desktop_agent.model_host.demo import orders
 from desktop_agent.model_host.litellm_client import faults, tool_arguments

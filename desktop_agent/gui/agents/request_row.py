@@ -14,10 +14,9 @@ from desktop_agent.core.messages import CommandDisplay, DiffDisplay
 from desktop_agent.core.questions import Question
 from desktop_agent.gui.agents.card_blocks import option_button
 from desktop_agent.gui.kit.flow_layout import FlowLayout
-from desktop_agent.gui.kit.safe_text import with_marks
+from desktop_agent.gui.kit.safe_text import plain_tip, with_marks
 from desktop_agent.gui.kit.text import plain_words
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.tooltips import plain_tip
 from desktop_agent.gui.kit.widgets import (
     ElidedLabel,
     GhostButton,
@@ -68,15 +67,11 @@ class RequestRow(QFrame):
         self.mark.hide()
         icon = "shield-alert" if ask.is_approval else "message-circle-question-mark"
         self._icon = IconLabel(theme, icon, "warn", 14, self)
-        self._who = ElidedLabel("", Qt.TextElideMode.ElideLeft, "caption", self)
-        self._who.setObjectName("askWho")
+        self._who = ElidedLabel("", Qt.TextElideMode.ElideLeft, "caption", self, name="askWho")
         self._age = TextLabel("", "caption", self)
         what = ask.asked.title if isinstance(ask.asked, ApprovalRequest) else ask.asked.text
-        self._what = TextLabel(plain_words(what), "strong", self)
-        self._what.setWordWrap(True)
-        self._effect = TextLabel("", "mono", self)
-        self._effect.setObjectName("askEffect")
-        self._effect.setWordWrap(True)
+        self._what = TextLabel(plain_words(what), "strong", self, wraps=True)
+        self._effect = TextLabel("", "mono", self, name="askEffect", wraps=True)
         effect = self._effect_text()
         self._effect.setText(effect)
         self._effect.setVisible(bool(effect))
@@ -140,8 +135,7 @@ class RequestRow(QFrame):
         self._field.setAccessibleName(self.tr("Answer"))
         self._field.setPlaceholderText(self.tr("Answer…"))
         self._field.returnPressed.connect(self._answer)
-        answer = PrimaryButton(self._theme, self.tr("Answer"), parent=self)
-        answer.setObjectName("askAnswer")
+        answer = PrimaryButton(self._theme, self.tr("Answer"), parent=self, name="askAnswer")
         answer.clicked.connect(self._answer)
         lines.addLayout(row(self._field, answer, spacing=6, stretch=0))
 

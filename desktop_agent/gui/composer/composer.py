@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QWidget
 
 from desktop_agent.core.agents import ENDED
 from desktop_agent.core.approvals import Mode
@@ -23,7 +23,7 @@ from desktop_agent.gui.composer.input import ComposerInput
 from desktop_agent.gui.composer.toolbar import ComposerBar, SendState
 from desktop_agent.gui.kit.text import plain
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import TextButton, TextLabel, row
+from desktop_agent.gui.kit.widgets import TextButton, TextLabel, column, row
 from desktop_agent.gui.language_models.text import own_name
 from desktop_agent.gui.notes.strip import NoteStrip
 from desktop_agent.gui.state.agent_notes import AgentNotes, NoteRow
@@ -153,28 +153,14 @@ class Composer(QWidget):
     # -- construction ---------------------------------------------------------------------
 
     def _lay_out(self) -> None:
-        inner = QVBoxLayout(self._frame)
-        inner.setContentsMargins(12, 10, 10, 8)
-        inner.setSpacing(6)
-        inner.addWidget(self.box)
+        column(self.box, self._bar, spacing=6, edges=(12, 10, 10, 8), within=self._frame)
         self._frame.setFocusProxy(self.box)
-        inner.addWidget(self._bar)
-        column = QWidget(self)
-        column.setMaximumWidth(_MAX_WIDTH)
-        stack = QVBoxLayout(column)
-        stack.setContentsMargins(0, 0, 0, 0)
-        stack.setSpacing(8)
-        stack.addStretch(1)
-        stack.addWidget(self._strip)
-        stack.addWidget(self._frame)
-        stack.addWidget(self._ended)
-        outer = QHBoxLayout(self)
-        outer.setContentsMargins(16, 0, 16, 16)
+        centred = QWidget(self, maximumWidth=_MAX_WIDTH)
+        column(None, self._strip, self._frame, self._ended, spacing=8, within=centred)
         # In line with the transcript's column, which is centred once there is room to spare.
-        outer.addStretch(1)
-        outer.addWidget(column, 1000)
-        outer.addStretch(1)
-        outer.addSpacing(self._theme.size("scrollbar"))
+        scroll_bar = self._theme.size("scrollbar")
+        edges = (16, 0, 16, 16)
+        row(None, (centred, 1000), None, scroll_bar, spacing=-1, edges=edges, within=self)
 
     def _connect(self) -> None:
         box, bar, strip = self.box, self._bar, self._strip.notes
@@ -399,11 +385,8 @@ class _EndedBar(QFrame):
         super().__init__(parent)
         self.setObjectName("endedBar")
         self.setProperty("frame", "card")
-        self.words = TextLabel("", "muted", self)
-        self.words.setObjectName("endedWords")
-        self.words.setWordWrap(True)
-        self.button = TextButton(theme, self.tr("Write to Main"), parent=self)
-        self.button.setObjectName("writeToMain")
+        self.words = TextLabel("", "muted", self, name="endedWords", wraps=True)
+        self.button = TextButton(theme, self.tr("Write to Main"), parent=self, name="writeToMain")
         self.button.setToolTip(self.tr("Shows the main agent; what you typed here comes along"))
         self.setFocusProxy(self.button)
         line = row(self.words, self.button, spacing=8)

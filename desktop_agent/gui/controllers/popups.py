@@ -180,8 +180,7 @@ class PopupController(Controller):
         self._palette.open_over(self._frame.window(), actions, newest)
 
     def open_shortcuts(self, actions: Sequence[QAction]) -> None:
-        from desktop_agent.gui.frame.shortcut_names import other_keys
-        from desktop_agent.gui.frame.shortcuts_dialog import ShortcutsDialog
+        from desktop_agent.gui.frame.shortcuts_dialog import ShortcutsDialog, other_keys
 
         if self._palette is not None:
             self._palette.close()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from PySide6.QtCore import QObject, QTimer
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QWidget
 
@@ -14,7 +16,6 @@ from desktop_agent.core.events import CommandRefused, Event
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.tasks import TaskEdit
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
-from desktop_agent.gui.controllers.preload import Preload
 from desktop_agent.gui.kit.text import plain, with_plural
 from desktop_agent.gui.state.session_state import EVERYTHING, Facet
 
@@ -23,8 +24,22 @@ if TYPE_CHECKING:
     from desktop_agent.gui.agents.budget_form import BudgetForm
     from desktop_agent.gui.agents.panel import AgentPanel
     from desktop_agent.gui.frame.side_panel import RightPanel
-    from desktop_agent.gui.tasks.tabs import SidePanel
+    from desktop_agent.gui.tasks.panel import SidePanel
     from desktop_agent.gui.transcript.view.view import TranscriptView
+
+_WAIT_MS = 700
+_PAUSE_MS = 30
+# From the leaves up, so that each step is short.
+MODULES = (
+    "tasks.list_view",
+    "tasks.panel",
+    "tasks.graph_items",
+    "agents.actions",
+    "agents.tree_view",
+    "agents.card",
+    "agents.panel",
+    "frame.side_panel",
+)
 
 
 class SidePanelController(Controller):
@@ -135,7 +150,7 @@ class SidePanelController(Controller):
 
     def _make_tasks(self) -> None:
         if self._panel is None:
-            from desktop_agent.gui.tasks.tabs import SidePanel  # as below
+            from desktop_agent.gui.tasks.panel import SidePanel  # as below
 
             self._tasks = SidePanel(self._theme)
 
@@ -317,3 +332,35 @@ class SidePanelController(Controller):
         page = self._pages.page(self._session.agent)
         if page is not None and call_id:
             page.show_call(call_id)
+
+
+class Preload(QObject):
+    """Begins with `start`; a second call does nothing. Each of `steps` is made behind the rest."""
+
+    def __init__(self, parent: QObject, steps: Sequence[Callable[[], None]] = ()) -> None:
+        super().__init__(parent)
+        loads = (partial(import_module, f"desktop_agent.gui.{name}") for name in MODULES)
+        self._left: list[Callable[[], object]] = [*loads, *steps]
+        self._timer = QTimer(self)
+        self._timer.timeout.connect(self._go_on)
+
+    @property
+    def is_done(self) -> bool:
+        return not self._left
+
+    def start(self) -> None:
+        """Begin, a moment from now."""
+        if self._left and not self._timer.isActive():
+            self._timer.start(_WAIT_MS)
+
+    def put_off(self) -> None:
+        """Wait anew: a key was pressed, and the next must not wait for this."""
+        if self._timer.isActive():
+            self._timer.start(_WAIT_MS)
+
+    def _go_on(self) -> None:
+        self._timer.setInterval(_PAUSE_MS)
+        step = self._left.pop(0)
+        if not self._left:
+            self._timer.stop()
+        step()

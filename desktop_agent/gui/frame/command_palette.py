@@ -9,7 +9,7 @@ from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.sessions import SessionInfo
-from desktop_agent.gui.frame.shortcut_names import key_names
+from desktop_agent.gui.frame.shortcuts_dialog import action_name, key_names
 from desktop_agent.gui.kit.fuzzy import ranked
 from desktop_agent.gui.kit.lists.filter_delegate import PickRow
 from desktop_agent.gui.kit.lists.filter_list import FilterList, PickField
@@ -125,8 +125,3 @@ class _Search(PickField):
             self.left.emit()
         else:
             super().keyPressEvent(event)
-
-
-def action_name(action: QAction) -> str:
-    """Return an action's words, without the mark of its access key."""
-    return action.text().replace("&&", "\0").replace("&", "").replace("\0", "&").rstrip("…").strip()

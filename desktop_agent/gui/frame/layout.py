@@ -21,6 +21,7 @@ from desktop_agent.gui.frame.notice_bar import ApprovalStrip, NoticeBar
 from desktop_agent.gui.frame.sidebar import Sidebar
 from desktop_agent.gui.kit.rtl import placed
 from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import column
 
 _COMPOSER_EXTRA = 48  # the composer stands this much outside the column of text
 
@@ -196,9 +197,8 @@ class WindowFrame(QWidget):
         return width if is_shown and not self.has_side_drawer else 0
 
     def _make_bottom(self) -> QWidget:
-        bottom = QWidget(self.center)
+        bottom = QWidget(self.center, accessibleName=self.tr("Message"))
         bottom.setObjectName("bottom")
-        bottom.setAccessibleName(self.tr("Message"))
         self.approvals.setMaximumWidth(self._theme.size("transcript_max") + _COMPOSER_EXTRA)
         wide = self.approvals.sizePolicy()
         wide.setHorizontalPolicy(QSizePolicy.Policy.Expanding)
@@ -209,9 +209,5 @@ class WindowFrame(QWidget):
         strip.setSpacing(0)
         strip.addWidget(self.approvals)
         strip.addSpacing(self._theme.size("scrollbar"))
-        outer = QVBoxLayout(bottom)
-        outer.setContentsMargins(0, self._theme.space("xs"), 0, 0)
-        outer.setSpacing(0)
-        outer.addLayout(strip)
-        outer.addWidget(self.composer)
+        column(strip, self.composer, edges=(0, self._theme.space("xs"), 0, 0), within=bottom)
         return bottom

@@ -10,7 +10,7 @@ from desktop_agent.gui.agents.panel import AgentPanel
 from desktop_agent.gui.kit.lists.columns import NO_LIMIT
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import Separator, has_focus_in
-from desktop_agent.gui.tasks.tabs import SidePanel
+from desktop_agent.gui.tasks.panel import SidePanel
 
 # Of the height, for the tasks.
 _SHARE, _SHARE_ASKED = 0.5, 0.36

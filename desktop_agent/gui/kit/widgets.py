@@ -30,10 +30,9 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_agent.gui.kit.popover import Popover as Popover
-from desktop_agent.gui.kit.safe_text import clean
+from desktop_agent.gui.kit.safe_text import clean, plain_tip
 from desktop_agent.gui.kit.spinner import paint_spinner
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.tooltips import plain_tip
 
 # Keeps a button's text off its icon; the style sheet has no property for that.
 _GAP = "\u2009"
@@ -84,20 +83,22 @@ class IconButton(_Pictured, QToolButton):
         parent: QWidget | None = None,
         *,
         size: int = 16,
-        token: str = "muted",
         keys: str = "",
         name: str = "",
+        clicked: Slot | None = None,
     ) -> None:
         super().__init__(parent)
         self._theme = theme
         self._icon = icon
-        self._token = token
+        self._token = "muted"
         self._size = size
         self.setAccessibleName(title)
         self.setToolTip(f"{title} ({keys})" if keys else title)
         self.setObjectName(name)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setMinimumSize(theme.size("hit_min"), theme.size("hit_min"))
+        if clicked is not None:
+            self.clicked.connect(clicked)
         theme.changed.connect(self._paint_icon)
         self._paint_icon()
 
@@ -213,9 +214,12 @@ class ElidedLabel(QLabel):
         mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
         role: str = "",
         parent: QWidget | None = None,
+        *,
+        name: str = "",
     ) -> None:
         super().__init__(parent)
         self._whole = ""
+        self.setObjectName(name)
         self._mode = mode
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -365,9 +369,7 @@ def _filled(layout: Box, parts: Iterable[Part], spacing: int, stretch: int, edge
 
 def single_timer(parent: QObject, interval_ms: int, call: Callable[[], object]) -> QTimer:
     """Return a timer that calls once after each start."""
-    timer = QTimer(parent)
-    timer.setSingleShot(True)
-    timer.setInterval(interval_ms)
+    timer = QTimer(parent, singleShot=True, interval=interval_ms)
     timer.timeout.connect(call)
     return timer
 

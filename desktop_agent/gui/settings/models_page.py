@@ -63,8 +63,7 @@ class ModelsPage(SettingsPage):
         self._default = MenuButton(self._theme, "sparkles")
         self._default.setObjectName("defaultModel")
         self._default.clicked.connect(lambda: self._open_picker(self._default))
-        self._add = TextButton(self._theme, self.tr("Add…"), "plus")
-        self._add.setObjectName("addSubagentModel")
+        self._add = TextButton(self._theme, self.tr("Add…"), "plus", name="addSubagentModel")
         self._add.clicked.connect(lambda: self._open_picker(self._add))
         group = SettingGroup(self._theme)
         group.add_row(

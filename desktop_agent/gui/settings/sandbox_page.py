@@ -30,12 +30,8 @@ class SandboxPage(QWidget):
             "muted",
         )
         about.setWordWrap(True)
-        self._words = TextLabel("", "")
-        self._words.setObjectName("sandboxWords")
-        self._words.setWordWrap(True)
-        self._remedy = TextLabel("", "mono")
-        self._remedy.setObjectName("sandboxRemedy")
-        self._remedy.setWordWrap(True)
+        self._words = TextLabel("", "", name="sandboxWords", wraps=True)
+        self._remedy = TextLabel("", "mono", name="sandboxRemedy", wraps=True)
         flags = Qt.TextInteractionFlag
         both = flags.TextSelectableByMouse | flags.TextSelectableByKeyboard
         self._remedy.setTextInteractionFlags(both)
@@ -81,8 +77,7 @@ class SandboxPage(QWidget):
             "circle-check" if probe.held else "circle-x",
             "ok" if probe.held else "err",
         )
-        words = TextLabel(probe.words or probe.name, "")
-        words.setWordWrap(True)
+        words = TextLabel(probe.words or probe.name, "", wraps=True)
         result = self.tr("held") if probe.held else self.tr("did not hold")
         words.setAccessibleName(f"{result}: {words.text()}")
         line = QWidget()

@@ -17,8 +17,8 @@ from PySide6.QtWidgets import (
 from desktop_agent.core.skills import Skill
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index, SnapshotListModel
 from desktop_agent.gui.kit.lists.row_painter import RowPainter
+from desktop_agent.gui.kit.safe_text import plain_tip
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.tooltips import plain_tip
 from desktop_agent.gui.kit.widgets import IconButton, TextLabel, row
 from desktop_agent.gui.skills.text import ORIGINS, origin_word, state_badge, state_icon
 

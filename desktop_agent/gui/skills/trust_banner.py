@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
 from desktop_agent.core.skills import FolderTrust
 from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import GhostButton, IconLabel, TextButton, TextLabel, row
+from desktop_agent.gui.kit.widgets import GhostButton, IconLabel, TextButton, TextLabel, column, row
 from desktop_agent.gui.skills.text import banner_text, is_asking, joined, state_text
 
 
@@ -81,9 +81,7 @@ class TrustLine(QWidget):
         self._forget = GhostButton(theme, self.tr("Forget this"), "undo-2", self)
         self._forget.setObjectName("forgetTrust")
         self._forget.clicked.connect(lambda: self.decided.emit("forget"))
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(theme.space("s"), theme.space("s"), 0, 0)
-        layout.setSpacing(2)
+        layout = column(spacing=2, edges=(theme.space("s"), theme.space("s"), 0, 0), within=self)
         line = row((self._icon, Qt.AlignmentFlag.AlignTop), (self._words, 1))
         layout.addLayout(line)
         layout.addLayout(row(20, self._review, self._forget, None, spacing=4))

@@ -50,10 +50,9 @@ class UpdateSheet(QDialog):
         self._take.setObjectName("takeUpdate")
         self._take.setAutoDefault(False)
         self._take.clicked.connect(self.accept)
-        leave = GhostButton(theme, self.tr("Not now"), "", self)
+        leave = GhostButton(theme, self.tr("Not now"), "", self, clicked=self.reject)
         leave.setObjectName("leaveUpdate")
         leave.setAutoDefault(False)
-        leave.clicked.connect(self.reject)
         layout.addLayout(row(None, leave, self._take))
         fit_dialog(self, theme, _WIDE, _HIGH)
 

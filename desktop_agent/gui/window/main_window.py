@@ -254,7 +254,7 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         running = len(self.known.running())
         if running and not self._is_quitting:
-            from desktop_agent.gui.window.close_dialog import ask_before_closing  # not at the start
+            from desktop_agent.gui.window.tray import ask_before_closing  # not at the start
 
             choice = ask_before_closing(self, running, has_tray=self.attention.has_tray)
             if choice != "quit":

@@ -34,9 +34,9 @@ class RenamingDelegate(QStyledItemDelegate):
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
         field = QLineEdit(parent)
-        field.setObjectName(self.field_name)
         field.setAccessibleName(self._said_name)
         field.setMaxLength(self.longest)
+        field.setObjectName(self.field_name)
         return field
 
     def updateEditorGeometry(

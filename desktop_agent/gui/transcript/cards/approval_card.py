@@ -13,7 +13,7 @@ from PySide6.QtGui import (
     QKeyEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QMenu, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QSizePolicy, QWidget
 
 from desktop_agent.core.approvals import AllowAlways, AllowOnce, Decision, Deny, Edited, Rule
 from desktop_agent.core.messages import CommandDisplay, DiffDisplay
@@ -150,8 +150,7 @@ class ApprovalCard(AskCard):
         request, theme = self._request, self._theme
         self.body.setContentsMargins(16, 12, 16, 14)
         self.body.setSpacing(theme.space("s"))
-        title = TextLabel(with_marks(request.title), "title")
-        title.setWordWrap(True)
+        title = TextLabel(with_marks(request.title), "title", wraps=True)
         title.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self._when = TextLabel("", "subtle")
         top = row(IconLabel(theme, "shield-alert", "warn", 18), title, self._when)
@@ -200,9 +199,7 @@ class ApprovalCard(AskCard):
         frame.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         frame.setProperty("frame", "sunken")
         ground.body.addWidget(frame)
-        layout = QVBoxLayout(frame)
-        layout.setContentsMargins(1, 1, 1, 1)
-        layout.setSpacing(0)
+        layout = column(edges=(1, 1, 1, 1), within=frame)
         display = self._request.display
         self._effect: OutputView | DiffView
         if isinstance(display, DiffDisplay):
@@ -218,8 +215,7 @@ class ApprovalCard(AskCard):
         return ground
 
     def _add_line(self, words: str) -> None:
-        label = TextLabel(words, "muted")
-        label.setWordWrap(True)
+        label = TextLabel(words, "muted", wraps=True)
         self.body.addWidget(label)
 
     def _build_buttons(self) -> QWidget:
@@ -236,12 +232,10 @@ class ApprovalCard(AskCard):
             edit.setObjectName("editCall")
             edit.clicked.connect(self._open_editor)
             shown.append(edit)
-        refuse = GhostButton(theme, self.tr("Refuse…"))
+        refuse = GhostButton(theme, self.tr("Refuse…"), clicked=self._open_refusal)
         refuse.setObjectName("refuse")
         refuse.setToolTip(self.tr("Refuse, and say why if you like (Esc)"))
-        refuse.clicked.connect(self._open_refusal)
-        self._all = TextButton(theme, "", "check-check")
-        self._all.setObjectName("allowAll")
+        self._all = TextButton(theme, "", "check-check", name="allowAll")
         self._all.setToolTip(self.tr("Allows once each request of this kind that waits here"))
         self._all.clicked.connect(self._allow_all)
         self._all.hide()

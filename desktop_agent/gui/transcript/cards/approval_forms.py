@@ -59,9 +59,8 @@ class EditForm(ApprovalForm):
         lines = min(_SHOWN_LINES, max(2, text.count("\n") + 1))
         field.setFixedHeight(lines * QFontMetrics(field.font()).lineSpacing() + 24)
         self.setFocusProxy(field)
-        allow = PrimaryButton(theme, self.tr("Allow this instead"))
+        allow = PrimaryButton(theme, self.tr("Allow this instead"), clicked=self._accept)
         allow.setObjectName("allowEdited")
-        allow.clicked.connect(self._accept)
         self.column.addWidget(
             TextLabel(self.tr("The agent is told that you changed it."), "subtle")
         )

@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QSizePolicy,
     QStyle,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -23,6 +22,7 @@ from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.gui.kit.code_font import mono_font
 from desktop_agent.gui.kit.spinner import paint_spinner
 from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import column
 from desktop_agent.gui.transcript.state.transcript import Transcript
 
 # A full red edge is louder than the sentence inside it.
@@ -96,9 +96,7 @@ class Card(QWidget):
         self._theme = theme
         self._ground = ground
         self._edge = edge
-        self.body = QVBoxLayout(self)
-        self.body.setContentsMargins(0, 0, 0, 0)
-        self.body.setSpacing(0)
+        self.body = column(within=self)
 
     def set_ground(self, ground: str, edge: str) -> None:
         """Change the colours; an empty ground is none."""

@@ -17,8 +17,14 @@ from desktop_agent.gui.transcript.cards.card import (
     line_height,
 )
 from desktop_agent.gui.transcript.cards.fold_card import ReportCard, ThinkingCard
-from desktop_agent.gui.transcript.cards.line_card import LineCard, RetryCard, WorkingCard
-from desktop_agent.gui.transcript.cards.notice_card import budget_card, failure_card, turn_card
+from desktop_agent.gui.transcript.cards.notice_card import (
+    LineCard,
+    RetryCard,
+    WorkingCard,
+    budget_card,
+    failure_card,
+    turn_card,
+)
 from desktop_agent.gui.transcript.cards.question_card import QuestionCard
 from desktop_agent.gui.transcript.cards.row_text import line_of, turn_text
 from desktop_agent.gui.transcript.cards.tool_card import ToolCard, known_height

@@ -51,8 +51,7 @@ class CardLayer(QObject):
         self._tab_order: list[str] = []
         self._to_make: list[Row] = []
         self._making = single_timer(self, _PAUSE_MS, self._make_some)
-        self._seconds = QTimer(self)
-        self._seconds.setInterval(_SECOND_MS)
+        self._seconds = QTimer(self, interval=_SECOND_MS)
         self._seconds.timeout.connect(self._on_second)
         self._pulse.ticked.connect(self._spin)
 
