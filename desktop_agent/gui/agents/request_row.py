@@ -25,6 +25,7 @@ from desktop_agent.gui.kit.widgets import (
     TextButton,
     TextLabel,
     column,
+    named,
     row,
 )
 from desktop_agent.gui.state.session_state import PendingRequest
@@ -59,10 +60,8 @@ class RequestRow(QFrame):
         self.setProperty("frame", "card")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.mark = QCheckBox(self)
-        self.mark.setObjectName("askMark")
+        self.mark = named(QCheckBox(self), "askMark", self.tr("Select this request"))
         self.mark.setProperty("kind", "bare")
-        self.mark.setAccessibleName(self.tr("Select this request"))
         self.mark.toggled.connect(self.marked)
         self.mark.hide()
         icon = "shield-alert" if ask.is_approval else "message-circle-question-mark"
@@ -130,9 +129,7 @@ class RequestRow(QFrame):
         lines.addLayout(row(allow, refuse, None, show, spacing=6))
 
     def _add_field(self, lines: QVBoxLayout) -> None:
-        self._field = QLineEdit(self)
-        self._field.setObjectName("askField")
-        self._field.setAccessibleName(self.tr("Answer"))
+        self._field = named(QLineEdit(self), "askField", self.tr("Answer"))
         self._field.setPlaceholderText(self.tr("Answer…"))
         self._field.returnPressed.connect(self._answer)
         answer = PrimaryButton(self._theme, self.tr("Answer"), parent=self, name="askAnswer")

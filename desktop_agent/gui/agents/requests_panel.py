@@ -218,11 +218,9 @@ class RequestsPanel(QWidget):
         self._rest = TextLabel("", "caption", self, name="asksRest")
         self._rest.hide()
         self._bar = QWidget(self)
-        self._allow = PrimaryButton(theme, "", parent=self._bar)
-        self._allow.setObjectName("asksAllow")
+        self._allow = PrimaryButton(theme, "", parent=self._bar, name="asksAllow")
         self._allow.clicked.connect(lambda: self._decide(self._marked(), AllowOnce()))
-        self._refuse = TextButton(theme, "", parent=self._bar)
-        self._refuse.setObjectName("asksRefuse")
+        self._refuse = TextButton(theme, "", parent=self._bar, name="asksRefuse")
         self._refuse.clicked.connect(lambda: self._decide(self._marked(), Deny()))
         self._bar.setLayout(row(self._allow, self._refuse, None))
         # In a low window the rest is scrolled; these are not squeezed.

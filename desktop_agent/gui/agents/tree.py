@@ -25,7 +25,7 @@ from desktop_agent.gui.kit.safe_text import plain_tip
 from desktop_agent.gui.kit.search_field import SearchField
 from desktop_agent.gui.kit.text import short_count
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import ElidedLabel, TextLabel, column, row
+from desktop_agent.gui.kit.widgets import ElidedLabel, TextLabel, column, named, row
 
 # Ten updates a second are enough to follow anything.
 _COALESCE_MS = 100
@@ -67,11 +67,9 @@ class AgentTree(QWidget):
         self._build()
         self._is_stale = False
         self._turns = False
-        self._soon = QTimer(self, singleShot=True, interval=_COALESCE_MS)
-        self._soon.setObjectName("agentUpdates")
+        self._soon = named(QTimer(self, singleShot=True, interval=_COALESCE_MS), "agentUpdates")
         self._soon.timeout.connect(self._on_soon)
-        self._clock = QTimer(self, interval=_SECOND_MS)
-        self._clock.setObjectName("agentClock")
+        self._clock = named(QTimer(self, interval=_SECOND_MS), "agentClock")
         self._clock.timeout.connect(self.flush)
         theme.pulse.ticked.connect(self._on_pulse)
         theme.changed.connect(self._fit)
@@ -205,8 +203,7 @@ class AgentTree(QWidget):
         # It shrinks when the text is large, and else stands at the trailing edge.
         self.summary.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
         self.summary.setMinimumWidth(1)
-        self.filter = SearchField(theme, self.tr("Find a subagent"), self)
-        self.filter.setObjectName("findAgent")
+        self.filter = named(SearchField(theme, self.tr("Find a subagent"), self), "findAgent")
         self.filter.hide()
         self._none = TextLabel("", "muted", self, name="noAgentFound", wraps=True)
         self._none.setAlignment(Qt.AlignmentFlag.AlignHCenter)

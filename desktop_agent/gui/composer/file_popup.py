@@ -13,7 +13,7 @@ from desktop_agent.gui.kit.fuzzy import ranked
 from desktop_agent.gui.kit.lists.filter_delegate import FilterDelegate, PickRow
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import TextLabel, column
+from desktop_agent.gui.kit.widgets import TextLabel, column, named
 from desktop_agent.gui.skills.text import origin_word, state_icon
 
 _ROWS = 8
@@ -32,8 +32,7 @@ class FilePopup(QFrame):
         self._anchor = anchor
         self.setObjectName("filePopup")
         self.setProperty("frame", "popover")
-        self.list = QListWidget(self)
-        self.list.setObjectName("fileList")
+        self.list = named(QListWidget(self), "fileList")
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.list.setUniformItemSizes(True)
         self.list.setTextElideMode(Qt.TextElideMode.ElideMiddle)

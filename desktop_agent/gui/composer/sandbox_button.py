@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent.core.sandbox import SandboxState
 from desktop_agent.gui.kit.popover import Popover
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import GhostButton, TextButton, TextLabel, restyle
+from desktop_agent.gui.kit.widgets import GhostButton, TextButton, TextLabel, named, restyle
 
 _LETTERS = 26
 
@@ -81,8 +81,7 @@ def open_sandbox_popover(
     theme: Theme, anchor: QWidget, title: str, words: str, remedy: str
 ) -> Popover:
     """Open it above the anchor; it is gone when it is closed."""
-    popover = Popover(theme, title, anchor.window())
-    popover.setObjectName("sandboxPopover")
+    popover = named(Popover(theme, title, anchor.window()), "sandboxPopover")
     popover.closed.connect(popover.deleteLater)
     popover.body.addWidget(TextLabel(title, "title"))
     about = TextLabel(words, "muted", name="sandboxReason")

@@ -15,7 +15,14 @@ from desktop_agent.gui.kit.menu_button import MenuButton
 from desktop_agent.gui.kit.safe_text import plain_tip
 from desktop_agent.gui.kit.text import with_plural
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import IconButton, PrimaryButton, TextButton, TextLabel, row
+from desktop_agent.gui.kit.widgets import (
+    IconButton,
+    PrimaryButton,
+    TextButton,
+    TextLabel,
+    named,
+    row,
+)
 from desktop_agent.gui.language_models.text import short_count
 
 _MIN_WIDTH = 240
@@ -69,8 +76,7 @@ class ComposerBar(QWidget):
         theme = self._theme
         self.attach = IconButton(theme, "paperclip", self.tr("Attach files"), name="attachButton")
         self.mention = IconButton(theme, "at-sign", self.tr("Mention a file"), name="mentionButton")
-        self.model = MenuButton(theme, "sparkles")
-        self.model.setObjectName("modelButton")
+        self.model = named(MenuButton(theme, "sparkles"), "modelButton")
         self.mode = ModeButton(theme)
         self.sandbox = SandboxButton(theme)
 
@@ -78,20 +84,16 @@ class ComposerBar(QWidget):
         theme = self._theme
         self.cost = TextLabel("", "subtle", name="costLabel")
         self.meter = TextLabel("", "subtle", name="contextMeter")
-        self.send = RoundButton(theme, "arrow-up", self.tr("Send message"))
-        self.send.setObjectName("sendButton")
+        self.send = named(RoundButton(theme, "arrow-up", self.tr("Send message")), "sendButton")
         self.stop = TextButton(theme, self.tr("Stop"), "square", name="stopButton")
-        self.second = TextButton(theme, "")
-        self.second.setObjectName("secondButton")
+        self.second = TextButton(theme, "", name="secondButton")
         self.second.clicked.connect(lambda: self.sent.emit(True))
         self.first = PrimaryButton(theme, "", name="firstButton")
         for button in (self.send, self.first):
             button.clicked.connect(lambda: self.sent.emit(False))
         self.more = IconButton(theme, "chevron-up", self.tr("More ways to send"), size=14)
         self.more.setObjectName("moreButton")
-        menu = QMenu(self.more)
-        menu.setObjectName("sendMenu")
-        menu.setAccessibleName(self.tr("More ways to send"))
+        menu = named(QMenu(self.more), "sendMenu", self.tr("More ways to send"))
         self.cut = menu.addAction("")
         self.cut.setObjectName("stopAndSend")
         self.halt = menu.addAction(self.tr("Stop, keep what I typed"))

@@ -15,7 +15,7 @@ from desktop_agent.gui.kit.lists.filter_delegate import PickRow
 from desktop_agent.gui.kit.lists.filter_list import FilterList, PickField
 from desktop_agent.gui.kit.popover import Popover
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import TextLabel
+from desktop_agent.gui.kit.widgets import TextLabel, named
 
 translate = QCoreApplication.translate
 
@@ -39,8 +39,7 @@ class CommandPalette(Popover):
         self.setObjectName("commandPalette")
         self._actions: tuple[QAction, ...] = ()
         self._sessions: tuple[SessionInfo, ...] = ()
-        self.list = FilterList(theme, self.tr("Commands and sessions"), self)
-        self.list.setObjectName("commandList")
+        self.list = named(FilterList(theme, self.tr("Commands and sessions"), self), "commandList")
         self.list.picked.connect(self._on_picked)
         name = self.tr("Find a command or a session")
         self.search = _Search(theme, name, self.list, self)

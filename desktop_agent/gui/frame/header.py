@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QSizePolicy, QWidg
 
 from desktop_agent.gui.kit.search_field import SearchField
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import ElidedLabel, IconButton, TextLabel, row
+from desktop_agent.gui.kit.widgets import ElidedLabel, IconButton, TextLabel, named, row
 
 _PLACE_EMS = 6
 
@@ -146,8 +146,7 @@ class FindBar(QFrame):
         super().__init__(parent)
         self.setObjectName("findBar")
         self.setAccessibleName(self.tr("Find"))
-        self.field = SearchField(theme, self.tr("Find in this session"), self)
-        self.field.setObjectName("findText")
+        self.field = named(SearchField(theme, self.tr("Find in this session"), self), "findText")
         self._count = TextLabel("", "subtle", self, name="findCount")
         previous = IconButton(theme, "chevron-up", self.tr("Previous"), self, keys="Shift+F3")
         following = IconButton(theme, "chevron-down", self.tr("Next"), self, keys="F3")

@@ -21,7 +21,7 @@ from desktop_agent.gui.frame.notice_bar import ApprovalStrip, NoticeBar
 from desktop_agent.gui.frame.sidebar import Sidebar
 from desktop_agent.gui.kit.rtl import placed
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import column
+from desktop_agent.gui.kit.widgets import column, named
 
 _COMPOSER_EXTRA = 48  # the composer stands this much outside the column of text
 
@@ -51,13 +51,11 @@ class WindowFrame(QWidget):
         self._side: QWidget | None = None
         # The order in which they are made is the order of Tab.
         self.sidebar = Sidebar(theme, self)
-        self.center = QFrame(self)
-        self.center.setObjectName("center")
+        self.center = named(QFrame(self), "center")
         self.header = Header(theme, self.center)
         self.find_bar = FindBar(theme, self.center)
         self.notices = NoticeBar(theme, self.center)
-        self.stack = QStackedWidget(self.center)
-        self.stack.setObjectName("pages")
+        self.stack = named(QStackedWidget(self.center), "pages")
         self.approvals = ApprovalStrip(theme, self.center)
         self.composer = Composer(theme, self.center)
         self._net = FocusGuard(self.center, self.stack, self.composer)
@@ -197,8 +195,7 @@ class WindowFrame(QWidget):
         return width if is_shown and not self.has_side_drawer else 0
 
     def _make_bottom(self) -> QWidget:
-        bottom = QWidget(self.center, accessibleName=self.tr("Message"))
-        bottom.setObjectName("bottom")
+        bottom = named(QWidget(self.center, accessibleName=self.tr("Message")), "bottom")
         self.approvals.setMaximumWidth(self._theme.size("transcript_max") + _COMPOSER_EXTRA)
         wide = self.approvals.sizePolicy()
         wide.setHorizontalPolicy(QSizePolicy.Policy.Expanding)

@@ -19,7 +19,13 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.ids import AgentId
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import GhostButton, IconButton, IconLabel, TextLabel, restyle
+from desktop_agent.gui.kit.widgets import (
+    GhostButton,
+    IconButton,
+    IconLabel,
+    TextLabel,
+    restyle,
+)
 
 _ICONS = {
     "error": ("circle-x", "err"),
@@ -56,8 +62,7 @@ class NoticeBar(QFrame):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._icon = IconLabel(theme, "circle-x", "err", 16, self)
         self._text = TextLabel("", "", self, name="noticeText", wraps=True, copies=True)
-        self._action = GhostButton(theme, "", "", self)
-        self._action.setObjectName("noticeAction")
+        self._action = GhostButton(theme, "", "", self, name="noticeAction")
         self._action.clicked.connect(self._on_action)
         self._close = IconButton(theme, "x", self.tr("Dismiss"), self, size=14)
         self._close.setObjectName("dismissNotice")
@@ -150,8 +155,7 @@ class ApprovalStrip(QFrame):
         self.setObjectName("approvalStrip")
         self.setProperty("frame", "warn")
         self._text = TextLabel("", "strong", self, name="approvalCount")
-        review = GhostButton(theme, self.tr("Review"), "arrow-down", self)
-        review.setObjectName("reviewApproval")
+        review = GhostButton(theme, self.tr("Review"), "arrow-down", self, name="reviewApproval")
         review.setToolTip(self.tr("Go to the oldest question (Ctrl+Shift+A)"))
         review.clicked.connect(self.review_requested)
         layout = QHBoxLayout(self)

@@ -37,6 +37,7 @@ from desktop_agent.gui.kit.theme import Theme
 # Keeps a button's text off its icon; the style sheet has no property for that.
 _GAP = "\u2009"
 Box = TypeVar("Box", bound=QBoxLayout)
+Named = TypeVar("Named", bound=QObject)
 Slot = Callable[..., object] | SignalInstance
 # A number is a gap, None a stretch; in a pair the other is the stretch or the alignment.
 Part = QWidget | QLayout | int | None | tuple[QWidget | QLayout | None, int]
@@ -365,6 +366,14 @@ def _filled(layout: Box, parts: Iterable[Part], spacing: int, stretch: int, edge
     if stretch >= 0:
         layout.setStretch(stretch, 1)
     return layout
+
+
+def named(widget: Named, name: str, spoken: str = "") -> Named:
+    """Return the object with its name and, if given, its accessible name."""
+    widget.setObjectName(name)
+    if spoken and isinstance(widget, QWidget):
+        widget.setAccessibleName(spoken)
+    return widget
 
 
 def single_timer(parent: QObject, interval_ms: int, call: Callable[[], object]) -> QTimer:

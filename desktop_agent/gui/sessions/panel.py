@@ -32,7 +32,7 @@ from desktop_agent.gui.kit.safe_text import plain_tip
 from desktop_agent.gui.kit.search_field import SearchField
 from desktop_agent.gui.kit.spinner import paint_spinner
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import GhostButton, TextLabel, column, row
+from desktop_agent.gui.kit.widgets import GhostButton, TextLabel, column, named, row
 from desktop_agent.gui.sessions.rows import SessionRow, in_shown_order, make_rows, spoken
 
 if TYPE_CHECKING:
@@ -133,8 +133,7 @@ class SessionPanel(QWidget):
 
     def _build(self) -> None:
         theme = self._theme
-        self.search = SearchField(theme, self.tr("Search sessions"), self)
-        self.search.setObjectName("searchSessions")
+        self.search = named(SearchField(theme, self.tr("Search sessions"), self), "searchSessions")
         self.search.textChanged.connect(self._on_search_changed)
         self.search.left.connect(lambda: self.list.setFocus())
         self._model: SnapshotListModel[SessionRow] = SnapshotListModel(

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.sandbox import Probe, SandboxState
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import IconLabel, TextButton, TextLabel, column, row
+from desktop_agent.gui.kit.widgets import IconLabel, TextButton, TextLabel, column, named, row
 from desktop_agent.gui.settings.rows import SettingGroup, scrolled
 
 
@@ -35,11 +35,9 @@ class SandboxPage(QWidget):
         flags = Qt.TextInteractionFlag
         both = flags.TextSelectableByMouse | flags.TextSelectableByKeyboard
         self._remedy.setTextInteractionFlags(both)
-        self._again = TextButton(theme, self.tr("Check again"), "refresh-cw")
-        self._again.setObjectName("checkSandbox")
+        self._again = TextButton(theme, self.tr("Check again"), "refresh-cw", name="checkSandbox")
         self._again.clicked.connect(self._check)
-        self._group = SettingGroup(theme, self.tr("What was tried"))
-        self._group.setObjectName("sandboxProbes")
+        self._group = named(SettingGroup(theme, self.tr("What was tried")), "sandboxProbes")
         state = QWidget()
         state.setLayout(column(self._words, self._remedy, row(self._again, None), spacing=8))
         self.setLayout(column(scrolled(about, state, self._group)))

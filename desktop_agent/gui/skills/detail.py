@@ -27,6 +27,7 @@ from desktop_agent.gui.kit.widgets import (
     TextButton,
     TextLabel,
     column,
+    named,
     row,
 )
 from desktop_agent.gui.skills.file_list import SkillFileList
@@ -66,9 +67,7 @@ class SkillDetailPane(QFrame):
         self.setObjectName("skillDetail")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setAccessibleName(self.tr("Skill"))
-        self._area = QScrollArea(self)
-        self._area.setObjectName("skillDetailArea")
-        self._area.setAccessibleName(self.tr("About this skill"))
+        self._area = named(QScrollArea(self), "skillDetailArea", self.tr("About this skill"))
         self._area.setWidgetResizable(True)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._area.viewport().setAutoFillBackground(False)
@@ -128,16 +127,14 @@ class SkillDetailPane(QFrame):
         theme = self._theme
         content = QWidget()
         content.setAutoFillBackground(False)
-        self._back = GhostButton(theme, self.tr("All skills"), "chevron-left")
-        self._back.setObjectName("leaveSkill")
+        self._back = GhostButton(theme, self.tr("All skills"), "chevron-left", name="leaveSkill")
         self._back.clicked.connect(self.left)
         self._back.hide()
         self._name = _make_label("h2", "skillName")
         self._about = _make_label("body", "skillAbout")
         self._verdict_icon = IconLabel(theme, "circle-check", "ok", 16)
         self._verdict = _make_label("", "skillVerdict")
-        self._trust = TextButton(theme, self.tr("Review and trust…"), "shield")
-        self._trust.setObjectName("trustSkill")
+        self._trust = TextButton(theme, self.tr("Review and trust…"), "shield", name="trustSkill")
         self._trust.clicked.connect(self.trust_requested)
         self._body = MarkdownText(theme, self.tr("What this skill says"))
         self._body.link_agreed.connect(self.link_agreed)
@@ -182,12 +179,10 @@ class SkillDetailPane(QFrame):
             (self._remove, self._requests.remove_requested),
         ):
             button.clicked.connect(lambda _=False, request=signal: request.emit(self._skill))
-        self._switch = QCheckBox(self.tr("On"), foot)
-        self._switch.setObjectName("skillSwitch")
+        self._switch = named(QCheckBox(self.tr("On"), foot), "skillSwitch")
         self._switch.setToolTip(self.tr("Whether agents are told of it, in every folder (Space)"))
         self._switch.clicked.connect(self._switch_everywhere)
-        self._here = GhostButton(theme, "", "", foot)
-        self._here.setObjectName("skillSwitchHere")
+        self._here = GhostButton(theme, "", "", foot, name="skillSwitchHere")
         self._here.clicked.connect(self._switch_here)
         buttons = FlowLayout(spacing=theme.space("s"))
         for button in (self._use, self._open, self._update, self._remove):

@@ -17,6 +17,7 @@ from desktop_agent.gui.kit.widgets import (
     PrimaryButton,
     TextButton,
     TextLabel,
+    named,
     row,
 )
 from desktop_agent.gui.skills.detail import SkillDetailPane
@@ -140,8 +141,7 @@ class SkillsPage(QWidget):
 
     def _make_empty(self) -> QWidget:
         theme = self._theme
-        page = QWidget()
-        page.setObjectName("noSkills")
+        page = named(QWidget(), "noSkills")
         what = TextLabel(self.tr("A skill teaches the agent how you do something"), "h2", page)
         why = TextLabel(
             self.tr(
@@ -154,8 +154,7 @@ class SkillsPage(QWidget):
         for words in (what, why):
             words.setWordWrap(True)
             words.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        add = PrimaryButton(theme, self.tr("Add skill…"), "plus", page)
-        add.setObjectName("addFirstSkill")
+        add = PrimaryButton(theme, self.tr("Add skill…"), "plus", page, name="addFirstSkill")
         add.clicked.connect(self.add_requested)
         icon = IconLabel(theme, "book-open", "subtle", 32, page)
         layout = QVBoxLayout(page)
@@ -307,8 +306,7 @@ class SkillTabs(QWidget):
         self._buttons: dict[Tab, QPushButton] = {}
         layout = FlowLayout(self, theme.space("xs"))
         for tab in TABS:
-            button = QPushButton(self)
-            button.setObjectName(f"skillTab_{tab}")
+            button = named(QPushButton(self), f"skillTab_{tab}")
             button.setCheckable(True)
             button.setProperty("kind", "tab")
             button.clicked.connect(lambda _=False, one=tab: self.chosen.emit(one))

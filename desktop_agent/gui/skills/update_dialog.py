@@ -19,6 +19,7 @@ from desktop_agent.gui.kit.widgets import (
     PrimaryButton,
     TextLabel,
     column,
+    named,
     row,
 )
 from desktop_agent.gui.transcript.cards.diff_view import DiffView
@@ -139,8 +140,7 @@ def _path_in(line: str) -> str:
 
 def ask_before_removing(skill: Skill, parent: QWidget) -> QMessageBox:
     """Return the question; its `accepted` means *Remove*."""
-    box = QMessageBox(parent)
-    box.setObjectName("removeSkillQuestion")
+    box = named(QMessageBox(parent), "removeSkillQuestion")
     box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     box.setIcon(QMessageBox.Icon.NoIcon)
     box.setWindowTitle(box.tr("Remove skill?"))

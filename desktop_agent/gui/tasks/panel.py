@@ -29,6 +29,7 @@ from desktop_agent.gui.kit.widgets import (
     IconLabel,
     TextLabel,
     column,
+    named,
     row,
 )
 from desktop_agent.gui.state.agent_notes import AgentNotes, NoteRow
@@ -217,8 +218,7 @@ class TaskPanel(QWidget):
         theme = self._theme
         # `3 / 7`, for the header above the panel.
         self.count_label = TextLabel("", "strong", self, name="taskCount")
-        self._bar = QProgressBar(self, textVisible=False)
-        self._bar.setObjectName("taskProgress")
+        self._bar = named(QProgressBar(self, textVisible=False), "taskProgress")
         self._bar.setFixedHeight(theme.size("progress"))
         self._model: SnapshotListModel[TaskRow] = SnapshotListModel(
             attrgetter("key"),
@@ -242,9 +242,7 @@ class TaskPanel(QWidget):
     def _lay_out(self) -> None:
         theme = self._theme
         edge = theme.space("l")
-        self._add = QLineEdit(self)
-        self._add.setObjectName("addTask")
-        self._add.setAccessibleName(self.tr("Add a task"))
+        self._add = named(QLineEdit(self), "addTask", self.tr("Add a task"))
         self._add.setPlaceholderText(self.tr("Add a task…"))
         self._add.returnPressed.connect(self._on_added)
         lines = column(row(edge, self._bar, edge, spacing=0), self.list, stretch=1)
@@ -255,8 +253,7 @@ class TaskPanel(QWidget):
         self.setLayout(lines)
 
     def _receipt_line(self) -> QWidget:
-        self._receipt_row = QWidget(self)
-        self._receipt_row.setObjectName("taskReceipt")
+        self._receipt_row = named(QWidget(self), "taskReceipt")
         self._receipt_icon = IconLabel(self._theme, "clock", "warn", 14, self._receipt_row)
         self._receipt_text = ElidedLabel("", role="muted", parent=self._receipt_row)
         self._receipt_row.setLayout(row(self._receipt_icon, self._receipt_text, stretch=1))
@@ -396,8 +393,7 @@ class SidePanel(QFrame):
 
     def _open_window(self) -> None:
         if self._large is None:
-            dialog = QDialog(self)
-            dialog.setObjectName("graphDialog")
+            dialog = named(QDialog(self), "graphDialog")
             dialog.setWindowTitle(self.tr("Dependencies"))
             dialog.resize(1040, 680)
             self._large = TaskGraph(self._theme, dialog)
@@ -436,8 +432,7 @@ class SidePanel(QFrame):
 
     def _graph_page(self) -> QWidget:
         page = QWidget(self)
-        whole = GhostButton(self._theme, self.tr("Show all"), "maximize", page)
-        whole.setObjectName("graphFit")
+        whole = GhostButton(self._theme, self.tr("Show all"), "maximize", page, name="graphFit")
         whole.clicked.connect(self.graph.fit)
         window = GhostButton(self._theme, self.tr("Larger"), "external-link", page)
         window.setObjectName("graphWindow")

@@ -19,6 +19,7 @@ from desktop_agent.gui.kit.widgets import (
     TextButton,
     TextLabel,
     column,
+    named,
     row,
 )
 from desktop_agent.gui.welcome.card import Card, step_column
@@ -135,16 +136,14 @@ class FolderStep(QWidget):
     def _folder_card(self) -> QWidget:
         card = Card(self._theme, "cardFolder", "folder-open", self.tr("A folder of yours"))
         card.set_detail(self.tr("You can also drop one on this window."))
-        choose = PrimaryButton(self._theme, self.tr("Choose folder…"))
-        choose.setObjectName("chooseFolder")
+        choose = PrimaryButton(self._theme, self.tr("Choose folder…"), name="chooseFolder")
         choose.clicked.connect(self.folder_requested)
         self.choose = choose
         card.add_trailing(choose)
         fresh = first_folder(Path.home())
         new = Card(self._theme, "cardNewFolder", "folder-plus", self.tr("A new empty folder"))
         new.set_detail(short_path(str(fresh)))
-        use = TextButton(self._theme, self.tr("Use it"))
-        use.setObjectName("useNewFolder")
+        use = TextButton(self._theme, self.tr("Use it"), name="useNewFolder")
         use.clicked.connect(lambda: self.folder_chosen.emit(str(fresh)))
         new.add_trailing(use)
         both = QWidget()
@@ -152,13 +151,11 @@ class FolderStep(QWidget):
         return both
 
     def _warning(self) -> QWidget:
-        self._warn = QFrame()
-        self._warn.setObjectName("folderWarning")
+        self._warn = named(QFrame(), "folderWarning")
         self._warn.setProperty("frame", "warn")
         self._where = TextLabel("", "strong")
         self._words = TextLabel("", "", wraps=True)
-        anyway = TextButton(self._theme, self.tr("Use it anyway"))
-        anyway.setObjectName("useAnyway")
+        anyway = TextButton(self._theme, self.tr("Use it anyway"), name="useAnyway")
         anyway.clicked.connect(lambda: self.folder_chosen.emit(self._doubtful))
         other = GhostButton(self._theme, self.tr("Choose another…"), clicked=self.folder_requested)
         other.setObjectName("chooseAnother")

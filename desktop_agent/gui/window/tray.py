@@ -16,6 +16,7 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.ids import AgentId
 from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import named
 
 _LONG_S = 30.0
 Choice = Literal["tray", "quit", "cancel"]
@@ -103,8 +104,7 @@ def ask_before_closing(parent: QWidget, running: int, *, has_tray: bool) -> Choi
 
 def make_question(parent: QWidget, running: int, *, has_tray: bool) -> QMessageBox:
     """Return the question; each button's property `choice` says what it means."""
-    box = QMessageBox(parent)
-    box.setObjectName("closeQuestion")
+    box = named(QMessageBox(parent), "closeQuestion")
     box.setIcon(QMessageBox.Icon.NoIcon)
     box.setWindowTitle(_tr("Quit?"))
     if running == 1:

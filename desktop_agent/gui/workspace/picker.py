@@ -27,6 +27,7 @@ from desktop_agent.gui.kit.widgets import (
     TextButton,
     TextLabel,
     column,
+    named,
     row,
 )
 from desktop_agent.gui.skills.trust_banner import TrustLine
@@ -104,8 +105,7 @@ class WorkspacePicker(Popover):
 
     def _build(self) -> None:
         theme = self._theme
-        self.search = SearchField(theme, self.tr("Find a folder"), self)
-        self.search.setObjectName("filterFolders")
+        self.search = named(SearchField(theme, self.tr("Find a folder"), self), "filterFolders")
         self.search.textChanged.connect(self._show_rows)
         self.search.left.connect(self.close)
         self.closed.connect(self.search.clear)
@@ -141,16 +141,13 @@ class WorkspacePicker(Popover):
         self.body.addWidget(self.trust)
 
     def _question(self) -> QWidget:
-        self._ask = frame = QFrame(self)
-        frame.setObjectName("folderWarning")
+        self._ask = frame = named(QFrame(self), "folderWarning")
         frame.setProperty("frame", "warn")
         icon = IconLabel(self._theme, "triangle-alert", "warn", 16, frame)
         self._ask_text = TextLabel("", "", frame, wraps=True)
-        self._ask_first = TextButton(self._theme, "", "", frame)
-        self._ask_first.setObjectName("folderWarningAccept")
+        self._ask_first = TextButton(self._theme, "", "", frame, name="folderWarningAccept")
         self._ask_first.clicked.connect(self._on_accept)
-        self._ask_second = GhostButton(self._theme, "", "", frame)
-        self._ask_second.setObjectName("folderWarningOther")
+        self._ask_second = GhostButton(self._theme, "", "", frame, name="folderWarningOther")
         self._ask_second.clicked.connect(self._on_other)
         top = row(icon, self._ask_text, stretch=1)
         top.setAlignment(icon, Qt.AlignmentFlag.AlignTop)

@@ -9,6 +9,7 @@ from PySide6.QtCore import QAbstractItemModel, QRect, Signal
 from PySide6.QtWidgets import QLineEdit, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index
+from desktop_agent.gui.kit.widgets import named
 
 
 class RenamingDelegate(QStyledItemDelegate):
@@ -33,10 +34,8 @@ class RenamingDelegate(QStyledItemDelegate):
         self._title_of = title_of
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
-        field = QLineEdit(parent)
-        field.setAccessibleName(self._said_name)
+        field = named(QLineEdit(parent), self.field_name, self._said_name)
         field.setMaxLength(self.longest)
-        field.setObjectName(self.field_name)
         return field
 
     def updateEditorGeometry(

@@ -26,6 +26,7 @@ from desktop_agent.gui.kit.widgets import (
     TextButton,
     TextLabel,
     column,
+    named,
     row,
 )
 from desktop_agent.gui.transcript.cards.approval_forms import (
@@ -194,8 +195,7 @@ class ApprovalCard(AskCard):
     def _build_effect(self) -> QWidget:
         """Return exactly what will be done, on a dark ground."""
         ground = Card(self._theme, self, ground="sunken")
-        frame = QWidget(ground)
-        frame.setObjectName("approvalEffect")
+        frame = named(QWidget(ground), "approvalEffect")
         frame.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         frame.setProperty("frame", "sunken")
         ground.body.addWidget(frame)
@@ -221,19 +221,16 @@ class ApprovalCard(AskCard):
     def _build_buttons(self) -> QWidget:
         theme = self._theme
         once = self.tr("Run outside once") if self._is_leaving else self.tr("Allow once")
-        allow = self._allow = AllowButton(theme, once)
-        allow.setObjectName("allowOnce")
+        allow = self._allow = named(AllowButton(theme, once), "allowOnce")
         allow.clicked.connect(lambda: self._decide(AllowOnce()))
         shown: list[QWidget] = [allow]
         if self._request.rules:
             shown.append(menu_button(theme, self.tr("Allow…"), "allowAlways", self._menu))
         if editable_argument(self._request):
-            edit = GhostButton(theme, self.tr("Edit…"))
-            edit.setObjectName("editCall")
+            edit = GhostButton(theme, self.tr("Edit…"), name="editCall")
             edit.clicked.connect(self._open_editor)
             shown.append(edit)
-        refuse = GhostButton(theme, self.tr("Refuse…"), clicked=self._open_refusal)
-        refuse.setObjectName("refuse")
+        refuse = GhostButton(theme, self.tr("Refuse…"), clicked=self._open_refusal, name="refuse")
         refuse.setToolTip(self.tr("Refuse, and say why if you like (Esc)"))
         self._all = TextButton(theme, "", "check-check", name="allowAll")
         self._all.setToolTip(self.tr("Allows once each request of this kind that waits here"))

@@ -12,7 +12,14 @@ from desktop_agent.core.approvals import Rule
 from desktop_agent.gui.kit.code_font import mono_font
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import GhostButton, PrimaryButton, TextButton, TextLabel, row
+from desktop_agent.gui.kit.widgets import (
+    GhostButton,
+    PrimaryButton,
+    TextButton,
+    TextLabel,
+    named,
+    row,
+)
 from desktop_agent.gui.transcript.cards.card import AnswerLine
 
 _SHOWN_LINES = 12
@@ -89,15 +96,12 @@ class RefuseForm(ApprovalForm):
     def __init__(self, theme: Theme, choices: RuleChoices, parent: QWidget) -> None:
         super().__init__(parent)
         self._choices = choices
-        self.field = AnswerLine(self)
-        self.field.setObjectName("refuseReason")
+        self.field = named(AnswerLine(self), "refuseReason", self.tr("Why not (optional)"))
         self.field.setPlaceholderText(self.tr("Tell the agent why, or what to do instead"))
-        self.field.setAccessibleName(self.tr("Why not (optional)"))
         self.field.returnPressed.connect(self._refuse_once)
         self.setFocusProxy(self.field)
-        refuse = TextButton(theme, self.tr("Refuse"), token="err")
+        refuse = TextButton(theme, self.tr("Refuse"), token="err", name="refuseNow")
         refuse.setProperty("tone", "danger")
-        refuse.setObjectName("refuseNow")
         refuse.clicked.connect(self._refuse_once)
         strip = QWidget(self)
         flow = FlowLayout(strip, 8)

@@ -16,6 +16,7 @@ from desktop_agent.gui.kit.widgets import (
     TextButton,
     TextLabel,
     column,
+    named,
     row,
 )
 from desktop_agent.gui.transcript.cards.output_view import OutputView
@@ -87,8 +88,7 @@ def show_text(theme: Theme, title: str, text: str, parent: QWidget) -> QDialog:
 
 
 def _dialog(parent: QWidget, name: str, title: str) -> QDialog:
-    dialog = QDialog(parent)
-    dialog.setObjectName(name)
+    dialog = named(QDialog(parent), name)
     dialog.setWindowTitle(title)
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     return dialog
