@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from desktop_agent.core.agents import Budget
@@ -42,7 +43,7 @@ from desktop_agent.engine.agent.questions import Questions
 from desktop_agent.engine.agent.services import AgentSetup, DescribeModel, Environment
 from desktop_agent.engine.agent.toolbox import Toolbox
 from desktop_agent.engine.base.ports import AgentRecord, Model, ModelHost, Store, StoreError
-from desktop_agent.engine.base.session import Session
+from desktop_agent.engine.base.session import Session, tell
 from desktop_agent.engine.permissions.approvals import Approvals
 from desktop_agent.engine.permissions.checked_sandbox import Confinement
 from desktop_agent.engine.permissions.sandbox_commands import SandboxCommands
@@ -103,7 +104,9 @@ class Engine(SkillCommands, SandboxCommands):
         )
         given = (store, emit, outputs, self._agents, self._new_agent, self._forget_session)
         self._sessions = Sessions(*given)
-        self._skills = around.new_skills(self._emit) if around.new_skills is not None else None
+        self._skills = (
+            around.new_skills(partial(tell, emit)) if around.new_skills is not None else None
+        )
 
     def _new_tree(self) -> Agents:
         return Agents(

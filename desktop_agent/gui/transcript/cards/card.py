@@ -72,7 +72,7 @@ class CardHost(QWidget):
     @property
     def ground(self) -> QWidget:
         """The parent of the cards."""
-        raise NotImplementedError
+        return self
 
     def name_of(self, agent_id: str) -> str:
         """Return the name of an agent of the session; empty when it is not known."""
