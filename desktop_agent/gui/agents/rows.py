@@ -11,8 +11,7 @@ from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.agents import AgentInfo, AgentStatus, Budget
 from desktop_agent.core.ids import AgentId
-from desktop_agent.gui.kit.stop_text import stop_words
-from desktop_agent.gui.kit.text import plain, plain_words, short_count
+from desktop_agent.gui.kit.text import plain, plain_words, short_count, stop_words
 
 RowState = Literal[
     "queued",

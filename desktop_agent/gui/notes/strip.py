@@ -22,7 +22,7 @@ from desktop_agent.core.agents import ENDED, AgentStatus
 from desktop_agent.core.ids import NoteId
 from desktop_agent.gui.kit.fitted_area import FittedArea
 from desktop_agent.gui.kit.safe_text import plain_tip
-from desktop_agent.gui.kit.stop_text import stop_words
+from desktop_agent.gui.kit.text import stop_words
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
     ElidedLabel,

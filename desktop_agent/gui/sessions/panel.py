@@ -24,15 +24,13 @@ from PySide6.QtWidgets import QListView, QMenu, QStackedWidget, QStyleOptionView
 from desktop_agent.core.events import Event, SessionsChanged
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.sessions import SessionInfo
-from desktop_agent.gui.kit.lists.choice_list import ChoiceList
+from desktop_agent.gui.kit.lists.choice_list import ChoiceList, RenamingDelegate
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index, SnapshotListModel, text_roles
-from desktop_agent.gui.kit.lists.rename_delegate import RenamingDelegate
-from desktop_agent.gui.kit.lists.undo_bar import UndoBar
 from desktop_agent.gui.kit.safe_text import plain_tip
 from desktop_agent.gui.kit.search_field import SearchField
 from desktop_agent.gui.kit.spinner import paint_spinner
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import GhostButton, TextLabel, column, named, row
+from desktop_agent.gui.kit.widgets import GhostButton, TextLabel, UndoBar, column, named, row
 from desktop_agent.gui.sessions.rows import SessionRow, in_shown_order, make_rows, spoken
 
 if TYPE_CHECKING:

@@ -19,7 +19,6 @@ from PySide6.QtWidgets import (
 
 from desktop_agent.core.tasks import Task, TaskEdit
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel, text_roles
-from desktop_agent.gui.kit.lists.undo_bar import UndoBar
 from desktop_agent.gui.kit.safe_text import clean
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
@@ -28,6 +27,7 @@ from desktop_agent.gui.kit.widgets import (
     IconButton,
     IconLabel,
     TextLabel,
+    UndoBar,
     column,
     named,
     row,

@@ -9,9 +9,8 @@ from PySide6.QtGui import QFontMetrics, QIcon, QKeyEvent
 from PySide6.QtWidgets import QMenu, QPlainTextEdit, QVBoxLayout, QWidget
 
 from desktop_agent.core.approvals import Rule
-from desktop_agent.gui.kit.code_font import mono_font
 from desktop_agent.gui.kit.flow_layout import FlowLayout
-from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.theme import Theme, mono_font
 from desktop_agent.gui.kit.widgets import (
     GhostButton,
     PrimaryButton,

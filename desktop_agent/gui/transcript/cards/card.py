@@ -19,9 +19,8 @@ from PySide6.QtWidgets import (
 
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.sessions import SessionInfo
-from desktop_agent.gui.kit.code_font import mono_font
 from desktop_agent.gui.kit.spinner import paint_spinner
-from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.theme import Theme, mono_font
 from desktop_agent.gui.kit.widgets import column
 from desktop_agent.gui.transcript.state.transcript import Transcript
 

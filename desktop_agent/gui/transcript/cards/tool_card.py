@@ -11,8 +11,7 @@ from desktop_agent.gui.kit.safe_text import elapsed_text, plain_tip
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import GhostButton, IconButton
 from desktop_agent.gui.transcript.cards.card import CardHost, header_height
-from desktop_agent.gui.transcript.cards.diff import diff_lines
-from desktop_agent.gui.transcript.cards.diff_view import DiffView, diff_height
+from desktop_agent.gui.transcript.cards.diff_view import DiffView, diff_height, diff_lines
 from desktop_agent.gui.transcript.cards.fold_card import FoldCard
 from desktop_agent.gui.transcript.cards.output_view import OutputView
 from desktop_agent.gui.transcript.cards.tool_text import (
