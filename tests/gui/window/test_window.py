@@ -472,6 +472,7 @@ def test_undoing_the_deletion_of_another_session_leaves_the_one_shown(quick, qtb
     qtbot.waitUntil(lambda: quick.flow.current not in (None, first), timeout=WAIT)
     second = quick.flow.current
     panel = quick.frame.sidebar.sessions
+    qtbot.waitUntil(lambda: panel.list.selectionModel().hasSelection(), timeout=WAIT)
     for change in (lambda: panel.delete(first), panel.undo_delete):
         change()
         assert quick.flow.current == second
