@@ -104,9 +104,7 @@ class Engine(SkillCommands, SandboxCommands):
         )
         given = (store, emit, outputs, self._agents, self._new_agent, self._forget_session)
         self._sessions = Sessions(*given)
-        self._skills = (
-            around.new_skills(partial(tell, emit)) if around.new_skills is not None else None
-        )
+        self._skills = around.new_skills and around.new_skills(partial(tell, emit))
 
     def _new_tree(self) -> Agents:
         return Agents(
