@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
@@ -25,6 +25,7 @@ from desktop_agent.gui.kit.widgets import (
     column,
     has_focus_in,
     row,
+    ticker,
 )
 from desktop_agent.gui.state.session_state import PendingRequest, SessionState
 
@@ -63,8 +64,7 @@ class RequestsPanel(QWidget):
         self.setAccessibleName(self.tr("Waiting for you"))
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self._build()
-        self._ages = QTimer(self, interval=1_000)
-        self._ages.timeout.connect(self._show_ages)
+        self._ages = ticker(self, 1_000, self._show_ages)
         self.hide()
 
     def show_state(self, state: SessionState) -> None:

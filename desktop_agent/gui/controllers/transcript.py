@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.ids import AgentId
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
 from desktop_agent.gui.kit.links import open_link, open_path
+from desktop_agent.gui.kit.widgets import single_timer
 
 if TYPE_CHECKING:
     from desktop_agent.gui.transcript.view.view import TranscriptView
@@ -24,8 +24,7 @@ class TranscriptController(Controller):
     def __init__(self, parts: WindowParts) -> None:
         super().__init__(parts)
         # Cards come and go while the view scrolls; one look after it is enough.
-        self._look = QTimer(self, singleShot=True, interval=_LOOK_MS)
-        self._look.timeout.connect(self._count_waiting)
+        self._look = single_timer(self, _LOOK_MS, self._count_waiting)
         frame = self._frame
         self._pages.page_made.connect(self._on_page_made)
         self._session.agent_shown.connect(self._start_look)

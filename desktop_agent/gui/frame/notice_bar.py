@@ -6,7 +6,7 @@ import math
 import time
 from dataclasses import dataclass
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
 from desktop_agent.core.events import (
@@ -25,6 +25,8 @@ from desktop_agent.gui.kit.widgets import (
     IconLabel,
     TextLabel,
     restyle,
+    single_timer,
+    ticker,
 )
 
 _ICONS = {
@@ -74,10 +76,8 @@ class NoticeBar(QFrame):
         layout.addWidget(self._text, 1)
         layout.addWidget(self._action)
         layout.addWidget(self._close)
-        self._countdown = QTimer(self, interval=1000)
-        self._countdown.timeout.connect(self._show)
-        self._hint = QTimer(self, singleShot=True, interval=_HINT_MS)
-        self._hint.timeout.connect(lambda: self.remove("hint"))
+        self._countdown = ticker(self, 1000, self._show)
+        self._hint = single_timer(self, _HINT_MS, lambda: self.remove("hint"))
         self.hide()
 
     def apply(self, event: Event, shown: AgentId | None) -> None:

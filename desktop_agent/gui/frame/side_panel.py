@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_agent.gui.agents.panel import AgentPanel
 from desktop_agent.gui.kit.lists.columns import NO_LIMIT
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import Separator, has_focus_in
+from desktop_agent.gui.kit.widgets import Separator, has_focus_in, single_timer
 from desktop_agent.gui.tasks.panel import SidePanel
 
 # Of the height, for the tasks.
@@ -63,8 +63,7 @@ class RightPanel(QFrame):
         self.agents.installEventFilter(self)
         self._rows = 0
         # The rows are laid out a little after they came.
-        self._soon = QTimer(self, singleShot=True, interval=_LAID_OUT_MS)
-        self._soon.timeout.connect(self._follow)
+        self._soon = single_timer(self, _LAID_OUT_MS, self._follow)
         self._show_parts()
 
     @property

@@ -385,6 +385,13 @@ def single_timer(parent: QObject, interval_ms: int, call: Callable[[], object]) 
     return timer
 
 
+def ticker(parent: QObject, interval_ms: int, call: Callable[[], object]) -> QTimer:
+    """Return a timer that calls again and again once it is started."""
+    timer = QTimer(parent, interval=interval_ms)
+    timer.timeout.connect(call)
+    return timer
+
+
 def has_focus_in(widget: QWidget) -> bool:
     """Whether the focus is on the widget or on something in it."""
     focused = QApplication.focusWidget()

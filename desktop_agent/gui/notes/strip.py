@@ -33,6 +33,7 @@ from desktop_agent.gui.kit.widgets import (
     column,
     restyle,
     row,
+    ticker,
 )
 from desktop_agent.gui.state.agent_notes import AgentNotes, NoteRow, RunningTool
 
@@ -310,8 +311,7 @@ class NoteList(NoteHolder):
         self._column = column(spacing=spacing)
         self.setLayout(self._column)
         # Counts the seconds of the tool that a note waits for; stands still otherwise.
-        self._clock = QTimer(self, interval=1_000)
-        self._clock.timeout.connect(self._show)
+        self._clock = ticker(self, 1_000, self._show)
 
     def show_notes(self, notes: AgentNotes, rows: Sequence[NoteRow]) -> None:
         self._notes, self._rows = notes, rows

@@ -30,7 +30,16 @@ from desktop_agent.gui.kit.safe_text import plain_tip
 from desktop_agent.gui.kit.search_field import SearchField
 from desktop_agent.gui.kit.spinner import paint_spinner
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import GhostButton, TextLabel, UndoBar, column, named, row
+from desktop_agent.gui.kit.widgets import (
+    GhostButton,
+    TextLabel,
+    UndoBar,
+    column,
+    named,
+    row,
+    single_timer,
+    ticker,
+)
 from desktop_agent.gui.sessions.rows import SessionRow, in_shown_order, make_rows, spoken
 
 if TYPE_CHECKING:
@@ -75,10 +84,8 @@ class SessionPanel(QWidget):
         self._matches: frozenset[SessionId] = frozenset()
         self.setObjectName("sessionPanel")
         self._build()
-        self._ages = QTimer(self, interval=_AGE_MS)
-        self._ages.timeout.connect(self._show_rows)
-        self._search_delay = QTimer(self, singleShot=True, interval=_SEARCH_MS)
-        self._search_delay.timeout.connect(self._ask_search)
+        self._ages = ticker(self, _AGE_MS, self._show_rows)
+        self._search_delay = single_timer(self, _SEARCH_MS, self._ask_search)
         theme.pulse.ticked.connect(self._turn_spinners)
         theme.changed.connect(self.list.doItemsLayout)
 
@@ -108,8 +115,7 @@ class SessionPanel(QWidget):
         known = SessionId(session_id or "")
         if known in self._leaving or all(info.id != known for info in self._sessions):
             return
-        timer = QTimer(self, singleShot=True, interval=UNDO_MS)
-        timer.timeout.connect(lambda: self._finish(known))
+        timer = single_timer(self, UNDO_MS, lambda: self._finish(known))
         timer.start()
         self._leaving[known] = timer
         self._show_rows()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import QElapsedTimer, Qt, QTimer, Signal
+from PySide6.QtCore import QElapsedTimer, Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
@@ -31,6 +31,7 @@ from desktop_agent.gui.kit.widgets import (
     column,
     named,
     row,
+    ticker,
 )
 from desktop_agent.gui.skills.drop_zone import DropZone, dropped_source
 from desktop_agent.gui.skills.install_list import SkillChecklist
@@ -60,8 +61,7 @@ class AddSkillSheet(QDialog):
         self._theme = theme
         self._folder_name = folder_name
         self._clock = QElapsedTimer()
-        self._ticks = QTimer(self, interval=1000)
-        self._ticks.timeout.connect(self._show_elapsed)
+        self._ticks = ticker(self, 1000, self._show_elapsed)
         self.setObjectName("addSkillSheet")
         self.setWindowTitle(self.tr("Add skill"))
         self.setAcceptDrops(True)

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSizeF, Qt, QTimer, Signal
+from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSizeF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPainterPath, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QApplication, QGraphicsScene, QGraphicsView, QMenu, QWidget
 
 from desktop_agent.core.tasks import Task
 from desktop_agent.gui.kit.text import with_plural
 from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import single_timer
 from desktop_agent.gui.tasks.delegate import owner_name
 from desktop_agent.gui.tasks.graph_items import ArrowItem, NodeItem, node_size
 from desktop_agent.gui.tasks.graph_layout import Edge, Layout, lay_out
@@ -58,8 +59,7 @@ class TaskGraph(QGraphicsView):
         self._shown: Literal["part", "all", "own"] = "part"
         self._pressed_at = QPoint()
         # Laying out a large graph takes a while: many changes in a row are laid out once.
-        self._later = QTimer(self, singleShot=True, interval=_WAIT_MS)
-        self._later.timeout.connect(self._rebuild)
+        self._later = single_timer(self, _WAIT_MS, self._rebuild)
         self.setObjectName("taskGraph")
         self.setAccessibleName(self.tr("Dependencies of the tasks"))
         self.setScene(QGraphicsScene(self))

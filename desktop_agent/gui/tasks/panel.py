@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from operator import attrgetter
 
-from PySide6.QtCore import QLocale, QModelIndex, QPoint, Qt, QTimer, Signal
+from PySide6.QtCore import QLocale, QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QHideEvent, QShowEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
@@ -31,6 +31,7 @@ from desktop_agent.gui.kit.widgets import (
     column,
     named,
     row,
+    single_timer,
 )
 from desktop_agent.gui.state.agent_notes import AgentNotes, NoteRow
 from desktop_agent.gui.state.session_state import Facet, SessionState
@@ -66,8 +67,7 @@ class TaskPanel(QWidget):
         self._is_unfolded = False
         self._notes = AgentNotes()
         self._deleted: tuple[Task, int] | None = None
-        self._undo_timer = QTimer(self, singleShot=True, interval=UNDO_MS)
-        self._undo_timer.timeout.connect(self._forget_deleted)
+        self._undo_timer = single_timer(self, UNDO_MS, self._forget_deleted)
         self._builder = RowBuilder()
         self.setObjectName("taskPanel")
         self.setAccessibleName(self.tr("Tasks"))
