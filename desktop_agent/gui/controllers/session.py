@@ -93,12 +93,8 @@ class SessionController(QObject):
         bridge.received.connect(self._on_received)
 
     def _connect(self) -> None:
-        engine, sidebar, sessions = (
-            self._bridge.engine,
-            self._frame.sidebar,
-            self._frame.sidebar.sessions,
-        )
-        sidebar.new_session.clicked.connect(self.new_session)
+        engine, sessions = self._bridge.engine, self._frame.sidebar.sessions
+        self._frame.sidebar.new_session.clicked.connect(self.new_session)
         sessions.session_chosen.connect(self.choose_session)
         sessions.renamed.connect(engine.rename_session)
         sessions.leaving.connect(self.leave)
