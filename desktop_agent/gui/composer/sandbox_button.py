@@ -70,9 +70,6 @@ class SandboxButton(GhostButton):
     def _open(self) -> None:
         if self._state is None:
             return
-        # Nobody needs it before the first click.
-        from desktop_agent.gui.composer.sandbox_button import open_sandbox_popover
-
         remedy = "" if self._state.holds else self._state.remedy
         open_sandbox_popover(self._theme, self, self.accessibleName(), self._explained(), remedy)
 

@@ -38,7 +38,7 @@ from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.sessions.empty_page import EmptySession
 from desktop_agent.gui.state.session_state import AgentPage, SessionState
 from desktop_agent.gui.window.actions import WindowActions
-from desktop_agent.gui.window.tray import Attention
+from desktop_agent.gui.window.tray import Attention, ask_before_closing
 
 if TYPE_CHECKING:
     pass
@@ -254,8 +254,6 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         running = len(self.known.running())
         if running and not self._is_quitting:
-            from desktop_agent.gui.window.tray import ask_before_closing  # not at the start
-
             choice = ask_before_closing(self, running, has_tray=self.attention.has_tray)
             if choice != "quit":
                 event.ignore()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from PySide6.QtCore import QCoreApplication, QObject, Signal
-from PySide6.QtWidgets import QApplication, QMenu, QMessageBox, QWidget
+from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from desktop_agent.core.events import (
     ApprovalRequested,
@@ -17,6 +17,9 @@ from desktop_agent.core.events import (
 from desktop_agent.core.ids import AgentId
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import named
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QMessageBox
 
 _LONG_S = 30.0
 Choice = Literal["tray", "quit", "cancel"]
@@ -104,6 +107,8 @@ def ask_before_closing(parent: QWidget, running: int, *, has_tray: bool) -> Choi
 
 def make_question(parent: QWidget, running: int, *, has_tray: bool) -> QMessageBox:
     """Return the question; each button's property `choice` says what it means."""
+    from PySide6.QtWidgets import QMessageBox  # not at the start
+
     box = named(QMessageBox(parent), "closeQuestion")
     box.setIcon(QMessageBox.Icon.NoIcon)
     box.setWindowTitle(_tr("Quit?"))
