@@ -39,13 +39,17 @@ def follow(panel: Any, event: Event) -> None:
         panel.apply(event)
     elif changed and isinstance(panel, RequestsPanel):
         panel.show_state(state)
-    elif changed and isinstance(panel, RightPanel):
-        panel.tasks.show_state(state, changed)
-        panel.agents.show_state(state, changed)
-        if changed & (Facet.SESSION | Facet.SHOWN | Facet.TASKS):
-            panel.share_soon()
+    elif isinstance(panel, RightPanel):
+        _feed(panel, state, changed)
     elif changed:
         panel.show_state(state, changed)
+
+
+def _feed(panel: RightPanel, state: SessionState, changed: Facet) -> None:
+    panel.tasks.show_state(state, changed)
+    panel.agents.show_state(state, changed)
+    if changed & (Facet.SESSION | Facet.SHOWN | Facet.TASKS):
+        panel.share_soon()
 
 
 def open_page(view: Any, opened: SessionOpened) -> None:
