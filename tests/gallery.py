@@ -122,7 +122,7 @@ async def _first_run(gallery: Gallery) -> None:
 async def _session(gallery: Gallery) -> None:
     gallery.show(story.empty())
     await gallery.take("03-empty")
-    gallery.window.open_picker()
+    gallery.window.popups.open_picker()
     await gallery.take("04-folders")
     part(gallery.window, "workspacePicker").close()
     gallery.show(story.working())
@@ -142,7 +142,7 @@ async def _session(gallery: Gallery) -> None:
     gallery.window.commands.palette.trigger()
     await gallery.take("10-palette")
     part(gallery.window, "commandPalette").close()
-    gallery.window.open_models()
+    gallery.window.popups.open_models()
     part(gallery.window, "modelPicker").set_models(story.MODELS)
     await gallery.take("11-models")
     part(gallery.window, "modelPicker").close()

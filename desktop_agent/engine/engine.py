@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from desktop_agent.core.agents import Budget, StopReason
@@ -43,7 +44,7 @@ from desktop_agent.engine.agent.questions import Questions
 from desktop_agent.engine.agent.services import AgentSetup, DescribeModel, Environment
 from desktop_agent.engine.agent.toolbox import Toolbox
 from desktop_agent.engine.base.ports import AgentRecord, Model, ModelHost, Store, StoreError
-from desktop_agent.engine.base.session import Session
+from desktop_agent.engine.base.session import Session, tell
 from desktop_agent.engine.permissions.approvals import Approvals
 from desktop_agent.engine.permissions.checked_sandbox import Confinement
 from desktop_agent.engine.permissions.sandbox_commands import SandboxCommands
@@ -104,7 +105,7 @@ class Engine(SkillCommands, SandboxCommands):
         )
         given = (store, emit, outputs, self._agents, self._new_agent, self._forget_session)
         self._sessions, self._permits = Sessions(*given), self._dispatch.permits
-        self._skills = around.new_skills(self._emit) if around.new_skills is not None else None
+        self._skills = around.new_skills and around.new_skills(partial(tell, emit))
 
     def _new_tree(self) -> Agents:
         return Agents(
@@ -252,7 +253,7 @@ class Engine(SkillCommands, SandboxCommands):
         # The window gives a note back to the box when it hears that `send` was refused.
         with self._refusing("send", "Your message was not sent", agent_id, note.id):
             if (why := self._agents.why_unread(agent)) is None:
-                self._steering.deliver_from_person(agent, note)
+                self._agents.deliver(agent, note)
                 self._after_sending(agent, note)
                 return
             by = self._agents.info(agent).stopped_by

@@ -25,9 +25,9 @@ from desktop_agent.guard import heads
 from desktop_agent.guard.upstream import Upstreams
 from desktop_agent.gui.kit import safe_text
 from desktop_agent.gui.kit import text as label_text
-from desktop_agent.gui.transcript.cards import diff
+from desktop_agent.gui.transcript.cards import diff_view
 from desktop_agent.gui.transcript.document import highlighting, markdown
-from desktop_agent.gui.transcript.document.stable_blocks import StableBlocks
+from desktop_agent.gui.transcript.document.answer import StableBlocks
 from desktop_agent.gui.transcript.state import message_items
 from desktop_agent.model_host.demo import orders
 from desktop_agent.model_host.litellm_client import faults, tool_arguments
@@ -140,7 +140,7 @@ def _diff(text: str) -> object:
 
 
 def _shown_diff(text: str) -> object:
-    return diff.diff_lines("@@ -1 +1 @@\n" + text)
+    return diff_view.diff_lines("@@ -1 +1 @@\n" + text)
 
 
 def _orders(text: str) -> object:
@@ -321,15 +321,13 @@ PARSERS: dict[str, Parser] = {
         takes_any=False,
         bounded_at=1 << 17,
     ),
-    "gui.transcript.cards.diff:diff_lines": Parser(_shown_diff, (("", "@@ -1 +1 @@\n", ""),)),
+    "gui.transcript.cards.diff_view:diff_lines": Parser(_shown_diff, (("", "@@ -1 +1 @@\n", ""),)),
     "gui.transcript.document.markdown:parse": Parser(markdown.parse, _MARKDOWN),
     "gui.transcript.document.markdown:split_open": Parser(_split, _MARKDOWN),
     "gui.transcript.state.message_items:user_items": Parser(
         _user, (("\n\n[The person picked the skill '", "' for this, but ", "]"),)
     ),
-    "gui.transcript.document.stable_blocks:sure": Parser(
-        _settled, (("", "a\n\n", ""), ("", "- a\n", ""))
-    ),
+    "gui.transcript.document.answer:sure": Parser(_settled, (("", "a\n\n", ""), ("", "- a\n", ""))),
     **{
         f"gui.transcript.document.highlighting:spans ({language})": Parser(
             _colors(language), _CODE, takes_any=False, bounded_at=1 << 15

@@ -39,9 +39,9 @@ from desktop_agent.engine.agent.inbox import Inbox
 from desktop_agent.engine.agent.lifecycle import Lifecycle, Phase, status_of
 from desktop_agent.engine.agent.outcome import StepLimitReached, outcome_of
 from desktop_agent.engine.agent.pause import PauseControl
+from desktop_agent.engine.agent.prompt import request_for
 from desktop_agent.engine.agent.read_files import FilesSeen
 from desktop_agent.engine.agent.repeated_calls import RecentCalls
-from desktop_agent.engine.agent.request import request_for
 from desktop_agent.engine.agent.services import AgentSetup
 from desktop_agent.engine.agent.tool_batch import (
     CUT_OFF,

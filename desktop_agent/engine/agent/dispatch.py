@@ -354,16 +354,6 @@ class Dispatch:
         return prepared
 
     def _context(self, call: ToolCall, caller: Caller) -> ToolContext:
-        room = _LIVE_OUTPUT_LIMIT
-
-        def report(text: str) -> None:
-            nonlocal room
-            if room > 0 and text:
-                shown = text[:room]
-                room -= len(shown)
-                # For the eye: a disk that refuses must not end a command in its middle.
-                caller.session.conclude(ToolOutput(caller.id, call.id, shown))
-
         async def ask_user(question: str, options: tuple[str, ...]) -> str:
             with caller.busy("waiting_answer", "asking you"):
                 asked = Question(
@@ -376,7 +366,7 @@ class Dispatch:
             agent_id=caller.id,
             call_id=call.id,
             workspace=self._workspace(call, caller),
-            report=report,
+            report=_reporter(call, caller),
             ask_user=ask_user,
             files=caller.files,
             outputs=self._outputs.of(caller.session.info.id),
@@ -412,6 +402,21 @@ class Dispatch:
         return ToolResult(
             call.id, f"Error: {call.name} failed unexpectedly ({type(error).__name__}).", True
         )
+
+
+def _reporter(call: ToolCall, caller: Caller) -> Callable[[str], None]:
+    """Return what shows live output of a call to the user, as much as there is room for."""
+    room = _LIVE_OUTPUT_LIMIT
+
+    def report(text: str) -> None:
+        nonlocal room
+        if room > 0 and text:
+            shown = text[:room]
+            room -= len(shown)
+            # For the eye: a disk that refuses must not end a command in its middle.
+            caller.session.conclude(ToolOutput(caller.id, call.id, shown))
+
+    return report
 
 
 def _as_error(text: str) -> str:

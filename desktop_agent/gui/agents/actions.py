@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from desktop_agent.gui.agents.rows import AgentRow
 from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import named
 
 # Every command with its icon, in the order of the menu.
 ICONS = {
@@ -53,8 +54,7 @@ class AgentActions(QObject):
         self._row: AgentRow | None = None
         self._actions: dict[str, QAction] = {}
         for command in ICONS:
-            action = QAction(self)
-            action.setObjectName(f"agent-{command}")
+            action = named(QAction(self), f"agent-{command}")
             action.setShortcuts([QKeySequence(key) for key in _KEYS.get(command, ())])
             action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
             action.triggered.connect(
@@ -142,9 +142,7 @@ class AgentActions(QObject):
         return menu
 
     def _menu(self, parent: QWidget, name: str, title: str) -> QMenu:
-        menu = QMenu(parent)
-        menu.setObjectName(name)
-        menu.setAccessibleName(title)
+        menu = named(QMenu(parent), name, title)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         return menu
 

@@ -194,13 +194,10 @@ class AgentCard(QFrame):
 
     def _build(self) -> None:
         theme = self._theme
-        self._name = ElidedLabel("", role="strong", parent=self)
-        self._name.setObjectName("steerName")
+        self._name = ElidedLabel("", role="strong", parent=self, name="steerName")
         self._step = TextLabel("", "subtle", self)
-        self._end = TextLabel("", "caption", self)
-        self._end.setObjectName("steerEnd")
-        self._others = TextLabel("", "caption", self)
-        self._others.setObjectName("steerOthers")
+        self._end = TextLabel("", "caption", self, name="steerEnd")
+        self._others = TextLabel("", "caption", self, name="steerOthers")
         for label in (self._end, self._others):
             label.setWordWrap(True)
             label.hide()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.sandbox import SandboxState
+from desktop_agent.gui.kit.popover import Popover
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import GhostButton, restyle
+from desktop_agent.gui.kit.widgets import GhostButton, TextButton, TextLabel, named, restyle
+
+_LETTERS = 26
 
 
 class SandboxButton(GhostButton):
@@ -76,9 +80,37 @@ class SandboxButton(GhostButton):
         return f"{self._state.reason} {more}"
 
     def _open(self) -> None:
-        # Nobody needs it before the first click.
-        from desktop_agent.gui.composer.sandbox_popover import open_sandbox_popover
-
         state = None if self._holds or self._is_machine else self._state
         remedy = state.remedy if state is not None else ""
         open_sandbox_popover(self._theme, self, self.accessibleName(), self._explained(), remedy)
+
+
+def open_sandbox_popover(
+    theme: Theme, anchor: QWidget, title: str, words: str, remedy: str
+) -> Popover:
+    """Open it above the anchor; it is gone when it is closed."""
+    popover = named(Popover(theme, title, anchor.window()), "sandboxPopover")
+    popover.closed.connect(popover.deleteLater)
+    popover.body.addWidget(TextLabel(title, "title"))
+    about = TextLabel(words, "muted", name="sandboxReason")
+    popover.body.addWidget(_wrapped(theme, about))
+    if remedy:
+        shown = TextLabel(remedy, "mono", name="sandboxRemedy")
+        shown.setAccessibleName(remedy)
+        flags = Qt.TextInteractionFlag
+        shown.setTextInteractionFlags(flags.TextSelectableByMouse | flags.TextSelectableByKeyboard)
+        popover.body.addWidget(_wrapped(theme, shown))
+        copy = TextButton(theme, QCoreApplication.translate("SandboxPopover", "Copy"), "copy")
+        copy.setObjectName("copyRemedy")
+        # What is pasted into a terminal is the command alone.
+        copied = remedy.removeprefix("Run: ")
+        copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(copied))
+        popover.body.addWidget(copy, 0, Qt.AlignmentFlag.AlignLeft)
+    popover.open_below(anchor, above=True)
+    return popover
+
+
+def _wrapped(theme: Theme, label: TextLabel) -> TextLabel:
+    label.setWordWrap(True)
+    label.setFixedWidth(_LETTERS * theme.text_px("ui"))
+    return label

@@ -10,11 +10,12 @@ import shiboken6
 
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.commands import KeyPlace
+from desktop_agent.core.events import Event
 from desktop_agent.core.faults import Fault
-from desktop_agent.core.sandbox import SandboxState
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.updates import UpdateAnswer
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
+from desktop_agent.gui.state.session_state import Facet
 
 if TYPE_CHECKING:
     from desktop_agent.gui.language_models.key_form import KeyForm
@@ -28,7 +29,8 @@ class SettingsController(Controller):
     def __init__(self, parts: WindowParts) -> None:
         super().__init__(parts)
         self._dialog: SettingsDialog | None = None
-        self._sandbox: SandboxState | None = None
+        self._session.followed.connect(self._on_followed)
+        self._session.settings_changed.connect(self._follow)
 
     def open(self) -> None:
         dialog = self._dialog or self._make()
@@ -45,13 +47,11 @@ class SettingsController(Controller):
         if self._dialog is not None:
             self._dialog.show_keys(provider)
 
-    def set_sandbox(self, state: SandboxState | None) -> None:
-        """Know whether commands are contained."""
-        self._sandbox = state
-        if self._dialog is not None:
-            self._dialog.sandbox.set_sandbox(state)
+    def _on_followed(self, _: tuple[Event, ...], changed: Facet) -> None:
+        if self._dialog is not None and Facet.SANDBOX in changed:
+            self._dialog.sandbox.set_sandbox(self._known.sandbox)
 
-    def follow(self, settings: Settings) -> None:
+    def _follow(self, settings: Settings) -> None:
         """Show settings that were changed elsewhere, such as the text size by a key."""
         if self._dialog is not None:
             self._dialog.set_settings(settings)
@@ -77,7 +77,7 @@ class SettingsController(Controller):
         dialog.sandbox.contents_requested.connect(self._feed_sandbox)
         dialog.sandbox.cache_emptied.connect(self._feed_sandbox)
         dialog.sandbox.check_requested.connect(self._engine.check_sandbox)
-        dialog.sandbox.set_sandbox(self._sandbox)
+        dialog.sandbox.set_sandbox(self._known.sandbox)
         dialog.finished.connect(self._on_finished)
         return dialog
 

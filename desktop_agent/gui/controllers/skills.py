@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QTimer, QUrl
+from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QWidget
 
@@ -21,6 +21,7 @@ from desktop_agent.gui.controllers.skill_library import UNDO, SkillLibraryContro
 from desktop_agent.gui.controllers.trust import TrustController
 from desktop_agent.gui.frame.notice_bar import Notice
 from desktop_agent.gui.kit.links import open_link
+from desktop_agent.gui.kit.widgets import single_timer
 from desktop_agent.gui.skills.text import few_names
 
 if TYPE_CHECKING:
@@ -46,8 +47,7 @@ class SkillsController(Controller):
         self._is_getting_ready = False
         self._place = ("", "")
         # What went well need not be put away by hand.
-        self._news = QTimer(self, singleShot=True, interval=_NEWS_MS)
-        self._news.timeout.connect(lambda: self._frame.notices.remove("skills"))
+        self._news = single_timer(self, _NEWS_MS, lambda: self._frame.notices.remove("skills"))
         self.library = SkillLibraryController(
             self._theme, self._frame, self._queries, self._say, lambda: self.root
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QStackedWidget
 from desktop_agent.core.events import AgentEvent, Event, PartDelta, ToolOutput
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.state.session_state import AgentPage, SessionState
 
 if TYPE_CHECKING:
@@ -32,13 +33,11 @@ class SessionPages(QObject):
 
     page_made = Signal(object, str)
 
-    def __init__(
-        self, stack: QStackedWidget, make_view: Callable[[], TranscriptView], state: SessionState
-    ) -> None:
+    def __init__(self, theme: Theme, stack: QStackedWidget, state: SessionState) -> None:
         super().__init__(stack)
         self.state = state
+        self._theme = theme
         self._stack = stack
-        self._make_view = make_view
         # A transcript is 5 MB: that of a session shown empty waits for the first event.
         self._blank: AgentPage | None = None
         self._pages: OrderedDict[AgentId, TranscriptView] = OrderedDict()
@@ -101,9 +100,12 @@ class SessionPages(QObject):
         self._stack.setCurrentWidget(view)
 
     def _add(self, page: AgentPage, *, is_in_front: bool) -> TranscriptView:
+        # Markdown and highlighting come with it; the first paint has no transcript yet.
+        from desktop_agent.gui.transcript.view.view import TranscriptView
+
         agent_id = page.agent_id
         self._blank = None
-        view = self._pages[agent_id] = self._make_view()
+        view = self._pages[agent_id] = TranscriptView(self._theme, self._stack)
         self._stack.addWidget(view)
         view.setGeometry(self._stack.rect())
         if is_in_front:

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QSizePolicy, QWidg
 
 from desktop_agent.gui.kit.search_field import SearchField
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import ElidedLabel, IconButton, TextLabel, row
+from desktop_agent.gui.kit.widgets import ElidedLabel, IconButton, TextLabel, named, row
 
 _PLACE_EMS = 6
 
@@ -24,8 +24,7 @@ class Header(QFrame):
         self.setObjectName("header")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setAccessibleName(self.tr("Session"))
-        self._title = ElidedLabel("", role="title", parent=self)
-        self._title.setObjectName("sessionTitle")
+        self._title = ElidedLabel("", role="title", parent=self, name="sessionTitle")
         self._title.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
         self._title.setMinimumWidth(40)
         self._title.installEventFilter(self)
@@ -147,8 +146,7 @@ class FindBar(QFrame):
         super().__init__(parent)
         self.setObjectName("findBar")
         self.setAccessibleName(self.tr("Find"))
-        self.field = SearchField(theme, self.tr("Find in this session"), self)
-        self.field.setObjectName("findText")
+        self.field = named(SearchField(theme, self.tr("Find in this session"), self), "findText")
         self._count = TextLabel("", "subtle", self, name="findCount")
         previous = IconButton(theme, "chevron-up", self.tr("Previous"), self, keys="Shift+F3")
         following = IconButton(theme, "chevron-down", self.tr("Next"), self, keys="F3")

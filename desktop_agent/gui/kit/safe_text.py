@@ -131,3 +131,18 @@ def _is_hidden(char: str) -> bool:
 
 def _mark(char: str) -> str:
     return f"⟨U+{ord(char):04X}⟩"
+
+
+def plain_tip(text: str) -> str:
+    """Return what shows exactly this text: a picture named in it must never be opened."""
+    text = clean(text)
+    if "<" not in text and "&" not in text:
+        return text
+    return f'<p style="white-space: pre-wrap">{escaped(text)}</p>'
+
+
+def escaped(text: str) -> str:
+    """Return the text for HTML; the standard module brings the names of 2,000 characters."""
+    for sign, name in (("&", "amp"), ("<", "lt"), (">", "gt"), ('"', "quot"), ("'", "#x27")):
+        text = text.replace(sign, f"&{name};")
+    return text

@@ -11,7 +11,7 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.gui.kit.lists.filter_delegate import PickRow
 from desktop_agent.gui.kit.lists.filter_list import FilterList
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import column, row
+from desktop_agent.gui.kit.widgets import column, named, row
 from desktop_agent.gui.settings.about_page import AboutPage
 from desktop_agent.gui.settings.models_page import ModelsPage
 from desktop_agent.gui.settings.pages import AppearancePage, BehaviourPage
@@ -62,8 +62,7 @@ class SettingsDialog(QDialog):
         for page in pages:
             self._pages.addWidget(page)
         self._names = self._make_names()
-        side = QFrame()
-        side.setObjectName("sidebar")
+        side = named(QFrame(), "sidebar")
         self._side = side
         column(self._names, None, spacing=-1, edges=(8, 14, 8, 8), within=side)
         row(side, (self._pages, 1), spacing=0, within=self)
@@ -80,8 +79,7 @@ class SettingsDialog(QDialog):
             self.tr("Sandbox"),
             self.tr("About"),
         )
-        names = FilterList(self._theme, self.tr("Pages"))
-        names.setObjectName("settingsPages")
+        names = named(FilterList(self._theme, self.tr("Pages")), "settingsPages")
         rows = [
             PickRow(name, title, icon=icon)
             for name, title, icon in zip(_NAMES, titles, _ICONS, strict=True)

@@ -9,7 +9,7 @@ from desktop_agent.core.approvals import Rule
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.folders import short_path
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import TextButton, TextLabel, column
+from desktop_agent.gui.kit.widgets import TextButton, TextLabel, column, named
 from desktop_agent.gui.settings.rows import ChoiceBox, SettingGroup, scrolled
 from desktop_agent.gui.settings.rule_list import RuleList
 
@@ -87,14 +87,12 @@ class RefuseRuleForm(QWidget):
         )
         self._kinds.setAccessibleName(self.tr("What is always refused"))
         self._kinds.chosen.connect(self._on_kind)
-        self._pattern = QLineEdit()
-        self._pattern.setObjectName("refusePattern")
+        self._pattern = named(QLineEdit(), "refusePattern")
         self._pattern.setMaxLength(_LONGEST)
         self._pattern.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         self._pattern.returnPressed.connect(self._add)
         self._pattern.textChanged.connect(self._show_state)
-        self._add_button = TextButton(theme, self.tr("Add rule"), "plus")
-        self._add_button.setObjectName("addRefusal")
+        self._add_button = TextButton(theme, self.tr("Add rule"), "plus", name="addRefusal")
         self._add_button.setAutoDefault(False)
         self._add_button.clicked.connect(self._add)
         self._where = QWidget()

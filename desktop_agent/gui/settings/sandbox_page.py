@@ -16,7 +16,7 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.kit.folders import short_path
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import IconLabel, TextButton, TextLabel, column, row
+from desktop_agent.gui.kit.widgets import IconLabel, TextButton, TextLabel, column, named, row
 from desktop_agent.gui.settings.pages import SettingsPage
 from desktop_agent.gui.settings.rows import SettingGroup, Switch, item_row
 from desktop_agent.gui.settings.rule_list import visible
@@ -58,8 +58,7 @@ class SandboxPage(SettingsPage):
         flags = Qt.TextInteractionFlag
         both = flags.TextSelectableByMouse | flags.TextSelectableByKeyboard
         self._remedy.setTextInteractionFlags(both)
-        self._again = TextButton(theme, self.tr("Check again"), "refresh-cw")
-        self._again.setObjectName("checkSandbox")
+        self._again = TextButton(theme, self.tr("Check again"), "refresh-cw", name="checkSandbox")
         self._again.clicked.connect(self._check)
         state = QWidget()
         column(self._words, self._remedy, row(self._again, None), spacing=8, within=state)
@@ -68,8 +67,7 @@ class SandboxPage(SettingsPage):
         self._hosts.rule_added.connect(self.rule_added)
         self._hosts.rule_deleted.connect(self.rule_deleted)
         self._caches = SettingGroup(theme, self.tr("Private caches"))
-        self._probes = SettingGroup(theme, self.tr("What was tried"))
-        self._probes.setObjectName("sandboxProbes")
+        self._probes = named(SettingGroup(theme, self.tr("What was tried")), "sandboxProbes")
         devices = self._make_devices()
         self._show_seen()
         self.fill(about, state, self._seen, self._hosts, self._caches, devices, self._probes)

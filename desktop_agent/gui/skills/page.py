@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from desktop_agent.core.skills import Skill
+from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.search_field import SearchField
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
@@ -16,16 +17,18 @@ from desktop_agent.gui.kit.widgets import (
     PrimaryButton,
     TextButton,
     TextLabel,
+    named,
     row,
 )
 from desktop_agent.gui.skills.detail import SkillDetailPane
 from desktop_agent.gui.skills.drop_zone import dropped_source
 from desktop_agent.gui.skills.list import SkillList, SkillRequests
-from desktop_agent.gui.skills.list_model import SkillRow, counts, rows_of, shown_rows
-from desktop_agent.gui.skills.tabs import SkillTabs
+from desktop_agent.gui.skills.list_model import TABS, SkillRow, Tab, counts, rows_of, shown_rows
+from desktop_agent.gui.skills.text import origin_title
 
 _BOTH_FROM = 820
 _EMPTY_WIDTH = 520
+_STEPS = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
 
 
 class SkillsPage(QWidget):
@@ -138,8 +141,7 @@ class SkillsPage(QWidget):
 
     def _make_empty(self) -> QWidget:
         theme = self._theme
-        page = QWidget()
-        page.setObjectName("noSkills")
+        page = named(QWidget(), "noSkills")
         what = TextLabel(self.tr("A skill teaches the agent how you do something"), "h2", page)
         why = TextLabel(
             self.tr(
@@ -152,8 +154,7 @@ class SkillsPage(QWidget):
         for words in (what, why):
             words.setWordWrap(True)
             words.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        add = PrimaryButton(theme, self.tr("Add skill…"), "plus", page)
-        add.setObjectName("addFirstSkill")
+        add = PrimaryButton(theme, self.tr("Add skill…"), "plus", page, name="addFirstSkill")
         add.clicked.connect(self.add_requested)
         icon = IconLabel(theme, "book-open", "subtle", 32, page)
         layout = QVBoxLayout(page)
@@ -286,3 +287,59 @@ class _Search(SearchField):
             self.stepped.emit(event)
         else:
             super().keyPressEvent(event)
+
+
+class SkillTabs(QWidget):
+    """The arrow keys go from one to the next; empty ones are not offered.
+
+    Signals:
+        chosen(Tab): another tab is shown
+    """
+
+    chosen = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("skillTabs")
+        self.setAccessibleName(self.tr("Which skills"))
+        self._group = QButtonGroup(self)
+        self._buttons: dict[Tab, QPushButton] = {}
+        layout = FlowLayout(self, theme.space("xs"))
+        for tab in TABS:
+            button = named(QPushButton(self), f"skillTab_{tab}")
+            button.setCheckable(True)
+            button.setProperty("kind", "tab")
+            button.clicked.connect(lambda _=False, one=tab: self.chosen.emit(one))
+            self._group.addButton(button)
+            self._buttons[tab] = button
+            layout.addWidget(button)
+        self._buttons["all"].setChecked(True)
+
+    @property
+    def current(self) -> Tab:
+        return next(tab for tab, button in self._buttons.items() if button.isChecked())
+
+    def choose(self, tab: Tab) -> None:
+        self._buttons[tab].setChecked(True)
+
+    def set_counts(self, counts: dict[Tab, int]) -> None:
+        for tab, button in self._buttons.items():
+            title = self.tr("All") if tab == "all" else origin_title(tab)
+            words = f"{title}  {counts[tab]}"
+            if button.text() != words:
+                button.setText(words)
+                button.setAccessibleName(f"{title}, {counts[tab]}")
+            button.setVisible(tab == "all" or counts[tab] > 0 or button.isChecked())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        step = _STEPS.get(Qt.Key(event.key()))
+        if step is None:
+            super().keyPressEvent(event)
+            return
+        if self.layoutDirection() == Qt.LayoutDirection.RightToLeft:
+            step = -step
+        shown: list[Tab] = [tab for tab in TABS if self._buttons[tab].isVisible()]
+        at = max(0, min(shown.index(self.current) + step, len(shown) - 1))
+        button = self._buttons[shown[at]]
+        button.setFocus(Qt.FocusReason.TabFocusReason)
+        button.click()

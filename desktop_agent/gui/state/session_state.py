@@ -191,6 +191,10 @@ class SessionState:
         agent_id = getattr(event, "agent_id", None)
         return self.session_of(agent_id) if agent_id else None
 
+    def is_about_shown(self, event: Event) -> bool:
+        """Whether an event is of the session that is shown, or of all."""
+        return self.owner(event) in (None, self.session_id)
+
     def session_of(self, agent_id: AgentId) -> SessionId | None:
         return self._owners.get(agent_id)
 

@@ -37,8 +37,7 @@ from desktop_agent.core.usage import Usage
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.agents.breadcrumb import Breadcrumb
 from desktop_agent.gui.agents.panel import AgentPanel
-from desktop_agent.gui.agents.row_builder import AgentRowBuilder
-from desktop_agent.gui.agents.rows import matching
+from desktop_agent.gui.agents.rows import AgentRowBuilder, matching
 from desktop_agent.gui.agents.tree_view import AgentTreeView
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE
 from desktop_agent.gui.kit.text import plain, short_count, whole_words

@@ -16,6 +16,7 @@ from desktop_agent.core.events import (
     AgentEnded,
     AgentOpened,
     AgentsChanged,
+    CommandRefused,
     NoteDelivered,
     QuestionAnswered,
     QuestionAsked,
@@ -534,3 +535,22 @@ def test_the_last_session_that_is_clicked_is_the_one_shown(window, project, tmp_
         lambda: [e.info.id for e in heard if isinstance(e, SessionOpened)] == opened, timeout=WAIT
     )
     assert window.flow.current == second
+
+
+def test_words_for_a_subagent_that_were_refused_come_back_into_a_panel_made_at_once(window, qtbot):
+    qtbot.waitUntil(lambda: window.flow.info is not None, timeout=WAIT)
+    info = window.flow.info
+    alpha = AgentInfo(
+        AgentId("sa_1"), info.id, "alpha", status="running", parent_id=info.main_agent
+    )
+    hear = bridge_of(window).received.emit
+    hear((AgentsChanged(info.id, (*window.known.agents, alpha)),))
+    panel = panel_of(window)
+    panel.select(alpha.id)
+    field = part(window, "steerField")
+    field.setText("use euros")
+    with qtbot.waitSignal(panel.steered) as sent:
+        qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert field.text() == ""
+    hear((CommandRefused("send", "The disk is full.", alpha.id, sent.args[1].id),))
+    assert field.text() == "use euros"

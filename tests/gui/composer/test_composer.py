@@ -260,7 +260,7 @@ def test_streamed_text_costs_the_composer_nothing(composer):
 def test_a_message_that_never_reached_the_disk_comes_back_into_the_box(qtbot, composer):
     composer.set_text("precious words")
     note = sent(qtbot, composer, lambda: qtbot.keyClick(box(composer), ENTER))
-    composer.give_back(CommandRefused("send", "The disk is full.", AGENT, note.id))
+    composer.apply(CommandRefused("send", "The disk is full.", AGENT, note.id))
     assert composer.draft() == "precious words"
 
 
@@ -271,7 +271,7 @@ def test_what_was_attached_to_a_lost_message_comes_back_before_what_was_written_
     box(composer).long_text_given.emit("a,b\n1,2\n")
     note = sent(qtbot, composer, lambda: qtbot.keyClick(box(composer), ENTER))
     composer.set_text("the next")
-    composer.give_back(CommandRefused("send", "The disk is full.", AGENT, note.id))
+    composer.apply(CommandRefused("send", "The disk is full.", AGENT, note.id))
     assert composer.draft() == "precious words\n\nthe next"
     again = sent(qtbot, composer, lambda: qtbot.keyClick(box(composer), ENTER))
     assert again.attachments == note.attachments != ()
@@ -281,7 +281,7 @@ def test_a_lost_message_comes_back_into_its_own_session(qtbot, composer):
     composer.set_text("precious words")
     note = sent(qtbot, composer, lambda: qtbot.keyClick(box(composer), ENTER))
     follow(composer, opened("se_2", agent="ag_2"))
-    composer.give_back(CommandRefused("send", "The disk is full.", AGENT, note.id))
+    composer.apply(CommandRefused("send", "The disk is full.", AGENT, note.id))
     assert composer.draft() == ""
     follow(composer, opened("se_1"))
     assert composer.draft() == "precious words"
@@ -297,7 +297,7 @@ def test_a_message_that_reached_the_disk_does_not_come_back(qtbot, composer):
     composer.set_text("sent")
     note = sent(qtbot, composer, lambda: qtbot.keyClick(box(composer), ENTER))
     follow(composer, NoteQueued(AGENT, note))
-    composer.give_back(CommandRefused("send", "Something.", AGENT, note.id))
+    composer.apply(CommandRefused("send", "Something.", AGENT, note.id))
     assert composer.draft() == ""
 
 

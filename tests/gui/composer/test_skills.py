@@ -185,6 +185,6 @@ def test_a_message_that_is_sent_again_takes_its_skills_along(composer, qtbot):
 def test_a_message_that_never_reached_the_disk_comes_back_with_its_skills(composer, qtbot):
     composer.set_text("Do it", ("review",))
     note = sent(qtbot, composer)
-    composer.give_back(CommandRefused("send", "The disk is full.", "ag_1", note.id))
+    composer.apply(CommandRefused("send", "The disk is full.", "ag_1", note.id))
     assert composer.draft() == "Do it"
     assert len(chips(composer)) == 1

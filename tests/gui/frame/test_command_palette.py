@@ -8,8 +8,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QScrollArea, QWid
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.frame.command_palette import CommandPalette, action_name
-from desktop_agent.gui.frame.shortcut_names import key_names, other_keys
-from desktop_agent.gui.frame.shortcuts_dialog import ShortcutsDialog
+from desktop_agent.gui.frame.shortcuts_dialog import ShortcutsDialog, key_names, other_keys
 from tests.helpers.windows import words_in
 
 

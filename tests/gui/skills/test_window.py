@@ -302,7 +302,7 @@ def test_ignoring_a_folder_can_be_taken_back_in_the_folder_picker(start, project
     qtbot.waitUntil(banner.isVisible, timeout=WAIT)
     press(qtbot, window, "ignoreFolder")
     qtbot.waitUntil(lambda: not banner.isVisible(), timeout=WAIT)
-    window.open_picker()
+    window.popups.open_picker()
     press(qtbot, window, "forgetTrust")
     qtbot.waitUntil(banner.isVisible, timeout=WAIT)
 

@@ -35,13 +35,11 @@ from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import ElidedLabel
-from desktop_agent.gui.tasks.graph import TaskGraph
+from desktop_agent.gui.tasks.graph import GraphPlan, TaskGraph
 from desktop_agent.gui.tasks.graph_items import NodeItem
 from desktop_agent.gui.tasks.graph_layout import lay_out
-from desktop_agent.gui.tasks.graph_plan import GraphPlan
-from desktop_agent.gui.tasks.panel import TaskPanel
+from desktop_agent.gui.tasks.panel import SidePanel, TaskPanel
 from desktop_agent.gui.tasks.rows import RowBuilder
-from desktop_agent.gui.tasks.tabs import SidePanel
 from tests.helpers.panels import follow
 
 SESSION, AGENT = SessionId("se"), AgentId("ag")

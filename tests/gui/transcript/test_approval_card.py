@@ -13,7 +13,7 @@ from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
 from desktop_agent.gui.transcript.cards.approval_forms import RefuseForm
 from desktop_agent.gui.transcript.cards.approval_text import rule_text
 from desktop_agent.gui.transcript.cards.diff_view import DiffView
-from desktop_agent.gui.transcript.cards.line_card import LineCard
+from desktop_agent.gui.transcript.cards.factory import LineCard
 from tests.gui.transcript.conftest import tick, wait_until_written
 from tests.gui.transcript.story import AGENT, PATCH, begins, call, needs, opened, runs, says
 from tests.helpers.panels import open_page

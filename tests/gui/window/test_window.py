@@ -23,7 +23,7 @@ from desktop_agent.adapters.config.settings_file import load
 from desktop_agent.core.events import TurnEnded
 from desktop_agent.gui.startup.run import show_defects
 from desktop_agent.gui.transcript.cards.approval_forms import RefuseForm
-from desktop_agent.gui.window.close_dialog import make_question
+from desktop_agent.gui.window.tray import make_question
 from tests.helpers.patience import HANG_MS as WAIT
 from tests.helpers.providers import Calls, Fail, LoopbackProvider, NeverEnding, Say
 from tests.helpers.windows import bridge_of, part, words_in
@@ -472,6 +472,7 @@ def test_undoing_the_deletion_of_another_session_leaves_the_one_shown(quick, qtb
     qtbot.waitUntil(lambda: quick.flow.current not in (None, first), timeout=WAIT)
     second = quick.flow.current
     panel = quick.frame.sidebar.sessions
+    qtbot.waitUntil(lambda: panel.list.selectionModel().hasSelection(), timeout=WAIT)
     for change in (lambda: panel.delete(first), panel.undo_delete):
         change()
         assert quick.flow.current == second

@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QPushButton, QToolButton, QWidget
 
 from desktop_agent.core.workspace import Workspace
+from desktop_agent.gui.frame.sidebar import WorkspaceButton
 from desktop_agent.gui.kit.folders import (
     folder_warning,
     git_branch,
@@ -15,7 +16,6 @@ from desktop_agent.gui.kit.folders import (
     real_folder,
     short_path,
 )
-from desktop_agent.gui.workspace.button import WorkspaceButton
 from desktop_agent.gui.workspace.picker import WorkspacePicker
 from tests.helpers.windows import words_in
 

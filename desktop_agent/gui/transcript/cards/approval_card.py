@@ -13,7 +13,7 @@ from PySide6.QtGui import (
     QKeyEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QBoxLayout, QMenu, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QMenu, QSizePolicy, QWidget
 
 from desktop_agent.core.approvals import (
     AllowAlways,
@@ -35,6 +35,7 @@ from desktop_agent.gui.kit.widgets import (
     TextButton,
     TextLabel,
     column,
+    named,
     row,
 )
 from desktop_agent.gui.transcript.cards.approval_forms import (
@@ -242,14 +243,11 @@ class ApprovalCard(AskCard):
     def _build_effect(self) -> QWidget:
         """Return exactly what will be done, on a dark ground."""
         ground = Card(self._theme, self, ground="sunken")
-        frame = QWidget(ground)
-        frame.setObjectName("approvalEffect")
+        frame = named(QWidget(ground), "approvalEffect")
         frame.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         frame.setProperty("frame", "sunken")
         ground.body.addWidget(frame)
-        layout = QVBoxLayout(frame)
-        layout.setContentsMargins(1, 1, 1, 1)
-        layout.setSpacing(0)
+        layout = column(edges=(1, 1, 1, 1), within=frame)
         display = self._request.display
         if isinstance(display, DiffDisplay):
             self._effect = DiffView(self._theme, display, frame)
@@ -264,30 +262,23 @@ class ApprovalCard(AskCard):
         return ground
 
     def _add_line(self, words: str) -> None:
-        label = TextLabel(words, "muted")
-        label.setWordWrap(True)
-        self._lines.addWidget(label)
+        self._lines.addWidget(TextLabel(words, "muted", wraps=True))
 
     def _build_buttons(self) -> QWidget:
         theme = self._theme
         once = self.tr("Run outside once") if self._is_leaving else self.tr("Allow once")
-        allow = self._allow = AllowButton(theme, once)
-        allow.setObjectName("allowOnce")
+        allow = self._allow = named(AllowButton(theme, once), "allowOnce")
         allow.clicked.connect(lambda: self._decide(AllowOnce()))
         shown: list[QWidget] = [allow]
         if self._request.rules:
             shown.append(menu_button(theme, always_text(self._request), "allowAlways", self._menu))
         if editable_argument(self._request):
-            edit = GhostButton(theme, self.tr("Edit…"))
-            edit.setObjectName("editCall")
+            edit = GhostButton(theme, self.tr("Edit…"), name="editCall")
             edit.clicked.connect(self._open_editor)
             shown.append(edit)
-        refuse = GhostButton(theme, self.tr("Refuse…"))
-        refuse.setObjectName("refuse")
+        refuse = GhostButton(theme, self.tr("Refuse…"), clicked=self._open_refusal, name="refuse")
         refuse.setToolTip(self.tr("Refuse, and say why if you like (Esc)"))
-        refuse.clicked.connect(self._open_refusal)
-        self._all = TextButton(theme, "", "check-check")
-        self._all.setObjectName("allowAll")
+        self._all = TextButton(theme, "", "check-check", name="allowAll")
         self._all.setToolTip(self.tr("Allows once each request of this kind that waits here"))
         self._all.clicked.connect(self._allow_all)
         self._all.hide()

@@ -44,7 +44,19 @@ class FoldCard(HeaderCard):
 
     def make_details(self) -> tuple[OutputView | DiffView, Sequence[QWidget]]:
         """Return what the card unfolds to, and the buttons below it."""
-        raise NotImplementedError
+        view = OutputView(self._theme, self.details_name, self, mono=False)
+        view.set_text(self.details_text)
+        return view, ()
+
+    @property
+    def details_name(self) -> str:
+        """What a screen reader calls the details."""
+        return self.header.verb
+
+    @property
+    def details_text(self) -> str:
+        """What the line of the header may show only in part."""
+        return self.header.target
 
     def unfold(self) -> None:
         self.fold()
@@ -100,15 +112,14 @@ class ThinkingCard(FoldCard):
         self.set_name(self.header.verb)
         self.header.update()
         if isinstance(self._details, OutputView):
-            self._details.set_text(self._text)
-
-    def make_details(self) -> tuple[OutputView, Sequence[QWidget]]:
-        view = OutputView(self._theme, self.tr("Thoughts"), self, mono=False)
-        view.set_text(self._text)
-        return view, ()
+            self._details.set_text(self.details_text)
 
     @property
-    def _text(self) -> str:
+    def details_name(self) -> str:
+        return self.tr("Thoughts")
+
+    @property
+    def details_text(self) -> str:
         return clean(without_direction_marks(self._item.text)).strip()
 
 
@@ -134,9 +145,16 @@ class ReportCard(FoldCard):
         self.set_name(agent_message_text(item))
         header.setChecked(bool(item.text) and host.unfolded.get(item.key, False))
 
-    def make_details(self) -> tuple[OutputView, Sequence[QWidget]]:
-        view = OutputView(self._theme, self.tr("Report"), self, mono=False)
-        view.set_text(clean(without_direction_marks(self._item.text)))
+    @property
+    def details_name(self) -> str:
+        return self.tr("Report")
+
+    @property
+    def details_text(self) -> str:
+        return clean(without_direction_marks(self._item.text))
+
+    def make_details(self) -> tuple[OutputView | DiffView, Sequence[QWidget]]:
+        view, _ = super().make_details()
         button = GhostButton(self._theme, self.tr("Open transcript"), "external-link")
         button.setObjectName("openReporter")
         command = self.host.command_requested

@@ -9,8 +9,7 @@ from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.approvals import Deny
 from desktop_agent.gui.kit.safe_text import duration_text, with_marks
-from desktop_agent.gui.kit.stop_text import stop_words
-from desktop_agent.gui.kit.text import plain, plain_words, unmarked
+from desktop_agent.gui.kit.text import plain, plain_words, stop_words, unmarked
 from desktop_agent.gui.transcript.cards.approval_text import decision_text, request_text
 from desktop_agent.gui.transcript.cards.tool_text import group_text, summary
 from desktop_agent.gui.transcript.document.user_message import clock_text

@@ -8,13 +8,11 @@ from PySide6.QtWidgets import QApplication, QStyle, QWidget
 
 from desktop_agent.core.messages import DiffDisplay, OutputDisplay
 from desktop_agent.core.parts.facts import FailedInside
-from desktop_agent.gui.kit.safe_text import elapsed_text
+from desktop_agent.gui.kit.safe_text import elapsed_text, plain_tip
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.tooltips import plain_tip
 from desktop_agent.gui.kit.widgets import GhostButton, IconButton
 from desktop_agent.gui.transcript.cards.card import CardHost, header_height
-from desktop_agent.gui.transcript.cards.diff import diff_lines
-from desktop_agent.gui.transcript.cards.diff_view import DiffView, diff_height
+from desktop_agent.gui.transcript.cards.diff_view import DiffView, diff_height, diff_lines
 from desktop_agent.gui.transcript.cards.fold_card import FoldCard
 from desktop_agent.gui.transcript.cards.output_view import OutputView
 from desktop_agent.gui.transcript.cards.tool_text import (
@@ -234,8 +232,8 @@ class StopButton(IconButton):
     """
 
     def __init__(self, theme: Theme, card: QWidget, header: QWidget, trailing: int) -> None:
-        super().__init__(theme, "square", self.tr("Stop this tool"), card, size=14, token="err")
-        self.setObjectName("stopTool")
+        super().__init__(theme, "square", self.tr("Stop this tool"), card, size=14, name="stopTool")
+        self.set_icon("square", "err")
         self.is_wanted = False
         self._card, self._header, self._trailing = card, header, trailing
         self.setFixedSize(_STOP_SIZE, _STOP_SIZE)
