@@ -51,6 +51,7 @@ ELSEWHERE: dict[str, str] = {
     "engine.permissions.protected_files": "patterns of the app's own; fnmatch never goes back",
     "tools.shell.proof": "fnmatch translates the app's own names; the command is engine's to parse",
     "tools.files.walk": "what a glob or an ignore file makes of a path ends after a time",
+    "model_host.demo.script": "the app's own file",
     "model_host.demo.skills": "a name of a skill, as short as its line",
 }
 

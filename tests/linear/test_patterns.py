@@ -29,6 +29,7 @@ METHODS = {
     "engine.permissions.protected_files:_ASKED_NAME": "match",
     "engine.permissions.protected_files:_SECRET_NAME": "match",
     "model_host.demo.orders:_ORDERS": "fullmatch",
+    "model_host.demo.orders:_WISHES": "search",
     "model_host.litellm_client.faults:_BY_WORDS": "search",
 }
 # Made when the code runs: what they look like then.

@@ -29,13 +29,12 @@ from desktop_agent.core.parts.facts import CutShort, Facts, Refused
 from desktop_agent.core.parts.origins import AttachedFile, Report, Spoken
 from desktop_agent.core.requests import Accepted, Answer, Delta, ModelRequest, ToolSpec
 from desktop_agent.gui.kit.example_prompts import demo_prompts
-from desktop_agent.model_host.demo.model import stream
+from desktop_agent.model_host.demo.model import plan, stream
 from desktop_agent.model_host.demo.orders import order_in
-from desktop_agent.model_host.demo.overview import SIGNATURE
-from desktop_agent.model_host.demo.plan import plan
-from desktop_agent.model_host.demo.step import CLOSING, Step
+from desktop_agent.model_host.demo.script import WORDS, Step
 from desktop_agent.paths import resource
 
+CLOSING, SIGNATURE = WORDS["closing"], WORDS["signature"]
 ALL_TOOLS = ("glob", "grep", "read", "write", "edit", "shell", "ask_user")
 DENIED = ("Error: write was denied by the user.", Refused("user"))
 
