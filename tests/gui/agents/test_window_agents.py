@@ -130,7 +130,7 @@ def test_a_subagents_transcript_opens_and_the_composer_talks_to_it(window, team,
     write(qtbot, window, "Go")
     alpha = wait_agent(qtbot, window, "alpha", "waiting_answer")
     panel_of(window).opened.emit(alpha.id)
-    qtbot.waitUntil(lambda: window.flow.agent == alpha.id, timeout=WAIT)
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.agent == alpha.id)
     wait_shown(qtbot, window, "Which currency?")
     assert part(window, "breadcrumb").isVisible()
     window.frame.composer.set_text("in euros please")
@@ -142,7 +142,7 @@ def test_a_subagents_transcript_opens_and_the_composer_talks_to_it(window, team,
     texts = team.requests["alpha"][1].user_texts
     assert sum("in euros please" in text for text in texts) == 1
     qtbot.keyClick(window, Qt.Key.Key_Escape)
-    qtbot.waitUntil(lambda: window.flow.is_at_main, timeout=WAIT)
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.is_at_main)
     wait_shown(qtbot, window, "All done.")
     assert "in euros please" not in shown(window).split("You told alpha")[0]
     assert not part(window, "breadcrumb").isVisible()
@@ -155,11 +155,11 @@ def test_after_the_way_back_from_a_subagent_words_go_to_the_message_box(window, 
     wait_shown(qtbot, window, "All done.")
     alpha = agents_of(window)["alpha"]
     panel_of(window).opened.emit(alpha.id)
-    qtbot.waitUntil(lambda: window.flow.agent == alpha.id, timeout=WAIT)
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.agent == alpha.id)
     wait_shown(qtbot, window, "alpha is done")
     window.pages.page(alpha.id).browser.setFocus()
     qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Escape)
-    qtbot.waitUntil(lambda: window.flow.is_at_main, timeout=WAIT)
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.is_at_main)
     assert window.frame.composer.isAncestorOf(window.focusWidget())
 
 
@@ -318,7 +318,7 @@ def test_the_stop_button_names_whom_it_stops(window, team, heard, qtbot):
 
 def test_a_subagents_model_is_called_as_everywhere_else(open_window, project, qtbot):
     window = open_window(project, model="demo")
-    qtbot.waitUntil(lambda: window.flow.info is not None, timeout=WAIT)
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.info is not None)
     info = window.flow.info
     child = AgentInfo(AgentId("sa_1"), info.id, "alpha", parent_id=info.main_agent, model="demo")
     received = bridge_of(window).received
@@ -480,7 +480,7 @@ def test_a_stopped_subagent_takes_no_message_and_its_lost_note_goes_to_main_once
     alpha = wait_agent(qtbot, window, "alpha", "waiting_answer")
     panel = panel_of(window)
     panel.opened.emit(alpha.id)
-    qtbot.waitUntil(lambda: window.flow.agent == alpha.id, timeout=WAIT)
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.agent == alpha.id)
     panel.select(alpha.id)
     panel.steered.emit(alpha.id, Note(new_note_id(), "use euros", kind="steer"))
     qtbot.waitUntil(lambda: shown_button(window, "noteWithdraw") is not None, timeout=WAIT)
@@ -492,14 +492,14 @@ def test_a_stopped_subagent_takes_no_message_and_its_lost_note_goes_to_main_once
     click(qtbot, window, "steerNoteResend")
     qtbot.waitUntil(lambda: shown_button(window, "noteResend") is None, timeout=WAIT)
     click(qtbot, window, "writeToMain")
-    qtbot.waitUntil(lambda: window.flow.is_at_main, timeout=WAIT)
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.is_at_main)
     wait_idle(qtbot, window)
     # As a message of its own; that it was told to alpha is said with more words around it.
     assert sum(t.endswith("use euros") for t in team.requests["main"][-1].user_texts) == 1
 
 
 def test_what_another_sessions_subagent_asks_waits_there_on_a_switch(window, qtbot):
-    qtbot.waitUntil(lambda: window.flow.info is not None, timeout=WAIT)
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.info is not None)
     assert side_panel(window) is None
     main, child = AgentId("ag_main"), AgentId("ag_child")
     other = replace(window.flow.info, id=SessionId("se_other"), main_agent=main)
@@ -519,12 +519,12 @@ def test_what_another_sessions_subagent_asks_waits_there_on_a_switch(window, qtb
 
 
 def test_the_last_session_that_is_clicked_is_the_one_shown(window, project, tmp_path, heard, qtbot):
-    qtbot.waitUntil(lambda: window.flow.info is not None, timeout=WAIT)
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.info is not None)
     first = window.flow.current
     window.flow.send(Note(new_note_id(), "Begin."))
     wait_idle(qtbot, window)
     window.flow.open_folder(str(tmp_path))
-    qtbot.waitUntil(lambda: window.flow.current not in (None, first), timeout=WAIT)
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.current not in (None, first))
     second = window.flow.current
     heard.clear()
     window.flow.show_session(first)

@@ -41,7 +41,7 @@ def start(open_window, provider, project, qtbot):
 
     def begin():
         window = open_window(project, model=provider.model, api_base=provider.api_base)
-        qtbot.waitUntil(lambda: window.flow.info is not None, timeout=WAIT)
+        qtbot.waitState(window.flow.agent_shown, lambda: window.flow.info is not None)
         qtbot.waitUntil(lambda: bool(window.skills.skills), timeout=WAIT)
         return window
 

@@ -48,7 +48,7 @@ def quick(open_window, project):
 
 
 def ready(qtbot, window):
-    qtbot.waitUntil(lambda: window.flow.info is not None, timeout=WAIT)
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.info is not None)
 
 
 def write(qtbot, window, text):
@@ -194,7 +194,7 @@ def test_two_sessions_run_at_once_and_each_keeps_its_own_words(window, provider,
     wait_idle(qtbot, window)
     first = window.flow.current
     qtbot.mouseClick(window.frame.sidebar.new_session, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: window.flow.current not in (None, first), timeout=WAIT)
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.current not in (None, first))
     provider.push(Say("Second answer."))
     write(qtbot, window, "Second")
     wait_shown(qtbot, window, "Second answer.")
@@ -210,7 +210,7 @@ def test_a_session_left_behind_goes_on_and_is_marked(window, provider, qtbot):
     qtbot.waitUntil(lambda: window.flow.info.status == "needs_you", timeout=WAIT)
     behind = window.flow.current
     qtbot.mouseClick(window.frame.sidebar.new_session, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: window.flow.current not in (None, behind), timeout=WAIT)
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.current not in (None, behind))
     rows = {one.session_id: one.state for one in window.frame.sidebar.sessions.list.model().rows()}
     assert rows[behind] == "needs_you"
 
@@ -436,7 +436,7 @@ def test_each_session_keeps_its_own_draft(quick, qtbot):
     first = quick.flow.current
     quick.frame.composer.set_text("about the first")
     qtbot.mouseClick(quick.frame.sidebar.new_session, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: quick.flow.current not in (None, first), timeout=WAIT)
+    qtbot.waitState(quick.flow.agent_shown, lambda: quick.flow.current not in (None, first))
     assert quick.frame.composer.draft() == ""
     quick.frame.sidebar.sessions.session_chosen.emit(first)
     qtbot.waitUntil(lambda: quick.frame.composer.draft() == "about the first", timeout=WAIT)
@@ -457,10 +457,10 @@ def test_deleting_the_session_on_screen_shows_another_and_undo_brings_it_back(qu
     wait_idle(qtbot, quick)
     first = quick.flow.current
     quick.commands.delete.trigger()
-    qtbot.waitUntil(lambda: quick.flow.current not in (None, first), timeout=WAIT)
+    qtbot.waitState(quick.flow.agent_shown, lambda: quick.flow.current not in (None, first))
     assert first not in [one.session_id for one in quick.frame.sidebar.sessions.list.model().rows()]
     quick.frame.sidebar.sessions.undo_delete()
-    qtbot.waitUntil(lambda: quick.flow.current == first, timeout=WAIT)
+    qtbot.waitState(quick.flow.agent_shown, lambda: quick.flow.current == first)
     wait_shown(qtbot, quick, "notes.txt")
 
 
@@ -469,7 +469,7 @@ def test_undoing_the_deletion_of_another_session_leaves_the_one_shown(quick, qtb
     wait_idle(qtbot, quick)
     first = quick.flow.current
     quick.commands.new.trigger()
-    qtbot.waitUntil(lambda: quick.flow.current not in (None, first), timeout=WAIT)
+    qtbot.waitState(quick.flow.agent_shown, lambda: quick.flow.current not in (None, first))
     second = quick.flow.current
     panel = quick.frame.sidebar.sessions
     for change in (lambda: panel.delete(first), panel.undo_delete):

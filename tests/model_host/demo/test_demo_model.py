@@ -704,7 +704,7 @@ _histories = st.lists(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(_histories, st.sets(st.sampled_from(ALL_TOOLS)))
 def test_no_history_makes_it_fail_or_say_nothing(history: list[Message], tools: set[str]) -> None:
     specs = tuple(ToolSpec(name, "", {}) for name in sorted(tools))
