@@ -145,7 +145,7 @@ def _shown_diff(text: str) -> object:
 
 
 def _orders(text: str) -> object:
-    return orders.order_in(text), orders.wishes(text, (text,), ("a.py", "b/c.md"))
+    return orders.order_in(text), orders.Wishes(text, (text,), ("a.py", "b/c.md"))
 
 
 def _ends(text: str) -> object:
