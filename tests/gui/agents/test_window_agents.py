@@ -83,9 +83,9 @@ def agents_of(window):
 
 
 def wait_agent(qtbot, window, name, status):
-    qtbot.waitUntil(
+    qtbot.waitState(
+        bridge_of(window).received,
         lambda: name in agents_of(window) and agents_of(window)[name].status == status,
-        timeout=WAIT,
     )
     return agents_of(window)[name]
 
@@ -114,7 +114,9 @@ def test_a_note_steered_at_a_running_subagent_is_read_once_and_its_receipt_is_tr
     panel.steered.emit(alpha.id, note)
     asked = next(e for e in heard if isinstance(e, QuestionAsked))
     panel.answered.emit(asked.question.id, "euros")
-    qtbot.waitUntil(lambda: any(isinstance(e, AgentEnded) for e in heard), timeout=WAIT)
+    qtbot.waitState(
+        bridge_of(window).received, lambda: any(isinstance(e, AgentEnded) for e in heard)
+    )
     wait_shown(qtbot, window, "All done.")
     wait_idle(qtbot, window)
     texts = [t for t in team.requests["alpha"][1].user_texts if "use euros" in t]
@@ -137,7 +139,9 @@ def test_a_subagents_transcript_opens_and_the_composer_talks_to_it(window, team,
     qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     asked = next(e for e in heard if isinstance(e, QuestionAsked))
     panel_of(window).answered.emit(asked.question.id, "euros")
-    qtbot.waitUntil(lambda: any(isinstance(e, AgentEnded) for e in heard), timeout=WAIT)
+    qtbot.waitState(
+        bridge_of(window).received, lambda: any(isinstance(e, AgentEnded) for e in heard)
+    )
     wait_shown(qtbot, window, "alpha is done")
     texts = team.requests["alpha"][1].user_texts
     assert sum("in euros please" in text for text in texts) == 1
@@ -214,7 +218,9 @@ def test_a_subagent_is_paused_stepped_and_resumed_from_the_list_of_commands(wind
     write(qtbot, window, "Go")
     alpha = wait_agent(qtbot, window, "alpha", "waiting_answer")
     run_command(qtbot, window, "Pause: alpha")
-    qtbot.waitUntil(lambda: agents_of(window)["alpha"].pace == "pausing", timeout=WAIT)
+    qtbot.waitState(
+        bridge_of(window).received, lambda: agents_of(window)["alpha"].pace == "pausing"
+    )
     panel = panel_of(window)
     panel.answered.emit(window.known.question_of(alpha.id).id, "yes")
     wait_agent(qtbot, window, "alpha", "paused")

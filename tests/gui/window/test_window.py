@@ -73,14 +73,14 @@ def wait_idle(qtbot, window):
         info = window.flow.info
         return info.updated_at > info.created_at and info.status not in ("running", "needs_you")
 
-    qtbot.waitUntil(is_idle, timeout=WAIT)
+    qtbot.waitState(bridge_of(window).received, is_idle)
 
 
 def wait_running(qtbot, window):
     def is_running():
         return window.known.agent(window.flow.agent).status == "running"
 
-    qtbot.waitUntil(is_running, timeout=WAIT)
+    qtbot.waitState(bridge_of(window).received, is_running)
 
 
 def card_button(qtbot, window, name):
@@ -207,7 +207,7 @@ def test_two_sessions_run_at_once_and_each_keeps_its_own_words(window, provider,
 def test_a_session_left_behind_goes_on_and_is_marked(window, provider, qtbot):
     provider.push([Calls(("write", {"path": "later.txt", "content": "x\n"}))], Say("Late."))
     write(qtbot, window, "Slow one")
-    qtbot.waitUntil(lambda: window.flow.info.status == "needs_you", timeout=WAIT)
+    qtbot.waitState(bridge_of(window).received, lambda: window.flow.info.status == "needs_you")
     behind = window.flow.current
     qtbot.mouseClick(window.frame.sidebar.new_session, Qt.MouseButton.LeftButton)
     qtbot.waitState(window.flow.agent_shown, lambda: window.flow.current not in (None, behind))
@@ -218,7 +218,10 @@ def test_a_session_left_behind_goes_on_and_is_marked(window, provider, qtbot):
 def test_stop_ends_the_turn_and_the_window_says_so(window, provider, qtbot):
     provider.push(NeverEnding())
     write(qtbot, window, "Go on for ever")
-    qtbot.waitUntil(lambda: window.known.agent(window.flow.agent).status == "running", timeout=WAIT)
+    qtbot.waitState(
+        bridge_of(window).received,
+        lambda: window.known.agent(window.flow.agent).status == "running",
+    )
     provider.wait_for(1, WAIT / 1000)
     window.commands.stop.trigger()
     wait_idle(qtbot, window)
@@ -237,7 +240,10 @@ def test_a_file_that_is_gone_is_said_to_be_when_it_is_asked_for(window, provider
 def test_esc_asks_once_and_stops_at_the_second_press(window, provider, qtbot):
     provider.push(NeverEnding())
     write(qtbot, window, "Go on for ever")
-    qtbot.waitUntil(lambda: window.known.agent(window.flow.agent).status == "running", timeout=WAIT)
+    qtbot.waitState(
+        bridge_of(window).received,
+        lambda: window.known.agent(window.flow.agent).status == "running",
+    )
     qtbot.keyClick(window, Qt.Key.Key_Escape)
     assert "Esc" in words_in(window.frame.notices)
     assert window.flow.info.status == "running"
@@ -248,7 +254,7 @@ def test_esc_asks_once_and_stops_at_the_second_press(window, provider, qtbot):
 def test_a_wrong_key_is_said_and_offers_the_settings(window, provider, qtbot):
     provider.push(Fail(401, message="Incorrect API key"))
     write(qtbot, window, "Hello")
-    qtbot.waitUntil(lambda: window.flow.info.status == "failed", timeout=WAIT)
+    qtbot.waitState(bridge_of(window).received, lambda: window.flow.info.status == "failed")
     assert "key refused" in part(window, "connection").whole_text()
 
 
@@ -374,7 +380,7 @@ def press_choice(choice):
 def test_closing_while_an_agent_works_asks_first(window, provider, qtbot):
     provider.push(NeverEnding())
     write(qtbot, window, "Go on for ever")
-    qtbot.waitUntil(lambda: bool(window.known.running()), timeout=WAIT)
+    qtbot.waitState(bridge_of(window).received, lambda: bool(window.known.running()))
     QTimer.singleShot(0, lambda: press_choice("cancel"))
     assert not window.close()
     assert window.isVisible()
