@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import PurePosixPath
+from posixpath import basename, splitext
 from typing import Any
 
 from desktop_agent.model_host.demo.markdown import counted, fence, plain, table
@@ -18,7 +18,7 @@ _NEVER = 9
 
 def kinds(paths: Sequence[str]) -> list[tuple[str, int]]:
     """Return each kind of file, in words, with its number of files, the most common first."""
-    suffixes = Counter(PurePosixPath(path).suffix.lower() for path in paths)
+    suffixes = Counter(splitext(path)[1].lower() for path in paths)
     counts: Counter[str] = Counter()
     for suffix, count in suffixes.items():
         other = f"Other ({suffix})" if 1 < len(suffix) <= 8 else "Other"
@@ -57,12 +57,10 @@ def worth_reading(paths: Sequence[str]) -> list[str]:
 
 
 def _rank(path: str) -> int:
-    pure = PurePosixPath(path)
-    name = pure.name.lower()
+    name = basename(path).lower()
     # Files that start with a dot may hold secrets, and are asked about.
-    is_hidden = any(part.startswith(".") for part in pure.parts)
-    if is_hidden or name.endswith(tuple(FILES["never_read"])):
+    if "/." in f"/{path}" or name.endswith(tuple(FILES["never_read"])):
         return _NEVER
-    rank = _RANK_OF.get(name, _RANK_OF.get(pure.suffix.lower(), _NEVER))
+    rank = _RANK_OF.get(name, _RANK_OF.get(splitext(name)[1], _NEVER))
     is_test = "test" in name and rank == 2
     return 0 if name.startswith("readme") else 6 if is_test else rank

@@ -131,6 +131,12 @@ class Play:
         return call.arguments["options"][0]
 
 
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let words come as fast as they can: nobody watches."""
+    monkeypatch.setattr(f"{stream.__module__}._PAUSE_S", 0.0)
+
+
 @pytest.fixture
 def garden(tmp_path: Path) -> Path:
     """A small folder of several kinds."""
