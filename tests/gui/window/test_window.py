@@ -301,7 +301,8 @@ def test_a_folder_dropped_on_the_window_is_opened(quick, qtbot, tmp_path):
         Qt.KeyboardModifier.NoModifier,
     )
     quick.dropEvent(drop)
-    qtbot.waitUntil(lambda: quick.flow.info.workspace.root == str(other), timeout=WAIT)
+    received = bridge_of(quick).received
+    qtbot.waitState(received, lambda: quick.flow.info.workspace.root == str(other))
     assert load(paths.config_dir() / "settings.json") is not None
 
 
@@ -416,7 +417,7 @@ def test_the_end_of_a_turn_reaches_the_list(quick, qtbot):
         lambda batch: ended.extend(e for e in batch if isinstance(e, TurnEnded))
     )
     write(qtbot, quick, "list files")
-    qtbot.waitUntil(lambda: bool(ended), timeout=WAIT)
+    qtbot.waitState(bridge_of(quick).received, lambda: bool(ended))
     assert ended[0].reason == "finished"
 
 
