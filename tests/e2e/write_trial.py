@@ -66,7 +66,7 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.agent.agent import Agent
 from desktop_agent.engine.engine import Engine, Environment
-from desktop_agent.model_host.demo import model, step
+from desktop_agent.model_host.demo import model, script
 from desktop_agent.tools.builtin import builtin_tools
 from desktop_agent.tools.shell.jobs import Jobs
 from tests.helpers.engines import questions_of, tree_of
@@ -559,7 +559,7 @@ def play_all(cases: Sequence[Case], limit_s: float | None = None) -> Tally:
     """Play so many runs, each in a folder of its own."""
     tally = Tally()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(f"{step.__name__}._QUICK", 0.002)
+        patch.setattr(f"{script.__name__}._QUICK", 0.002)
         patch.setattr(f"{model.__name__}._PAUSE_S", 0.0)
         for case in cases:
             with tempfile.TemporaryDirectory() as place:

@@ -50,6 +50,7 @@ ELSEWHERE: dict[str, str] = {
     "engine.permissions.protected_files": "patterns of the app's own; fnmatch never goes back",
     "tools.shell.proof": "fnmatch translates the app's own names; the command is engine's to parse",
     "tools.files.walk": "what a glob or an ignore file makes of a path ends after a time",
+    "model_host.demo.script": "the app's own file",
     "model_host.demo.skills": "a name of a skill, as short as its line",
     "engine.permissions.file_rules": "rules of the person's own; fnmatch never goes back",
 }
@@ -144,7 +145,7 @@ def _shown_diff(text: str) -> object:
 
 
 def _orders(text: str) -> object:
-    return orders.order_in(text), orders.wishes(text, (text,), ("a.py", "b/c.md"))
+    return orders.order_in(text), orders.Wishes(text, (text,), ("a.py", "b/c.md"))
 
 
 def _ends(text: str) -> object:

@@ -381,7 +381,7 @@ _names = st.sampled_from(
 
 
 @given(parts=st.lists(_names, min_size=1, max_size=8), is_absolute=st.booleans())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_whatever_is_resolved_is_really_inside(tmp_path_factory, parts, is_absolute) -> None:
     root = _hypothesis_place(tmp_path_factory)
     text = ("/" if is_absolute else "") + "/".join(parts)

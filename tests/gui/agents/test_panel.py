@@ -341,7 +341,7 @@ def test_the_keys_of_a_row_work(panel, qtbot, pressed: Qt.Key, signal: str) -> N
     follow(panel, opened(agent(ONE, "a"), agent(TWO, "b")))
     panel.select(TWO)
     panel.tree.view.setFocus()
-    qtbot.waitUntil(panel.tree.view.hasFocus)
+    qtbot.waitFocus(panel.tree.view)
     with qtbot.waitSignal(getattr(panel, signal)) as hit:
         qtbot.keyClick(panel.tree.view, pressed)
     assert hit.args == [TWO]
@@ -351,7 +351,7 @@ def test_enter_opens_and_ctrl_c_copies_the_result(panel, qtbot) -> None:
     follow(panel, opened(agent(ONE, "a", "completed", result="42")))
     panel.select(ONE)
     panel.tree.view.setFocus()
-    qtbot.waitUntil(panel.tree.view.hasFocus)
+    qtbot.waitFocus(panel.tree.view)
     with qtbot.waitSignal(panel.opened) as hit:
         qtbot.keyClick(panel.tree.view, Qt.Key.Key_Return)
     assert hit.args == [ONE]

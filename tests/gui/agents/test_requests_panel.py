@@ -200,7 +200,7 @@ def test_a_click_or_enter_goes_to_the_card_and_allows_nothing(panel, qtbot, cloc
     clock[0] = 1.0
     row = rows(panel)[0]
     row.setFocus()
-    qtbot.waitUntil(row.hasFocus)
+    qtbot.waitFocus(row)
     with qtbot.waitSignal(panel.ask_chosen) as hit, qtbot.assertNotEmitted(panel.decided):
         qtbot.mouseClick(row, Qt.MouseButton.LeftButton, pos=QPoint(60, 8))
     assert hit.args == [DEEP, "rq_1"]
@@ -279,9 +279,9 @@ def test_the_arrow_keys_walk_the_list(panel, qtbot) -> None:
     follow(panel, request(1))
     follow(panel, request(2))
     assert panel.focus_oldest()
-    qtbot.waitUntil(rows(panel)[0].hasFocus)
+    qtbot.waitFocus(rows(panel)[0])
     qtbot.keyClick(rows(panel)[0], Qt.Key.Key_Down)
-    qtbot.waitUntil(rows(panel)[1].hasFocus)
+    qtbot.waitFocus(rows(panel)[1])
 
 
 def test_the_focus_never_moves_by_itself(panel, qtbot) -> None:
@@ -291,7 +291,7 @@ def test_the_focus_never_moves_by_itself(panel, qtbot) -> None:
     panel.activateWindow()
     field.show()
     field.setFocus()
-    qtbot.waitUntil(field.hasFocus)
+    qtbot.waitFocus(field)
     follow(panel, request(1))
     follow(panel, question(2))
     assert field.hasFocus()
@@ -307,13 +307,13 @@ def test_after_an_answer_the_focus_is_on_what_waits_next_and_then_on_nothing_at_
         follow(panel, request(number))
     allow = rows(panel)[1].findChild(QPushButton, "askAllow")
     allow.setFocus()
-    qtbot.waitUntil(allow.hasFocus)
+    qtbot.waitFocus(allow)
     with qtbot.assertNotEmitted(panel.left):
         follow(panel, ApprovalResolved(ONE, "rq_2", AllowOnce()))
         assert keys(panel) == ["rq_1", "rq_3"]
-        qtbot.waitUntil(rows(panel)[1].hasFocus)
+        qtbot.waitFocus(rows(panel)[1])
         follow(panel, ApprovalResolved(ONE, "rq_3", AllowOnce()))
-        qtbot.waitUntil(rows(panel)[0].hasFocus)
+        qtbot.waitFocus(rows(panel)[0])
     with qtbot.waitSignal(panel.left):
         follow(panel, ApprovalResolved(ONE, "rq_1", AllowOnce()))
 

@@ -30,7 +30,7 @@ def composer(qtbot, theme):
     follow(one, opened())
     one.box.set_skills(SKILLS)
     one.focus_text()
-    qtbot.waitUntil(lambda: text_of(one).hasFocus())
+    qtbot.waitFocus(text_of(one))
     return one
 
 

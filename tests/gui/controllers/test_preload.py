@@ -63,7 +63,7 @@ def test_a_window_takes_no_room_for_tasks_before_somebody_writes(
     qtbot, in_no_time, open_window, project
 ):
     window = open_window(project, model="demo")
-    qtbot.waitUntil(lambda: window.flow.info is not None, timeout=HANG_MS)
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.info is not None)
     assert side_panel(window) is None
     assert not has_running_timer(window.side.findChild(controller.Preload))
     window.frame.composer.focus_text()

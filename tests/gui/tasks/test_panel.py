@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from PySide6.QtCore import QModelIndex, QPoint, QRectF, QSizeF, Qt
 from PySide6.QtGui import QFontMetrics
@@ -243,7 +243,7 @@ def test_a_deletion_is_undone_by_the_usual_key(panel: TaskPanel, qtbot) -> None:
     key(qtbot, panel, 1, Qt.Key.Key_Delete)
     follow(panel, ListChanged(AGENT, 2, (task(2),)))
     panel.list.setFocus()
-    qtbot.waitUntil(panel.list.hasFocus)
+    qtbot.waitFocus(panel.list)
     with qtbot.waitSignal(panel.edited) as hit:
         qtbot.keyClick(panel.list, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
     assert hit.args[0].kind == "restore"
@@ -310,9 +310,7 @@ def snapshots(draw: st.DrawFn) -> tuple[Task, ...]:
 
 
 @given(st.lists(st.tuples(snapshots(), st.booleans(), st.booleans()), max_size=12))
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60)
 def test_any_history_keeps_the_model_whole(qapp, history) -> None:
     maker = RowBuilder()
     model: SnapshotListModel = SnapshotListModel(lambda row: row.key, {})
