@@ -22,7 +22,8 @@ class HistoryFull(UndoError):
 class Entry(NamedTuple):
     """What was at a path at the last look; `digest` is empty where it was not read.
 
-    `mode` are permission bits, the times nanoseconds.
+    `mode` are permission bits, the times nanoseconds. A folder that is not held is one that is not
+    looked into.
     """
 
     kind: FileKind
