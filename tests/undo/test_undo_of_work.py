@@ -226,6 +226,7 @@ async def test_a_background_command_is_captured_to_its_end(tmp_path: Path) -> No
     )
     await rig.run("go")
     assert not [one for one in rig.sets if any(f.path == "late.txt" for f in one.files)]
+    await appeared(rig.folder / "gate")
     fd = os.open(rig.folder / "gate", os.O_RDWR)
     os.write(fd, b"go\n")
     os.close(fd)

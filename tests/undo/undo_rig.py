@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from desktop_agent.adapters.undo.process_history import ProcessHistory
+from desktop_agent.core.approvals import AllowOnce
 from desktop_agent.core.changes import ChangeSet, UndoReport, UndoScope
-from desktop_agent.core.events import FilesChanged
+from desktop_agent.core.events import ApprovalRequested, Event, FilesChanged
 from desktop_agent.core.ids import MessageId
 from desktop_agent.core.tool import Tool
 from desktop_agent.engine.base.ports import FileHistory
@@ -47,6 +48,11 @@ class UndoRig(Rig):
 
     def _tools(self) -> list[Tool] | Callable[[], list[Tool]]:
         return list(builtin_tools())
+
+    def _on_event(self, event: Event) -> None:
+        super()._on_event(event)
+        if isinstance(event, ApprovalRequested):  # what deletes something is asked about
+            self.engine.decide(event.request.id, AllowOnce())
 
     @property
     def sets(self) -> list[ChangeSet]:
