@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 from desktop_agent.core.events import FilesChanged
+from tests.helpers.forked import FORKS
 from tests.helpers.providers import Calls, LoopbackProvider, Say
-from tests.test_headless import COMMAND, folder, run, run_lines
+from tests.test_headless import folder, run_lines
 
-__all__ = ["COMMAND", "folder"]
+__all__ = ["folder"]
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return FORKS.run(list(arguments))
 
 
 def work(folder: Path) -> list[FilesChanged]:
