@@ -100,7 +100,8 @@ class Planner:
         stretches = timeline.stretches(chosen)
         now = disk.state_of(path)
         item = Item(path, text, tuple(chosen), now, target, "already")
-        if not stretches or disk.same(now, target):
+        is_nothing = all(timeline.is_equal(before, after) for before, after in stretches)
+        if is_nothing or disk.same(now, target):
             return item
         if why := self._why_lost(path, now, target, stretches[-1][1]):
             return replace(item, prospect="lost", why=why)

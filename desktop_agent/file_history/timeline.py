@@ -117,17 +117,14 @@ def in_scope(row: Row, scope: UndoScope) -> bool:
 
 
 def stretches(rows: Iterable[Row]) -> list[tuple[FileState, FileState]]:
-    """Return the states before and after each stretch without a foreign change in between.
-
-    A stretch that came back to where it began is left out.
-    """
+    """Return the states before and after each stretch without a foreign change in between."""
     found: list[tuple[FileState, FileState]] = []
     for row in rows:
         if found and is_equal(found[-1][1], row.before):
             found[-1] = (found[-1][0], row.after)
         else:
             found.append((row.before, row.after))
-    return [(before, after) for before, after in found if not is_equal(before, after)]
+    return found
 
 
 def is_equal(one: FileState, two: FileState) -> bool:
@@ -140,15 +137,10 @@ def _active(rows: list[Row], scope: UndoScope) -> list[Row]:
 
 
 def _since(rows: list[Row], scope: UndoScope, first: int | None) -> list[Row]:
-    """Return everything of the session from a set on, without undos that cancel out within."""
+    """Return all of the session from a set on: undos as well, as what they left is taken back."""
     if first is None:
         return []
-    ours = [row for row in rows if row.seq >= first and row.session == scope.session_id]
-    dropped: set[int] = set()
-    for row in ours:
-        if row.is_active and row.targets and min(row.targets) >= first:
-            dropped |= {row.seq, *row.targets}
-    return [row for row in ours if row.seq not in dropped]
+    return [row for row in rows if row.seq >= first and row.session == scope.session_id]
 
 
 def _with_activity(rows: list[Row]) -> list[Row]:

@@ -18,8 +18,7 @@ from pathlib import Path
 
 from desktop_agent.core.changes import ChangeSet, Choice, FileState, UndoReport, UndoScope
 from desktop_agent.core.ids import AgentId, SessionId
-from tests.file_history.folders import ABSENT, MAIN, PLENTY, SESSION, Folder, look
-from desktop_agent.file_history.history import History
+from tests.file_history.folders import ABSENT, MAIN, SESSION, Folder, look
 
 NAMES = [b"a", b"b", b"d", b"d/x", b"d/y", b"d/e", b"d/e/z", b"l", b"\xff\n"]
 AGENTS = [MAIN, AgentId("sa_1"), AgentId("sa_2")]
@@ -287,12 +286,13 @@ class RandomHistory:
         is_folder = "folder" in {now.kind, target.kind, then.kind}
         if foreign and not chosen and not is_folder and then != now and target != now:
             touched = [e for e in foreign if not e.who]
-            if touched and touched[-1].after == now or any(e.agent for e in foreign):
+            if (touched and touched[-1].after == now) or any(e.agent for e in foreign):
                 self.fault(f"{path!r}: what {foreign[-1]} left is gone by {scope}")
         states = [(e.before, e.after) for e in events]
         is_chain = all(one[1] == two[0] for one, two in itertools.pairwise(states))
         is_whole = is_chain and states[-1][1] == now and not foreign
-        if is_whole and not is_folder and then != target and not self.is_obstructed(path):
+        is_whole = is_whole and not is_folder and not self.is_obstructed(path)
+        if is_whole and then != target:
             self.fault(f"{path!r} did not come back by {scope}: {then} instead of {target}")
 
     def dead(self, path: bytes) -> frozenset[str]:
@@ -305,11 +305,11 @@ class RandomHistory:
         def kinds(at: bytes) -> set[str]:
             return {state.kind for e in self.events.get(at, []) for state in (e.before, e.after)}
 
-        above = os.path.dirname(path)
+        above = path.rpartition(b"/")[0]
         while len(above) > len(self.root):
             if kinds(above) - {"folder", "absent"}:
                 return True
-            above = os.path.dirname(above)
+            above = above.rpartition(b"/")[0]
         return "folder" in kinds(path)
 
     def check_snapshot(self, scope: UndoScope, after: dict[bytes, FileState]) -> None:
