@@ -79,9 +79,8 @@ class Planner:
     def plan(self, scope: UndoScope) -> Detail:
         """Return what an undo of the scope would do now."""
         self._merges = 0
-        first = self._timeline.first_of_message(scope) if scope.to_message else None
         rows = self._timeline.of_scope(scope)
-        chosen = dict(timeline.selected(rows, scope, first))
+        chosen = dict(timeline.selected(rows, scope))
         root = _newest_root(chosen.values())
         if scope.path:
             chosen = {
