@@ -16,13 +16,14 @@ from desktop_agent.core.changes import (
     UndoScope,
 )
 from desktop_agent.file_history import disk, names, timeline
-from desktop_agent.file_history.merge import Merged, Merger
+from desktop_agent.file_history.merge import LARGEST, Merged, Merger
 from desktop_agent.file_history.packs import Packs
 from desktop_agent.file_history.timeline import Row, Timeline
 from desktop_agent.file_history.values import Limits
 
-# One takes about two milliseconds.
+# One takes about two milliseconds, and its result is in memory until the undo is done.
 _MOST_MERGES = 1000
+_MOST_MERGED = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +75,11 @@ class Planner:
         self._packs = packs
         self._merger = merger
         self._limits = limits
-        self._merges = 0
+        self._merges = self._merged = 0
 
     def plan(self, scope: UndoScope) -> Detail:
         """Return what an undo of the scope would do now."""
-        self._merges = 0
+        self._merges = self._merged = 0
         rows = self._timeline.of_scope(scope)
         chosen = dict(timeline.selected(rows, scope))
         root = _newest_root(chosen.values())
@@ -139,12 +140,14 @@ class Planner:
     def _merge(
         self, path: bytes, stretches: list[tuple[FileState, FileState]], now: FileState
     ) -> Merged | None:
-        if now.kind != "file" or self._merges >= _MOST_MERGES:
+        is_enough = self._merges >= _MOST_MERGES or self._merged >= _MOST_MERGED
+        if now.kind != "file" or now.size > LARGEST or is_enough:
             return None
         self._merges += 1
+        self._merged += now.size
         try:
             with disk.opened(path) as descriptor, os.fdopen(os.dup(descriptor), "rb") as file:
-                current = file.read(self._limits.largest)
+                current = file.read(LARGEST)
             return self._merger.without(stretches, now, current)
         except (OSError, UndoError):
             return None
@@ -159,7 +162,8 @@ def missing_folders(items: Iterable[Item], root: bytes) -> list[bytes]:
         if item.target.kind == "absent":
             continue
         for above in names.parents(item.path):
-            if above in found or above in known or not names.is_below(above, root):
+            is_out = names.is_below(item.path, root) and not names.is_below(above, root)
+            if above in found or above in known or is_out:
                 break
             if disk.state_of(above).kind != "absent":
                 break

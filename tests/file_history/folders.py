@@ -13,6 +13,7 @@ from desktop_agent.core.changes import (
     ChangeSet,
     Choice,
     FileState,
+    SessionChanges,
     SetKind,
     UndoPlan,
     UndoReport,
@@ -127,6 +128,9 @@ class Folder:
     def undo(self, choices: dict[str, Choice] | None = None, **scope: object) -> UndoReport:
         meta = ChangeSet("", "undo", MAIN, ended=1e9)
         return self.history.undo(UndoScope(SESSION, **scope), choices or {}, meta)  # type: ignore[arg-type]
+
+    def changes(self) -> SessionChanges:
+        return self.history.changes(SESSION, str(self.root))
 
     def index(self) -> dict[bytes, Entry]:
         """Save a look at the folder and return it."""
