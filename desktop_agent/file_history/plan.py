@@ -107,14 +107,15 @@ class Planner:
             return replace(item, prospect="lost", why=why)
         others = _others(rows, chosen)
         is_ours = disk.same(now, stretches[-1][1])
-        if is_ours and len(stretches) == 1 and not others:
+        ours = [row for row in chosen if row.kind != "outside"]
+        if is_ours and len(stretches) == 1 and not others and len(ours) == len(chosen):
             return replace(item, prospect="restore")
         return replace(
             item,
             prospect="conflict",
             why=_why(others, chosen, now, stretches[-1][1], is_ours=is_ours),
             by=others[-1].agent if others else "",
-            merged=self._merge(path, stretches, now),
+            merged=self._merge(path, timeline.stretches(ours), now),
         )
 
     def _why_lost(self, path: bytes, now: FileState, target: FileState, after: FileState) -> str:
@@ -141,7 +142,7 @@ class Planner:
         self, path: bytes, stretches: list[tuple[FileState, FileState]], now: FileState
     ) -> Merged | None:
         is_enough = self._merges >= _MOST_MERGES or self._merged >= _MOST_MERGED
-        if now.kind != "file" or now.size > LARGEST or is_enough:
+        if not stretches or now.kind != "file" or now.size > LARGEST or is_enough:
             return None
         self._merges += 1
         self._merged += now.size

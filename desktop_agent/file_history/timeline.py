@@ -99,7 +99,8 @@ def selected(
 ) -> Iterator[tuple[bytes, list[Row]]]:
     """Yield for each path what of it the scope takes back, oldest first, where there is any.
 
-    Going back to a message takes back undos as well: what they left is not what was there then.
+    Going back to a message is about undos as well, and about what was changed from outside: what
+    these left is not what was there then.
     """
     for path, of_path in rows.items():
         if scope.to_message:

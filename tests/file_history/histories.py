@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import random
@@ -38,6 +39,7 @@ class Event:
     message: str = ""
     session: str = SESSION
     undone: frozenset[str] = frozenset()
+    is_outside: bool = False
 
 
 @dataclass
@@ -89,10 +91,14 @@ class RandomHistory:
     # -- steps
 
     def person(self) -> None:
+        """Somebody works beside the agents, and now and then a look finds what they did."""
         before = look(self.folder.root)
-        for _ in range(self.chance.randint(1, 3)):
-            self.change()
-        self.follow(before, "")
+        is_seen = self.chance.random() < 0.4
+        seen = self.folder.call(agent="", message="", kind="outside")
+        with seen if is_seen else contextlib.nullcontext():
+            for _ in range(self.chance.randint(1, 3)):
+                self.change()
+        self.follow(before, self.folder.sets.pop().id if is_seen else "", is_outside=is_seen)
 
     def agent(self) -> None:
         if self.message == 0 or self.chance.random() < 0.4:
@@ -189,6 +195,7 @@ class RandomHistory:
         scope: UndoScope | None = None,
         *,
         is_undo: bool = False,
+        is_outside: bool = False,
     ) -> None:
         self.number += 1
         after = look(self.folder.root)
@@ -199,7 +206,7 @@ class RandomHistory:
             undone = frozenset[str]()
             if is_undo and scope is not None:
                 undone = frozenset(e.who for e in self.of(scope, path) if e.who)
-            event = Event(one, two, self.number, who, agent, message, session, undone)
+            event = Event(one, two, self.number, who, agent, message, session, undone, is_outside)
             self.events.setdefault(path, []).append(event)
 
     def alive(self, path: bytes) -> list[Event]:
@@ -285,12 +292,13 @@ class RandomHistory:
         ]
         is_folder = "folder" in {now.kind, target.kind, then.kind}
         if foreign and not chosen and not is_folder and then != now and target != now:
-            touched = [e for e in foreign if not e.who]
+            touched = [e for e in foreign if not e.who or e.is_outside]
             if (touched and touched[-1].after == now) or any(e.agent for e in foreign):
                 self.fault(f"{path!r}: what {foreign[-1]} left is gone by {scope}")
         states = [(e.before, e.after) for e in events]
         is_chain = all(one[1] == two[0] for one, two in itertools.pairwise(states))
         is_whole = is_chain and states[-1][1] == now and not foreign
+        is_whole = is_whole and not any(e.is_outside for e in events)
         is_whole = is_whole and not is_folder and not self.is_obstructed(path)
         if is_whole and then != target:
             self.fault(f"{path!r} did not come back by {scope}: {then} instead of {target}")
@@ -318,7 +326,7 @@ class RandomHistory:
         if first == 10**9:
             return
         since = [e for events in self.events.values() for e in events if e.number >= first]
-        if all(e.who and e.session == SESSION for e in since):
+        if all(e.who and e.session == SESSION and not e.is_outside for e in since):
             snapshot = self.snapshots[scope.to_message or ""]
             if snapshot != after:
                 self.fault(f"not as before {scope.to_message}: {_differ(snapshot, after)}")

@@ -125,6 +125,23 @@ def test_going_back_to_a_message_takes_back_all_since_then(folder: Folder) -> No
     assert look(folder.root) == then
 
 
+def test_going_back_to_a_message_asks_about_what_the_person_did_since(folder: Folder) -> None:
+    folder.write("mine.txt", "0")
+    with folder.call("call_1", message="me_1"):
+        folder.write("a.txt", "1\n2\n3\n4\n")
+    with folder.call("call_2", message="me_2"):
+        folder.write("a.txt", "0\n1\n2\n3\n4\n")
+    with folder.call(agent="", message="", kind="outside"):
+        folder.write("a.txt", "0\n1\n2\n3\n4\n5\n")
+        folder.write("mine.txt", "1")
+    assert folder.prospects(to_message="me_2") == {"a.txt": "conflict", "mine.txt": "conflict"}
+    assert folder.undo(to_message="me_2").kept == ("a.txt", "mine.txt")
+    report = folder.undo({"a.txt": "merge", "mine.txt": "restore"}, to_message="me_2")
+    assert (folder.text("a.txt"), folder.text("mine.txt")) == ("1\n2\n3\n4\n5\n", "0")
+    assert report.merged == ("a.txt",)
+    assert folder.prospects() == {"a.txt": "conflict"}
+
+
 def test_one_file_of_a_scope_is_taken_back_alone(folder: Folder) -> None:
     with folder.call("call_1"):
         folder.write("a.txt", "a")
