@@ -61,6 +61,8 @@ class Capture:
         self._folders: dict[bytes, TrackedFolder] = {}
         self._calls: dict[str, _Call] = {}
         self._known: set[SessionId] = set()
+        # The session that a folder was last looked at for, and that session's folder.
+        self._homes: dict[bytes, tuple[SessionId, str]] = {}
         self._recorded: list[Recorded] = []
         self._stopped = ""
 
@@ -134,6 +136,15 @@ class Capture:
                 folder.read_some(time.monotonic() + _READ_SLICE_S)
                 return
 
+    def look_closely(self) -> None:
+        """Look for what no watch tells of. To be called after a while without requests."""
+        for folder in self._folders.values():
+            if folder.root in self._homes and folder.is_listed:
+                folder.look_closely()
+                self._look_outside(
+                    folder, *self._homes[folder.root], time.monotonic() + _READ_AFTER_S
+                )
+
     # -- undo ----------------------------------------------------------------------------
 
     @property
@@ -145,11 +156,9 @@ class Capture:
     def forget_folders(self) -> None:
         """What is kept of them was deleted: they are looked at anew."""
         self._stopped = ""
-        self._folders = {
-            root: folder
-            for root, folder in self._folders.items()
-            if any(folder in call.folders for call in self._calls.values())
-        }
+        for folder in list(self._folders.values()):
+            if not any(folder in call.folders for call in self._calls.values()):
+                self._folders.pop(folder.root).close()
 
     def running_in(self, root: str) -> str:
         """Return the name of a command that runs in a folder, empty if there is none."""
@@ -198,6 +207,7 @@ class Capture:
         """Look at a folder; what differs is the running call's, or happened outside of calls."""
         owner = self._owner(folder)
         is_new = session_id not in self._known
+        self._homes[folder.root] = (session_id, root)
         changes = folder.look(until, self._busy(folder), is_outside=owner is None)
         self._known.add(session_id)
         if owner is not None:
@@ -326,7 +336,9 @@ class Capture:
                 return known
         folder = TrackedFolder(root, self._history, self._own)
         # What lies below it is looked at with it from now on.
-        self._folders = {r: f for r, f in self._folders.items() if not self._is_idle_below(f, root)}
+        for below in list(self._folders.values()):
+            if self._is_idle_below(below, root):
+                self._folders.pop(below.root).close()
         self._folders[root] = folder
         return folder
 
