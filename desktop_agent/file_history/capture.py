@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from desktop_agent.core.changes import ChangeSet, FileState
+from desktop_agent.core.changes import ChangeSet, FileState, UndoError
 from desktop_agent.core.ids import AgentId, SessionId, new_change_set_id
 from desktop_agent.core.pipes.file_capture import CallBegun, Captured, FileWrite, Recorded
 from desktop_agent.engine.base.digests import sha256
@@ -31,6 +31,7 @@ _READ_AFTER_S = 20.0
 # What happened since the app was last open is read for so long when a session goes on.
 _FIRST_S = 5.0
 _READ_SLICE_S = 0.05
+_MISSED = "What a call changed was lost, as the part of the app that keeps it had ended."
 _NOBODY = AgentId("")
 
 
@@ -89,16 +90,20 @@ class Capture:
         return self._captured()
 
     def end(self, set_id: str, *, is_done: bool = True) -> Captured:
-        """Record what a call changed. A file tool that was refused `is_done` False."""
+        """Record what a call changed. A file tool that was refused `is_done` False.
+
+        Raises UndoError for a call that is not known: it began before this process did.
+        """
         call = self._calls.get(set_id)
-        if call is not None:
-            try:
-                if call.begun.write is not None:
-                    self._end_write(call, call.begun.write, is_done=is_done)
-                else:
-                    self._end_command(call)
-            finally:
-                del self._calls[set_id]
+        if call is None:
+            raise UndoError(_MISSED)
+        try:
+            if call.begun.write is not None:
+                self._end_write(call, call.begun.write, is_done=is_done)
+            else:
+                self._end_command(call)
+        finally:
+            del self._calls[set_id]
         return self._captured()
 
     def end_all(self) -> None:
