@@ -194,7 +194,7 @@ class KeptCalls:
         """Say it once, and again only after it was well."""
         if why != self._told:
             self._told = why
-            self._failed(EngineFailed("undo", f"What agents change can't be undone now: {why}"))
+            self._failed(EngineFailed("undo", f"Undo is incomplete. {why}"))
 
 
 class CallChanges:
