@@ -3,20 +3,30 @@
 Commands return None at once; what becomes of them comes back as events. Queries are awaited and
 leave histories as they are (what is asked aside is charged). The other protocols are awaited and
 may change something outside a session. What a method does is said at the one of the same name in
-`engine/engine.py`, for skills in `engine/skills/commands.py`.
+`engine/engine.py`, for skills in `engine/skills/commands.py`, for what agents changed in
+`engine/sessions/change_commands.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from desktop_agent.core.agents import Budget
 from desktop_agent.core.approvals import Decision, Mode, Rule
+from desktop_agent.core.changes import (
+    Choice,
+    SessionChanges,
+    UndoPlan,
+    UndoReport,
+    UndoScope,
+    UndoUsage,
+)
 from desktop_agent.core.events import AgentEvent
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import AgentId, NoteId, QuestionId, RequestId, SessionId
+from desktop_agent.core.messages import Display
 from desktop_agent.core.models import KeyInfo, ModelInfo, ServerInfo
 from desktop_agent.core.notes import Note
 from desktop_agent.core.sandbox import SandboxContents
@@ -118,7 +128,19 @@ class EngineQueries(Protocol):
     async def empty_cache(self, cache_id: str) -> None: ...
 
 
-class EngineSide(EngineCommands, EngineQueries, Protocol):
+class ChangeRequests(Protocol):
+    """What agents changed in files, and taking it back. Everything here raises UndoError."""
+
+    async def session_changes(self, session_id: SessionId) -> SessionChanges: ...
+    async def change_diff(self, scope: UndoScope) -> Display: ...
+    async def patch(self, session_id: SessionId) -> str: ...
+    async def plan_undo(self, scope: UndoScope) -> UndoPlan: ...
+    async def undo(self, scope: UndoScope, choices: Mapping[str, Choice]) -> UndoReport: ...
+    async def undo_usage(self) -> tuple[UndoUsage, ...]: ...
+    async def empty_undo(self, folder: str) -> None: ...
+
+
+class EngineSide(EngineCommands, EngineQueries, ChangeRequests, Protocol):
     """The engine, as the window sees it."""
 
 

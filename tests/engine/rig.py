@@ -19,6 +19,7 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.core.tool import Access, Preview, Tool, ToolContext, ToolError, ToolOutput
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.agent.agent import Agent
+from desktop_agent.engine.base.ports import FileHistory
 from desktop_agent.engine.engine import Engine, Environment
 from desktop_agent.engine.skills.registry import Skills
 from desktop_agent.engine.tree.agents import Agents
@@ -95,6 +96,8 @@ class Rig:
         model: Any = None,
         tools: Sequence[Tool] = (),
         sandbox: Sandbox | None = None,
+        history: FileHistory | None = None,
+        is_machine_sandbox: bool = False,
     ) -> None:
         own = self._tools()
         self.model = model or ScriptedModel(*script)
@@ -116,6 +119,8 @@ class Rig:
                 new_skills=new_skills,
                 describe_model=describe_model,
                 sandbox=sandbox,
+                history=history,
+                is_machine_sandbox=is_machine_sandbox,
             ),
         )
         self.engine.start()

@@ -37,7 +37,7 @@ from desktop_agent.core.tool import (
     ToolError,
 )
 from desktop_agent.core.tool import ToolOutput as Output
-from desktop_agent.core.workspace import CallWorkspace, OwnPlaces, Workspace
+from desktop_agent.core.workspace import CallWorkspace, Workspace
 from desktop_agent.engine.agent.questions import Questions
 from desktop_agent.engine.base.ports import StoreError
 from desktop_agent.engine.base.session import Session
@@ -49,6 +49,7 @@ from desktop_agent.engine.permissions.outside_permits import OutsidePermits
 from desktop_agent.engine.permissions.scope import Scope, offered
 from desktop_agent.engine.skills.agent_skills import SkillUse
 from desktop_agent.engine.tasks.task_list import TaskList
+from desktop_agent.engine.undo.kept_calls import Call, KeptCalls
 from desktop_agent.engine.workspace.output_files import OutputFiles
 
 _log = logging.getLogger(__name__)
@@ -128,13 +129,17 @@ class _Denied(Exception):
 
 @dataclass(slots=True)
 class _Prepared:
-    """A call that was checked: parsed arguments and the effect they will have."""
+    """A call that was checked: parsed arguments and the effect they will have.
+
+    `restorable` is what of its deletions an undo could bring back.
+    """
 
     call: ToolCall
     tool: Tool
     arguments: Any
     preview: Preview
     remark: str = ""
+    restorable: frozenset[str] = frozenset()
 
 
 class Unsaved(StoreError):
@@ -166,10 +171,10 @@ class Dispatch:
         report_failure: Callable[[EngineFailed], None],
         outputs: OutputFiles,
         steering: object,
-        own: OwnPlaces,
         confinement: Confinement,
+        kept: KeptCalls,
     ) -> None:
-        """`steering` is what the tools of delegation work with; `own` are the app's own files."""
+        """`steering` is what the tools of delegation work with."""
         self._tools = tools
         self._approvals = approvals
         self._questions = questions
@@ -180,7 +185,8 @@ class Dispatch:
         self.hosts = HostRequests(approvals)
         self.permits = OutsidePermits()
         self._steering = steering
-        self._own = own
+        self._own = confinement.own
+        self._kept = kept
 
     @property
     def tools(self) -> Mapping[str, Tool]:
@@ -230,14 +236,24 @@ class Dispatch:
         doing = self.activity(prepared.call)
         caller.session.emit(ToolStarted(caller.id, prepared.call, doing, at=time.time()))
         with caller.busy("running", doing), self._as_command(prepared, caller):
-            async with asyncio.timeout(prepared.tool.timeout_s):
-                try:
-                    output = await prepared.tool.run(prepared.arguments, context)
-                except StoreError as error:  # what it wanted to write did not happen
-                    raise ToolError(str(error)) from error
+            output = await self._run_kept(prepared, context, caller)
         if prepared.remark:
             output = replace(output, text=f"{prepared.remark}\n\n{output.text}")
         return output
+
+    async def _run_kept(self, prepared: _Prepared, context: ToolContext, caller: Caller) -> Output:
+        """Run it; what it changes in files is kept."""
+        call = Call(prepared.tool, prepared.preview, prepared.call, context.workspace)
+        async with (
+            self._kept.around(call, caller) as changes,
+            asyncio.timeout(prepared.tool.timeout_s),
+        ):
+            try:
+                return await prepared.tool.run(
+                    prepared.arguments, replace(context, changes=changes)
+                )
+            except StoreError as error:  # what it wanted to write did not happen
+                raise ToolError(str(error)) from error
 
     def _as_command(self, prepared: _Prepared, caller: Caller) -> AbstractContextManager[None]:
         command = prepared.preview.command
@@ -255,7 +271,9 @@ class Dispatch:
                 f"invalid tool input: the arguments are not a JSON object: {call.raw[:200]}"
             )
         arguments = tool.parse(call.arguments)
-        return _Prepared(call, tool, arguments, await self._preview(tool, arguments, call, caller))
+        preview = await self._preview(tool, arguments, call, caller)
+        restorable = await self._kept.restorable(preview, caller.session)
+        return _Prepared(call, tool, arguments, preview, restorable=restorable)
 
     async def _preview(self, tool: Tool, arguments: Any, call: ToolCall, caller: Caller) -> Preview:
         if tool.preview is None:
@@ -288,6 +306,7 @@ class Dispatch:
             is_repeated=caller.is_repeated(prepared.call),
             is_machine_sandbox=self._is_machine_sandbox or caller.scope.is_machine_sandbox,
             is_let_out=self.permits.has(caller.id, prepared.preview.fingerprint),
+            restorable=prepared.restorable,
         )
 
     async def _ask(self, prepared: _Prepared, reason: str, caller: Caller) -> _Prepared:
