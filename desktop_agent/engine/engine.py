@@ -62,9 +62,8 @@ from desktop_agent.engine.workspace.path_completion import complete_path
 class Engine(SkillCommands, SandboxCommands, ChangeCommands):
     """Runs sessions. All commands are for the engine thread; they return nothing.
 
-    `emit` hears every event after it is on disk. `tools` may be what finds them, called when
-    they are needed first. `spill_dir` keeps what is cut out of results, by session; no other
-    process uses it.
+    `emit` hears every event after it is on disk. `tools` may be what finds them, called when they
+    are needed first. `spill_dir`, this process's alone, keeps by session what results leave out.
     """
 
     def __init__(

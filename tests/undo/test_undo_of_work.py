@@ -273,3 +273,15 @@ async def test_an_undo_that_would_do_something_else_than_was_shown_is_refused(
     await rig.engine.undo(scope, {})
     assert contents(rig) == {"b.txt": b"the person's\n"}
     await rig.engine.close()
+
+
+async def test_a_machine_set_apart_for_a_session_keeps_what_happens_in_its_folder(
+    tmp_path: Path,
+) -> None:
+    rig = UndoRig(tmp_path, [calls(shell("echo 2 > a.txt")), says("done")])
+    (rig.folder / "a.txt").write_text("1\n")
+    rig.engine.set_machine_sandbox(rig.session_id, True)
+    await rig.run("go")
+    assert [f.path for one in rig.sets for f in one.files] == ["a.txt"]
+    await rig.undo(message_id=rig.user_messages[0])
+    assert contents(rig)["a.txt"] == b"1\n"

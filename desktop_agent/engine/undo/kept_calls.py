@@ -263,6 +263,11 @@ def _begun(
         changes=changes,
         session_id=session.info.id,
         root=_root(session),
-        folders=call.workspace.write_roots if is_command else (),
+        folders=_looked_at(call.workspace) if is_command else (),
         label=f"`{lines[0][:_LABEL]}`" if lines else "",
     )
+
+
+def _looked_at(workspace: Workspace) -> tuple[str, ...]:
+    """Return the folders whose files are kept: the disk as a whole can't be looked at."""
+    return tuple(root for root in workspace.write_roots if root != workspace.disk)
