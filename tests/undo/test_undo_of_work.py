@@ -285,3 +285,4 @@ async def test_a_machine_set_apart_for_a_session_keeps_what_happens_in_its_folde
     assert [f.path for one in rig.sets for f in one.files] == ["a.txt"]
     await rig.undo(message_id=rig.user_messages[0])
     assert contents(rig)["a.txt"] == b"1\n"
+    await rig.engine.close()
