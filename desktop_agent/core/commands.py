@@ -8,15 +8,24 @@ may change something outside a session. What a method does is said at the one of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from desktop_agent.core.agents import Budget
 from desktop_agent.core.approvals import Decision, Mode, Rule
+from desktop_agent.core.changes import (
+    Choice,
+    SessionChanges,
+    UndoPlan,
+    UndoReport,
+    UndoScope,
+    UndoUsage,
+)
 from desktop_agent.core.events import AgentEvent
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import AgentId, NoteId, QuestionId, RequestId, SessionId
+from desktop_agent.core.messages import Display
 from desktop_agent.core.models import KeyInfo, ModelInfo, ServerInfo
 from desktop_agent.core.notes import Note
 from desktop_agent.core.settings import Settings
@@ -96,7 +105,19 @@ class EngineCommands(AgentCommands, SessionCommands, SkillCommands, SandboxComma
     """All commands of the engine."""
 
 
-class EngineQueries(Protocol):
+class ChangeRequests(Protocol):
+    """What agents changed in files, and taking it back. Everything here raises UndoError."""
+
+    async def session_changes(self, session_id: SessionId) -> SessionChanges: ...
+    async def change_diff(self, scope: UndoScope) -> Display: ...
+    async def plan_undo(self, scope: UndoScope) -> UndoPlan: ...
+    async def undo(self, scope: UndoScope, choices: Mapping[str, Choice]) -> UndoReport: ...
+    async def undo_usage(self) -> tuple[UndoUsage, ...]: ...
+    async def empty_undo(self, folder: str) -> None: ...
+    async def patch(self, session_id: SessionId) -> str: ...
+
+
+class EngineQueries(ChangeRequests, Protocol):
     """What the engine is asked."""
 
     async def earlier(

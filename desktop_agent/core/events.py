@@ -18,6 +18,7 @@ from typing import Literal
 
 from desktop_agent.core.agents import AgentInfo, AgentSpec, Budget, EndStatus, Spent, StopReason
 from desktop_agent.core.approvals import ApprovalRequest, Decision
+from desktop_agent.core.changes import ChangeSet
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import AgentId, MessageId, NoteId, QuestionId, RequestId, SessionId
 from desktop_agent.core.messages import Message, ToolCall, ToolResult, Value
@@ -269,6 +270,13 @@ class ListChanged(Value, frozen=True):
     next_id: int = 1
 
 
+class FilesChanged(Value, frozen=True):
+    """A call of the agent's, or an undo, changed files."""
+
+    agent_id: AgentId
+    changes: ChangeSet
+
+
 class AgentsChanged(Value, frozen=True):
     """All agents of one session."""
 
@@ -339,6 +347,7 @@ AgentEvent = (
     | NoteDelivered
     | NoteReturned
     | ListChanged
+    | FilesChanged
     | AgentSpawned
     | AgentEnded
     | BudgetReached
