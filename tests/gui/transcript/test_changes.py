@@ -1,0 +1,184 @@
+"""What a transcript tells of changed files, and how they are taken back from it."""
+
+import msgspec
+
+from desktop_agent.core.events import FilesChanged, MessageAdded
+from desktop_agent.core.messages import Message, TextPart
+from desktop_agent.core.parts.origins import Report
+from desktop_agent.gui.state.session_state import AgentPage
+from desktop_agent.gui.transcript.state.items import (
+    AgentMessageItem,
+    ChangesItem,
+    TurnItem,
+    UndoItem,
+)
+from desktop_agent.gui.transcript.state.rows import build_rows
+from desktop_agent.gui.transcript.state.transcript import Transcript
+from tests.gui.changes.samples import CHILD, MAIN, MESSAGE, file, made, session_of, told, undo
+from tests.gui.transcript.story import asks, begins, edits, ends, opened, says
+
+EDITS = made("cs_1", file("a.py", added=40, removed=12))
+
+
+def folded(*events):
+    transcript = Transcript(MAIN)
+    for event in events:
+        transcript.apply(event)
+    return transcript
+
+
+def turn(*between, at=2.0, number=1):
+    return [begins(at - 1), *asks(number), *between, ends(at=at)]
+
+
+def lines(transcript):
+    return [one for one in transcript.items if isinstance(one, ChangesItem)]
+
+
+def counts(line):
+    return line.counts.files, line.counts.added, line.counts.removed
+
+
+def test_a_message_ends_with_what_it_changed():
+    transcript = folded(*turn(*edits(1), told(EDITS)))
+    [line] = lines(transcript)
+    assert counts(line) == (1, 40, 12)
+    assert line.message_id == MESSAGE
+    assert transcript.items[-1] == line
+
+
+def test_nothing_is_told_of_a_turn_that_changed_nothing():
+    assert not lines(folded(*turn(says(1, "Hello"))))
+
+
+def test_what_subagents_changed_counts_for_the_message():
+    child = made("cs_2", file("b.py", added=2, removed=0), agent=CHILD, call="call_9")
+    [line] = lines(folded(*turn(*edits(1), told(EDITS), told(child))))
+    assert counts(line) == (2, 42, 12)
+
+
+def test_a_subagent_that_goes_on_after_the_turn_still_counts_for_its_message():
+    transcript = folded(*turn(*edits(1), told(EDITS)), *turn(says(2, "Hm"), at=4.0, number=2))
+    transcript.apply(told(made("cs_2", "late.py", agent=CHILD)))
+    [line] = lines(transcript)
+    assert counts(line)[0] == 2
+    assert line.message_id == MESSAGE
+
+
+def test_a_second_turn_for_the_same_message_takes_the_line_with_it():
+    report = [begins(3.0), says(2, "More"), *edits(2), told(made("cs_2", "b.py")), ends(at=4.0)]
+    transcript = folded(*turn(*edits(1), told(EDITS)), *report)
+    [line] = lines(transcript)
+    assert counts(line)[0] == 2
+    assert transcript.items[-1] == line
+    assert [one.has_changes for one in transcript.items if isinstance(one, TurnItem)] == [
+        False,
+        True,
+    ]
+
+
+def test_the_same_file_twice_is_one_file():
+    again = made("cs_2", file("a.py", added=1, removed=1))
+    assert counts(*lines(folded(*turn(told(EDITS), told(again))))) == (1, 41, 13)
+
+
+def test_files_that_a_set_does_not_name_are_counted():
+    many = made("cs_2", "a.py", "b.py", count=300)
+    assert counts(*lines(folded(*turn(told(many)))))[0] == 300
+
+
+def test_an_event_that_comes_twice_counts_once():
+    assert counts(*lines(folded(*turn(told(EDITS), told(EDITS))))) == (1, 40, 12)
+
+
+def test_an_undo_is_a_line_and_offers_to_put_everything_back():
+    transcript = folded(*turn(*edits(1), told(EDITS)), told(undo("un_1", "cs_1")))
+    [line] = lines(transcript)
+    assert line.counts.is_undone
+    assert line.counts.undone_by == "un_1"
+    said = transcript.items[-1]
+    assert isinstance(said, UndoItem)
+    assert not said.is_redo
+    assert transcript.item("call_1").changes.undone_by == "un_1"
+
+
+def test_after_a_redo_the_changes_can_be_undone_again():
+    events = [told(undo("un_1", "cs_1")), told(undo("un_2", "un_1", at=300.0))]
+    transcript = folded(*turn(*edits(1), told(EDITS)), *events)
+    [line] = lines(transcript)
+    assert not line.counts.is_undone
+    assert transcript.item("un_2").is_redo
+    assert transcript.item("un_1").is_undone
+
+
+def test_an_undone_redo_takes_the_changes_back_again():
+    events = [
+        told(undo("un_1", "cs_1")),
+        told(undo("un_2", "un_1", at=300.0)),
+        told(undo("un_3", "un_2", at=400.0)),
+    ]
+    [line] = lines(folded(*turn(told(EDITS)), *events))
+    assert line.counts.undone_by == "un_1"
+
+
+def test_what_is_undone_of_a_message_no_longer_counts():
+    other = made("cs_2", file("b.py", added=5, removed=0), agent=CHILD)
+    [line] = lines(folded(*turn(told(EDITS), told(other), told(undo("un_1", "cs_2")))))
+    assert counts(line) == (1, 40, 12)
+
+
+def test_a_session_that_is_reopened_tells_the_same():
+    child = made("cs_2", file("b.py"), agent=CHILD)
+    events = [*turn(*edits(1), told(EDITS)), told(undo("un_1", "cs_1", "cs_2"))]
+    live = folded(*events[:-2], told(child), *events[-2:])
+    page = AgentPage.of_main(opened(*events))
+    reopened = Transcript.of_page(page)
+    reopened.know_changes(
+        session_of(EDITS, child, undo("un_1", "cs_1", "cs_2"), undone=("cs_1", "cs_2"))
+    )
+    assert [counts(one) for one in lines(reopened)] == [counts(one) for one in lines(live)]
+    assert lines(reopened) == lines(live)
+
+
+def test_earlier_messages_that_are_loaded_tell_theirs():
+    later = turn(says(2, "Hm"), at=4.0, number=2)
+    transcript = folded(*later)
+    transcript.know_changes(session_of(EDITS, made("cs_2", "b.py", agent=CHILD)))
+    assert not lines(transcript)
+    transcript.prepend([*turn(*edits(1), told(EDITS))])
+    assert counts(*lines(transcript))[0] == 2
+
+
+def test_a_subagents_own_transcript_tells_only_of_itself():
+    main = AgentPage.of_main(opened())
+    own = Transcript.of_page(AgentPage(main.info, CHILD, "demo", main.agents))
+    for event in (
+        FilesChanged(CHILD, made("cs_1", "mine.py", agent=CHILD)),
+        told(made("cs_2", "other.py", agent=MAIN)),
+    ):
+        own.apply(event)
+    own.apply(msgspec.structs.replace(ends(), agent_id=CHILD))
+    [line] = lines(own)
+    assert counts(line)[0] == 1
+    assert line.agent_id == CHILD
+
+
+def test_a_report_tells_what_its_subagent_changed():
+    origin = Report(CHILD, "Tester", "completed")
+    message = Message("me_r", "user", (TextPart("Done.", origin),))
+    transcript = folded(begins(), told(made("cs_2", "b.py", agent=CHILD)))
+    transcript.apply(MessageAdded(MAIN, message))
+    [report] = [one for one in transcript.items if isinstance(one, AgentMessageItem)]
+    assert report.changes.files == 1
+
+
+def test_a_short_turn_with_changes_is_one_line():
+    rows = build_rows(folded(*turn(*edits(1), told(EDITS))).items, frozenset())
+    kinds = [type(one) for one in rows]
+    assert ChangesItem in kinds
+    assert TurnItem not in kinds
+
+
+def test_a_thousand_changes_of_one_message_are_counted_at_its_end():
+    sets = [told(made(f"cs_{n}", f"{n}.py", call=f"call_{n}")) for n in range(1000)]
+    assert counts(*lines(folded(*turn(*sets))))[0] == 1000
