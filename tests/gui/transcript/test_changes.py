@@ -1,7 +1,11 @@
 """What a transcript tells of changed files, and how they are taken back from it."""
 
 import msgspec
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QAbstractButton, QPushButton, QWidget
 
+from desktop_agent.core.changes import UndoScope
 from desktop_agent.core.events import FilesChanged, MessageAdded
 from desktop_agent.core.messages import Message, TextPart
 from desktop_agent.core.parts.origins import Report
@@ -15,7 +19,8 @@ from desktop_agent.gui.transcript.state.items import (
 from desktop_agent.gui.transcript.state.rows import build_rows
 from desktop_agent.gui.transcript.state.transcript import Transcript
 from tests.gui.changes.samples import CHILD, MAIN, MESSAGE, file, made, session_of, told, undo
-from tests.gui.transcript.story import asks, begins, edits, ends, opened, says
+from tests.gui.transcript.story import asks, begins, call, edits, ends, gives, opened, runs, says
+from tests.helpers.panels import open_page
 
 EDITS = made("cs_1", file("a.py", added=40, removed=12))
 
@@ -182,3 +187,98 @@ def test_a_short_turn_with_changes_is_one_line():
 def test_a_thousand_changes_of_one_message_are_counted_at_its_end():
     sets = [told(made(f"cs_{n}", f"{n}.py", call=f"call_{n}")) for n in range(1000)]
     assert counts(*lines(folded(*turn(*sets))))[0] == 1000
+
+
+# -- on screen ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def asked(view, qtbot):
+    """What the user asked for on the cards."""
+    found = []
+    view.undo_requested.connect(lambda scope, is_redo: found.append((scope, is_redo)))
+    return found
+
+
+def button(view, name):
+    shown = [one for one in view.findChildren(QPushButton, name) if one.isVisible()]
+    return shown[-1] if shown else None
+
+
+def show(view, *events):
+    open_page(view, opened(*events))
+    return view
+
+
+def test_the_end_line_undoes_its_message_by_mouse(view, qtbot, asked):
+    show(view, *turn(says(1, "Done."), told(EDITS)))
+    qtbot.mouseClick(button(view, "undoChanges"), Qt.MouseButton.LeftButton)
+    assert asked == [(UndoScope("se_1", MESSAGE), False)]
+
+
+def test_the_end_line_says_what_it_undoes_and_is_reached_by_keys(view, qtbot, asked):
+    show(view, *turn(says(1, "Done."), told(EDITS)))
+    card = view.findChild(QWidget, "changesCard")
+    assert card.accessibleName() == "1 file, +40 −12"
+    one = button(view, "undoChanges")
+    assert one.accessibleName() == "Undo these changes"
+    one.setFocus(Qt.FocusReason.TabFocusReason)
+    qtbot.keyClick(one, Qt.Key.Key_Space)
+    assert len(asked) == 1
+
+
+def test_redo_stands_in_the_place_of_undo(view, qtbot, asked):
+    show(view, *turn(says(1, "Done."), told(EDITS)))
+    view.apply([told(undo("un_1", "cs_1"))])
+    assert button(view, "undoChanges") is None
+    qtbot.mouseClick(button(view, "redoChanges"), Qt.MouseButton.LeftButton)
+    assert asked == [(UndoScope("se_1", set_id="un_1"), True)]
+
+
+def test_an_edit_is_undone_on_its_card(view, qtbot, asked):
+    show(view, begins(), *asks(1), *edits(1), told(EDITS))
+    qtbot.mouseClick(button(view, "undoChanges"), Qt.MouseButton.LeftButton)
+    assert asked == [(UndoScope("se_1", set_id="cs_1"), False)]
+
+
+def test_a_command_that_changed_files_says_so_and_is_undone_on_its_card(view, qtbot, asked):
+    command = call(1)
+    events = [says(1, "", command), runs(command), gives(command)]
+    sets = made("cs_1", "a.py", "b.py")
+    show(view, begins(), *asks(1), *events, told(sets))
+    header = view.findChild(QAbstractButton, "toolCardHeader")
+    assert "2 files" in header.accessibleName()
+    assert button(view, "undoChanges") is None
+    qtbot.keyClick(header, Qt.Key.Key_Space)
+    qtbot.mouseClick(button(view, "undoChanges"), Qt.MouseButton.LeftButton)
+    assert asked[0][0].set_id == "cs_1"
+
+
+def test_a_card_whose_changes_are_undone_says_so(view, qtbot):
+    show(view, begins(), *asks(1), *edits(1), told(EDITS), told(undo("un_1", "cs_1")))
+    header = view.findChild(QAbstractButton, "toolCardHeader")
+    assert header.accessibleName().endswith("undone")
+    assert button(view, "redoChanges") is not None
+
+
+def test_a_report_offers_to_undo_its_subagent(view, qtbot, asked):
+    message = Message("me_r", "user", (TextPart("Done.", Report(CHILD, "Tester", "completed")),))
+    show(view, begins(), MessageAdded(MAIN, message))
+    view.know_changes(session_of(made("cs_2", "b.py", agent=CHILD)))
+    header = view.findChild(QAbstractButton, "reportHeader")
+    qtbot.keyClick(header, Qt.Key.Key_Space)
+    qtbot.mouseClick(button(view, "undoChanges"), Qt.MouseButton.LeftButton)
+    assert asked == [(UndoScope("se_1", agent_id=CHILD), False)]
+
+
+def test_the_line_of_an_undo_can_be_copied_and_offers_redo(view, qtbot, asked):
+    show(view, *turn(says(1, "Done."), told(EDITS)), told(undo("un_1", "cs_1")))
+    assert "You took back 1 file" in view.browser.document().toPlainText()
+    cards = view.findChildren(QWidget, "changesCard")
+    assert "You took back 1 file" in [one.accessibleName() for one in cards]
+
+
+def test_the_page_of_changes_is_asked_for_at_the_end_line(view, qtbot):
+    show(view, *turn(says(1, "Done."), told(EDITS)))
+    with qtbot.waitSignal(view.changes_requested):
+        button(view, "showChanges").click()

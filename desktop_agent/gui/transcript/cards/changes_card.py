@@ -1,0 +1,108 @@
+"""The line at a message's end that tells what was changed in files, and takes it back."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import QCoreApplication
+from PySide6.QtWidgets import QWidget
+
+from desktop_agent.core.changes import UndoScope
+from desktop_agent.core.ids import AgentId, MessageId
+from desktop_agent.gui.kit.widgets import ElidedLabel, GhostButton, IconLabel, row
+from desktop_agent.gui.state.change_sets import FileCounts
+from desktop_agent.gui.transcript.cards.card import Card, CardHost
+from desktop_agent.gui.transcript.cards.changes_text import changes_text, undo_text
+from desktop_agent.gui.transcript.state.items import ChangesItem, ToolItem, UndoItem
+
+translate = QCoreApplication.translate
+_ICON = 16
+
+
+class ChangesCard(Card):
+    """One quiet line with buttons: what was changed, or what the user took back."""
+
+    def __init__(self, host: CardHost, item: ChangesItem | UndoItem) -> None:
+        super().__init__(host.theme, host.ground, ground="", edge="")
+        self._host = host
+        self.setObjectName("changesCard")
+        text = changes_text(item) if isinstance(item, ChangesItem) else undo_text(item)
+        icon = "file-diff" if isinstance(item, ChangesItem) else "undo-2"
+        words = ElidedLabel(text, role="muted", parent=self)
+        words.setObjectName("changesText")
+        self.setAccessibleName(text)
+        mark = IconLabel(host.theme, icon, "muted", _ICON, self)
+        buttons = [self._show_button(), *self._buttons(item)]
+        line = row(4, mark, (words, 1), *buttons, spacing=host.theme.space("xs"))
+        self.body.addLayout(line)
+
+    def _buttons(self, item: ChangesItem | UndoItem) -> list[QWidget]:
+        host = self._host
+        if isinstance(item, UndoItem):
+            may_redo = not (item.is_redo or item.is_undone)
+            return [_redo(host, item.key, self)] if may_redo else []
+        scope = _scope(host, message_id=item.message_id, agent_id=item.agent_id)
+        return undo_buttons(host, item.counts, scope, self)
+
+    def _show_button(self) -> QWidget:
+        button = GhostButton(self._theme, self.tr("Changes"), "", self)
+        button.setObjectName("showChanges")
+        button.setToolTip(self.tr("Look at what was changed (Ctrl+Shift+D)"))
+        button.clicked.connect(self._host.changes_requested)
+        return button
+
+
+def undo_buttons(
+    host: CardHost, counts: FileCounts | None, scope: UndoScope | None, parent: QWidget
+) -> list[QWidget]:
+    """Return the button that takes changes back, or puts them back; none without changes."""
+    if counts is None or scope is None:
+        return []
+    if counts.is_undone:
+        return [_redo(host, counts.undone_by, parent)] if counts.undone_by else []
+    words = translate("Transcript", "Undo these changes")
+    button = GhostButton(host.theme, words, "undo-2", parent)
+    button.setObjectName("undoChanges")
+    button.clicked.connect(partial(_request, host, scope))
+    return [button]
+
+
+def _redo(host: CardHost, undo_id: str, parent: QWidget) -> QWidget:
+    button = GhostButton(host.theme, translate("Transcript", "Redo"), "redo-2", parent)
+    button.setObjectName("redoChanges")
+    scope = _scope(host, set_id=undo_id)
+    button.clicked.connect(partial(_request, host, scope, is_redo=True))
+    return button
+
+
+def _request(
+    host: CardHost, scope: UndoScope | None, _: bool = False, *, is_redo: bool = False
+) -> None:
+    if scope is not None:
+        host.undo_requested.emit(scope, is_redo)
+
+
+def _scope(
+    host: CardHost,
+    *,
+    message_id: MessageId | None = None,
+    agent_id: AgentId | None = None,
+    call_id: str = "",
+    set_id: str = "",
+) -> UndoScope | None:
+    session = host.session
+    if session is None:
+        return None
+    return UndoScope(session.id, message_id, call_id, agent_id, set_id)
+
+
+def scope_of_call(host: CardHost, item: ToolItem) -> UndoScope | None:
+    """Return what a tool call did; one set is named by its id, as ids of calls are not unique."""
+    if len(item.set_ids) == 1:
+        return _scope(host, set_id=item.set_ids[0])
+    return _scope(host, call_id=item.key)
+
+
+def scope_of_agent(host: CardHost, agent_id: AgentId) -> UndoScope | None:
+    """Return all that an agent did."""
+    return _scope(host, agent_id=agent_id)
