@@ -6,6 +6,7 @@ from collections.abc import Coroutine
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QWidget
 
@@ -28,7 +29,13 @@ if TYPE_CHECKING:
 
 
 class SidePanelController(Controller):
-    """Feeds the panel with the session that is shown, and gives the commands it asks for."""
+    """Feeds the panel with the session that is shown, and gives the commands it asks for.
+
+    Signals:
+        undo_requested(agent_id): what a subagent did to files is to be taken back
+    """
+
+    undo_requested = Signal(str)
 
     def __init__(self, parts: WindowParts) -> None:
         super().__init__(parts)
@@ -218,6 +225,7 @@ class SidePanelController(Controller):
         agents.probe_requested.connect(self._probe)
         agents.aside_requested.connect(self._ask_aside)
         agents.result_requested.connect(self._copy_result)
+        agents.undo_requested.connect(self.undo_requested)
 
     def _go_to_ask(self, agent_id: str) -> None:
         """Show who asks; its oldest card gets the focus."""

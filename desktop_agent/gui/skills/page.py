@@ -72,7 +72,7 @@ class SkillsPage(QWidget):
         self._skills = skills
         self._rows = rows_of(skills, self._rows)
         numbers = counts(self._rows)
-        if not numbers[self._tabs.current]:
+        if not numbers[self._tabs.tab]:
             self._tabs.choose("all")
         self._tabs.set_counts(numbers)
         many = self.tr("Filter {n} skills").format(n=numbers["all"])
@@ -201,7 +201,7 @@ class SkillsPage(QWidget):
 
     def _show_rows(self) -> None:
         text = self.search.text()
-        found = shown_rows(self._rows, self._tabs.current, text)
+        found = shown_rows(self._rows, self._tabs.tab, text)
         self.list.show_rows(found)
         page = 0 if found else (2 if self._rows else 1)
         self._pages.setCurrentIndex(page)

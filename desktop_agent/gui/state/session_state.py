@@ -13,6 +13,7 @@ from typing import Any
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.approvals import ApprovalRequest
+from desktop_agent.core.changes import SessionChanges
 from desktop_agent.core.events import (
     AgentEvent,
     AgentOpened,
@@ -59,10 +60,12 @@ class Facet(Flag):
     REQUESTS = auto()
     BUDGETS = auto()
     SANDBOX = auto()  # the same for all sessions
+    CHANGES = auto()  # of files
 
 
 NOTHING = Facet(0)
 EVERYTHING = ~NOTHING
+_NO_CHANGES = SessionChanges()
 _OF_SESSION = EVERYTHING & ~(Facet.SESSION | Facet.SHOWN)
 
 
@@ -124,6 +127,7 @@ class SessionState:
         self._infos: dict[AgentId, AgentInfo] = {}
         self._owners: dict[AgentId, SessionId] = {}
         self._lists: dict[AgentId, tuple[Task, ...]] = {}
+        self._changes: dict[SessionId, SessionChanges] = {}
         self._notes: dict[AgentId, AgentNotes] = {}
         self._replaced: dict[str, tuple[AgentId, NoteId]] = {}
         # Those of every session: one that is opened brings the events of its main agent alone, so
@@ -165,6 +169,13 @@ class SessionState:
     def hide(self) -> None:
         """Answer for no session until the next is shown."""
         self.session_id = self.shown = None
+
+    def know_changes(self, session_id: SessionId, changes: SessionChanges) -> Facet:
+        """Take in what a session changed in files, which is asked for and no event."""
+        if changes == self._changes.get(session_id):
+            return NOTHING
+        self._changes[session_id] = changes
+        return Facet.CHANGES if session_id == self.session_id else NOTHING
 
     def forget_note(self, agent_id: AgentId, note_id: NoteId) -> Facet:
         """Drop a note that came back and that the user sent elsewhere or discarded."""
@@ -229,6 +240,18 @@ class SessionState:
 
     def tasks(self, agent_id: AgentId | None) -> tuple[Task, ...]:
         return self._lists.get(agent_id, ()) if agent_id is not None else ()
+
+    @property
+    def changes(self) -> SessionChanges:
+        """What the session that is shown changed in files, as far as it is known."""
+        return self._changes.get(self.session_id or SessionId(""), _NO_CHANGES)
+
+    @property
+    def changed_by(self) -> frozenset[AgentId]:
+        """Whose changes in the session that is shown stand."""
+        undone = frozenset(self.changes.undone)
+        standing = (one for one in self.changes.sets if one.kind != "undo" and one.count)
+        return frozenset(one.agent_id for one in standing if one.id not in undone)
 
     @property
     def has_tasks(self) -> bool:
@@ -305,6 +328,7 @@ class SessionState:
         return Facet.SANDBOX
 
     def _drop_session(self, session_id: SessionId, main: AgentId) -> None:
+        self._changes.pop(session_id, None)
         gone = {main, *(agent.id for agent in self._agents.pop(session_id, ()))}
         for kept in (self._infos, self._owners, self._lists, self._notes, self._held):
             for agent_id in gone:

@@ -25,7 +25,9 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.bridge.bridge import Bridge
 from desktop_agent.gui.bridge.requests import Queries
+from desktop_agent.gui.controllers.changes import ChangesController
 from desktop_agent.gui.controllers.controller import WindowParts
+from desktop_agent.gui.controllers.full_pages import FullPages
 from desktop_agent.gui.controllers.popups import PopupController
 from desktop_agent.gui.controllers.provider_status import ProviderStatus
 from desktop_agent.gui.controllers.session import SessionController
@@ -93,7 +95,9 @@ class MainWindow(QMainWindow):
         frame.stack.addWidget(self._empty)
         self.tools = TranscriptController(parts)
         self.side = SidePanelController(parts)
-        self.skills = SkillsController(parts, self.popups)
+        self.full = FullPages(parts)
+        self.skills = SkillsController(parts, self.popups, self.full)
+        self.changes = ChangesController(parts, self.full)
         self.attention = Attention(theme, self)
         self._connection = ProviderStatus(frame.sidebar, self.flow)
         self.menuBar().setVisible(self.menuBar().isNativeMenuBar())
@@ -124,6 +128,8 @@ class MainWindow(QMainWindow):
         self.flow.failed.connect(partial(self._put_notice, "folder"))
         self.queries.failed.connect(partial(self._put_notice, "query"))
         self.pages.page_made.connect(self._connect_page)
+        self.changes.changed.connect(self.side.show_state)
+        self.side.undo_requested.connect(self.changes.undo_agent)
         self.attention.opened.connect(self.come_back)
         self.attention.quit_requested.connect(self.quit_now)
         self._connect_sidebar()
@@ -181,7 +187,7 @@ class MainWindow(QMainWindow):
         keys, frame, popups = self.commands, self.frame, self.popups
         for leaving in (keys.new, keys.find, keys.composer, keys.approval):
             # Before what they do: that is about the conversation.
-            leaving.triggered.connect(self.skills.leave)
+            leaving.triggered.connect(self.full.leave)
         keys.new.triggered.connect(self.begin_session)
         keys.folder.triggered.connect(self.open_picker)
         keys.switch.triggered.connect(lambda: popups.open_palette(()))
@@ -216,6 +222,8 @@ class MainWindow(QMainWindow):
         keys.previous_region.triggered.connect(lambda: focus_neighbour(frame.regions(), -1))
         keys.budget.triggered.connect(lambda: self.side.edit_budget())
         keys.side.triggered.connect(self.side.toggle)
+        keys.changes.triggered.connect(self.changes.open)
+        keys.undo_all.triggered.connect(self.changes.undo_all)
         keys.skills.triggered.connect(lambda: self.skills.open())
         keys.add_skill.triggered.connect(lambda: self.skills.library.add())
         keys.trust.triggered.connect(self.skills.trust.look)
