@@ -73,7 +73,7 @@ def with_marks(text: str) -> str:
 
 
 def path_text(path: str) -> str:
-    """Return a path for one line, with every hidden character shown as a mark; ends of lines too."""
+    """Return a path for one line, with every hidden character marked, ends of lines too."""
     return _LINE_BREAKING.sub(lambda found: _mark(found[0]), with_marks(path))
 
 
