@@ -30,13 +30,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     first, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
-    if first in ("run", "--model-host", "--guard", "--demo-run"):
+    if first in ("run", "--model-host", "--guard", "--file-history", "--demo-run"):
         gc.enable()
     starts: dict[str, Callable[[list[str]], int]] = {
         "run": _headless,
         "--model-host": _model_host,
         "--guard": _guard,
         "--listener": _listener,
+        "--file-history": _file_history,
         "--sandbox-probe": _sandbox_probe,
         "--demo": _demo,
         "--demo-run": _demo_run,
@@ -71,6 +72,12 @@ def _guard(arguments: list[str]) -> int:
     from desktop_agent.guard.__main__ import serve
 
     return serve(int(arguments[0]))
+
+
+def _file_history(arguments: list[str]) -> int:
+    from desktop_agent.file_history.process import serve
+
+    return serve(int(arguments[0]), Path(arguments[1]))
 
 
 def _listener(arguments: list[str]) -> int:

@@ -18,6 +18,7 @@ from desktop_agent.adapters.models.catalog import ModelCatalog
 from desktop_agent.adapters.models.hosted_model import HostedModel
 from desktop_agent.adapters.skills.state import SkillState
 from desktop_agent.adapters.store.store import SqliteStore
+from desktop_agent.adapters.undo.process_history import ProcessHistory
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.events import EngineFailed, Event
 from desktop_agent.core.faults import ModelError
@@ -39,6 +40,7 @@ _log = logging.getLogger(__name__)
 
 SESSIONS_FILE = "sessions.db"
 RUNS_FOLDER = "runs"
+UNDO_FOLDER = "undo"
 _RELEASES = "releases.json"
 _OWN_SKILLS = "skills"
 
@@ -191,6 +193,7 @@ def _environment(
         sandbox=_sandbox(data_dir, network) if network is not None else None,
         is_machine_sandbox=network is None,
         rules=rules,
+        history=ProcessHistory(data_dir / UNDO_FOLDER),
     )
 
 
@@ -250,7 +253,7 @@ def _own_places(data_dir: Path, config_dir: Path) -> OwnPlaces:
     """Return where the app's own files are: rules and sessions, settings, trust and keys."""
     given = [Path(os.path.realpath(path)) for path in (config_dir, data_dir)]
     folders = list(dict.fromkeys([*given, *paths.own_folders()]))
-    names = (KEYS_FILE, SESSIONS_FILE, RUNS_FOLDER)
+    names = (KEYS_FILE, SESSIONS_FILE, RUNS_FOLDER, UNDO_FOLDER)
     return OwnPlaces(
         kept=tuple(map(str, folders)),
         private=tuple(str(folder / name) for folder in folders for name in names),

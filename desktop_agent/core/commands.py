@@ -3,7 +3,8 @@
 Commands return None at once; what becomes of them comes back as events. Queries are awaited and
 leave histories as they are (what is asked aside is charged). The other protocols are awaited and
 may change something outside a session. What a method does is said at the one of the same name in
-`engine/engine.py`, for skills in `engine/skills/commands.py`.
+`engine/engine.py`, for skills in `engine/skills/commands.py`, for what agents changed in
+`engine/sessions/change_commands.py`.
 """
 
 from __future__ import annotations
@@ -134,7 +135,19 @@ class EngineQueries(ChangeRequests, Protocol):
     async def provided_files(self, root: str) -> tuple[SkillFile, ...]: ...
 
 
-class EngineSide(EngineCommands, EngineQueries, Protocol):
+class ChangeRequests(Protocol):
+    """What agents changed in files, and taking it back. Everything here raises UndoError."""
+
+    async def session_changes(self, session_id: SessionId) -> SessionChanges: ...
+    async def change_diff(self, scope: UndoScope) -> Display: ...
+    async def patch(self, session_id: SessionId) -> str: ...
+    async def plan_undo(self, scope: UndoScope) -> UndoPlan: ...
+    async def undo(self, scope: UndoScope, choices: Mapping[str, Choice]) -> UndoReport: ...
+    async def undo_usage(self) -> tuple[UndoUsage, ...]: ...
+    async def empty_undo(self, folder: str) -> None: ...
+
+
+class EngineSide(EngineCommands, EngineQueries, ChangeRequests, Protocol):
     """The engine, as the window sees it."""
 
 

@@ -271,7 +271,11 @@ class ListChanged(Value, frozen=True):
 
 
 class FilesChanged(Value, frozen=True):
-    """A call of the agent's, or an undo, changed files."""
+    """A call of the agent's has changed files, or the user has undone what it changed.
+
+    Of a call it comes before its ToolEnded; of a command that goes on in the background, and of
+    one that was stopped, it may come later.
+    """
 
     agent_id: AgentId
     changes: ChangeSet
@@ -352,6 +356,7 @@ AgentEvent = (
     | AgentEnded
     | BudgetReached
     | BudgetChanged
+    | FilesChanged
 )
 
 

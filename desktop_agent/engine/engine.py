@@ -46,6 +46,7 @@ from desktop_agent.engine.base.session import Session
 from desktop_agent.engine.permissions.approvals import Approvals
 from desktop_agent.engine.permissions.checked_sandbox import Confinement
 from desktop_agent.engine.permissions.sandbox_commands import SandboxCommands
+from desktop_agent.engine.sessions.change_commands import ChangeCommands
 from desktop_agent.engine.sessions.registry import UNTITLED, Sessions
 from desktop_agent.engine.skills.commands import SkillCommands
 from desktop_agent.engine.tasks.task_list import TaskError
@@ -56,7 +57,7 @@ from desktop_agent.engine.workspace.output_files import OutputFiles
 from desktop_agent.engine.workspace.path_completion import complete_path
 
 
-class Engine(SkillCommands, SandboxCommands):
+class Engine(SkillCommands, SandboxCommands, ChangeCommands):
     """Runs sessions. All commands are for the engine thread; they return nothing.
 
     `emit` hears every event after it is on disk. `tools` may be what finds them, called when
@@ -90,7 +91,7 @@ class Engine(SkillCommands, SandboxCommands):
         self._agents = self._new_tree()
         self._budget_guard = BudgetGuard(self._agents, self._is_priced)
         self._steering = self._new_steering(around.describe_model)
-        outputs = OutputFiles(spill_dir)
+        outputs, self._kept = OutputFiles(spill_dir), self._new_kept(around.history)
         self._dispatch = Dispatch(
             tools=self._toolbox,
             approvals=self._approvals,
@@ -98,8 +99,8 @@ class Engine(SkillCommands, SandboxCommands):
             report_failure=self._emit,
             outputs=outputs,
             steering=self._steering,
-            own=around.own,
-            confinement=Confinement(self._sandbox, around.is_machine_sandbox),
+            confinement=Confinement(self._sandbox, around.is_machine_sandbox, around.own),
+            kept=self._kept,
         )
         given = (store, emit, outputs, self._agents, self._new_agent, self._forget_session)
         self._sessions = Sessions(*given)
@@ -128,6 +129,7 @@ class Engine(SkillCommands, SandboxCommands):
         """
         self._thread = threading.get_ident()
         self._sessions.restore()
+        self._recover_files()
 
     def get_ready(self) -> None:
         """Load what a first message needs, behind the scenes: somebody is writing one.
@@ -149,6 +151,7 @@ class Engine(SkillCommands, SandboxCommands):
     async def close(self) -> None:
         """Stop every agent, end its processes and write what is buffered."""
         await self._sessions.close()
+        await self.close_changes()
         await self.close_sandbox()
         await self.close_skills()
 
@@ -260,6 +263,7 @@ class Engine(SkillCommands, SandboxCommands):
 
     def _after_sending(self, agent: Agent, note: Note) -> None:
         session = agent.session
+        self._kept.watch(session)
         if agent.spec is None and session.info.title == UNTITLED and note.text.strip():
             session.conclude(title=_title_from(note.text), touch=True)
         self._sessions.on_agents_changed(session.info.id)
@@ -434,6 +438,10 @@ class Engine(SkillCommands, SandboxCommands):
 
     def _on_agents_changed(self, session_id: SessionId) -> None:
         self._sessions.on_agents_changed(session_id)
+
+    def _forget_session(self, session_id: SessionId) -> None:
+        super()._forget_session(session_id)
+        self._forget_changes(session_id)
 
     def _current_settings(self) -> Settings:
         return self._settings

@@ -40,7 +40,7 @@ MADE = {
     "tools.files.walk:_character_class()[1]": re.compile("[a-z!]"),
 }
 # `regex` ends these itself: tests/tools/files/test_search.py.
-ENDED = {"tools.files.patterns:__init__()[0]", "tools.files.walk:_ignored()[0]"}
+ENDED = {"tools.files.patterns:__init__()[0]", "engine.workspace.ignored_files:_ignored()[0]"}
 
 # What the pieces of a pattern do not lead to.
 EVIL: dict[str, tuple[hostile.Text, ...]] = {

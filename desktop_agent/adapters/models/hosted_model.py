@@ -14,7 +14,11 @@ from desktop_agent.adapters.models.answer_redaction import AnswerRedactor, redac
 from desktop_agent.adapters.models.host_environment import provider_environment
 from desktop_agent.adapters.models.host_process import HostProcess
 from desktop_agent.core.faults import Fault, ModelError
-from desktop_agent.core.host_pipe import (
+from desktop_agent.core.ids import AgentId
+from desktop_agent.core.keys.known_keys import KEYS
+from desktop_agent.core.messages import Message
+from desktop_agent.core.models import DEMO_MODEL, ModelInfo
+from desktop_agent.core.pipes.host_pipe import (
     AgentForgotten,
     CallAnswered,
     CallFailed,
@@ -29,10 +33,6 @@ from desktop_agent.core.host_pipe import (
     ToHost,
     frame,
 )
-from desktop_agent.core.ids import AgentId
-from desktop_agent.core.keys.known_keys import KEYS
-from desktop_agent.core.messages import Message
-from desktop_agent.core.models import DEMO_MODEL, ModelInfo
 from desktop_agent.core.requests import Answer, ModelRequest, StreamItem
 
 _READ_SIZE = 256 * 1024

@@ -25,7 +25,7 @@ from desktop_agent.core.events import (
     TurnStarted,
 )
 from desktop_agent.core.faults import Fault, ModelError
-from desktop_agent.core.ids import AgentId, new_note_id
+from desktop_agent.core.ids import AgentId, MessageId, new_note_id
 from desktop_agent.core.messages import Message, ToolCall, close_open_calls, open_calls, owes_reply
 from desktop_agent.core.notes import Note
 from desktop_agent.core.requests import Answer, ModelRequest
@@ -141,6 +141,12 @@ class Agent:
     def history(self) -> tuple[Message, ...]:
         """The history as the next request would send it."""
         return tuple(self._history)
+
+    @property
+    def user_messages(self) -> tuple[MessageId, ...]:
+        """The messages in its history that the user wrote, oldest first."""
+        said = (message for message in self._history if message.role == "user")
+        return tuple(message.id for message in said if message.sender == "user")
 
     def status(self) -> tuple[AgentStatus, str]:
         """Return how it stands by itself, and what it does; the tree knows more of idle ones."""

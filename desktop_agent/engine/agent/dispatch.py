@@ -37,7 +37,6 @@ from desktop_agent.core.tool import (
     ToolError,
 )
 from desktop_agent.core.tool import ToolOutput as Output
-from desktop_agent.core.workspace import OwnPlaces
 from desktop_agent.engine.agent.questions import Questions
 from desktop_agent.engine.base.ports import StoreError
 from desktop_agent.engine.base.session import Session
@@ -48,6 +47,7 @@ from desktop_agent.engine.permissions.host_requests import HostRequests
 from desktop_agent.engine.permissions.scope import Scope, offered
 from desktop_agent.engine.skills.agent_skills import SkillUse
 from desktop_agent.engine.tasks.task_list import TaskList
+from desktop_agent.engine.undo.kept_calls import Call, KeptCalls
 from desktop_agent.engine.workspace.output_files import OutputFiles
 
 _log = logging.getLogger(__name__)
@@ -165,10 +165,10 @@ class Dispatch:
         report_failure: Callable[[EngineFailed], None],
         outputs: OutputFiles,
         steering: object,
-        own: OwnPlaces,
         confinement: Confinement,
+        kept: KeptCalls,
     ) -> None:
-        """`steering` is what the tools of delegation work with; `own` are the app's own files."""
+        """`steering` is what the tools of delegation work with."""
         self._tools = tools
         self._approvals = approvals
         self._questions = questions
@@ -178,7 +178,8 @@ class Dispatch:
         self._is_machine_sandbox = confinement.is_machine
         self.hosts = HostRequests(approvals)
         self._steering = steering
-        self._own = own
+        self._own = confinement.own
+        self._kept = kept
 
     @property
     def tools(self) -> Mapping[str, Tool]:
@@ -228,14 +229,24 @@ class Dispatch:
         doing = self.activity(prepared.call)
         caller.session.emit(ToolStarted(caller.id, prepared.call, doing, at=time.time()))
         with caller.busy("running", doing), self._as_command(prepared, caller):
-            async with asyncio.timeout(prepared.tool.timeout_s):
-                try:
-                    output = await prepared.tool.run(prepared.arguments, context)
-                except StoreError as error:  # what it wanted to write did not happen
-                    raise ToolError(str(error)) from error
+            output = await self._run_kept(prepared, context, caller)
         if prepared.remark:
             output = replace(output, text=f"{prepared.remark}\n\n{output.text}")
         return output
+
+    async def _run_kept(self, prepared: _Prepared, context: ToolContext, caller: Caller) -> Output:
+        """Run it; what it changes in files is kept."""
+        call = Call(prepared.tool, prepared.preview, prepared.call, context.workspace)
+        async with (
+            self._kept.around(call, caller) as changes,
+            asyncio.timeout(prepared.tool.timeout_s),
+        ):
+            try:
+                return await prepared.tool.run(
+                    prepared.arguments, replace(context, changes=changes)
+                )
+            except StoreError as error:  # what it wanted to write did not happen
+                raise ToolError(str(error)) from error
 
     def _as_command(self, prepared: _Prepared, caller: Caller) -> AbstractContextManager[None]:
         command = prepared.preview.command

@@ -17,7 +17,7 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import OwnPlaces
 from desktop_agent.engine.agent.dispatch import Dispatch
 from desktop_agent.engine.agent.prompt import Prompt
-from desktop_agent.engine.base.ports import Model
+from desktop_agent.engine.base.ports import FileHistory, Model
 from desktop_agent.engine.skills.registry import Skills
 
 A = TypeVar("A")
@@ -33,7 +33,8 @@ class Environment:
     are none. `own` are the app's own files, which are asked about in every mode.
     `describe_model` knows a model's price by its name. Commands run in the `sandbox` where it
     holds; `is_machine_sandbox` tells that the person has set this machine apart for the agent.
-    `rules` hold while the app runs, beside the stored ones.
+    `rules` hold while the app runs, beside the stored ones. `history` keeps what agents change in
+    files; without it nothing can be undone.
     """
 
     new_jobs: Callable[[], Any] | None = None
@@ -43,6 +44,7 @@ class Environment:
     sandbox: Sandbox | None = None
     is_machine_sandbox: bool = False
     rules: Sequence[Rule] = ()
+    history: FileHistory | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,10 @@ from desktop_agent.core.tool import Access, Preview, ToolContext, ToolError, Too
 from desktop_agent.engine.permissions.protected_files import is_secret, names_of, private_below
 from desktop_agent.engine.workspace.containment import relative_name, resolve_for_read
 from desktop_agent.engine.workspace.safe_open import open_read
+from desktop_agent.engine.workspace.text_files import is_binary
 from desktop_agent.tools.define import Arguments, tool
 from desktop_agent.tools.files import ripgrep
 from desktop_agent.tools.files.patterns import LINE_LENGTH, Expression
-from desktop_agent.tools.files.text_files import is_binary
 from desktop_agent.tools.files.walk import Walk, glob_pattern
 
 _FILES = 500

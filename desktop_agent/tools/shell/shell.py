@@ -213,6 +213,8 @@ async def _in_background(run: _Run, jobs: Jobs) -> ToolOutput:
         job = jobs.start(command, lambda: _start(run, launch, None), contained)
     finally:
         launch.close()
+    if run.ctx.changes is not None and job.completion is not None:
+        run.ctx.changes.goes_on(job.completion)
     text = (
         f"Started {job.id} (pid {job.running.pid}). Read its output, or end it, with "
         f'shell_job(job_id="{job.id}", action="output" or "kill"); it is ended with the session.'

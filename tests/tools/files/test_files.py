@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from desktop_agent.core.messages import DiffDisplay, FilesDisplay
 from desktop_agent.core.tool import ToolError
 from desktop_agent.engine.workspace.containment import OutsideWorkspace
+from desktop_agent.engine.workspace.diffs import diff_of
 from desktop_agent.engine.workspace.safe_open import digest
-from desktop_agent.tools.files.diffs import diff_of
+from desktop_agent.engine.workspace.text_files import lines_of
 from desktop_agent.tools.files.reading import read
-from desktop_agent.tools.files.text_files import lines_of
 from desktop_agent.tools.files.writing import edit, write
 from tests.tools.conftest import Bench, with_folders
 
