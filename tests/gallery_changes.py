@@ -86,7 +86,7 @@ async def show_changes(gallery: Any) -> None:
 
 async def _ask(gallery: Any, session: Any) -> None:
     files = [PlannedFile(f"src/part_{n}.py", "restore") for n in range(3)]
-    files += [PlannedFile("src/clock.py", "restore", "created")]
+    files += [PlannedFile("src/clock.py", "restore", "deleted")]
     since = PlannedFile(
         "src/webhooks/deliver.py", "conflict", why="You saved it at 10:31", can_merge=True
     )

@@ -351,7 +351,6 @@ AgentEvent = (
     | NoteDelivered
     | NoteReturned
     | ListChanged
-    | FilesChanged
     | AgentSpawned
     | AgentEnded
     | BudgetReached

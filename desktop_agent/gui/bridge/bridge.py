@@ -9,6 +9,7 @@ from typing import Any, cast
 from PySide6.QtCore import QObject, Qt, Signal
 
 from desktop_agent.core.commands import (
+    ChangeRequests,
     EngineCommands,
     EngineQueries,
     KeyStore,
@@ -48,6 +49,7 @@ class Bridge(QObject):
         self.engine = cast(EngineCommands, Posted(self._post, lambda backend: backend.engine))
         self.settings = cast(SettingsStore, Posted(self._post, lambda backend: backend.settings))
         self.queries = cast(EngineQueries, Asked(self._ask, lambda backend: backend.engine))
+        self.changes = cast(ChangeRequests, Asked(self._ask, lambda backend: backend.engine))
         self.skills = cast(SkillLibrary, Asked(self._ask, lambda backend: backend.skills))
         self.keys = cast(KeyStore, Asked(self._ask, lambda backend: backend.keys))
         self.catalog = cast(ModelCatalog, Asked(self._ask, lambda backend: backend.catalog))

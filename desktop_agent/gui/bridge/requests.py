@@ -21,8 +21,8 @@ _log = logging.getLogger(__name__)
 class Queries(QObject):
     """Runs queries on the window's loop and keeps them alive until they are answered.
 
-    `engine`, `skills`, `keys`, `catalog` and `updates` are what can be awaited. `failed` gives a
-    sentence for the user.
+    `engine`, `changes`, `skills`, `keys`, `catalog` and `updates` are what can be awaited. `failed`
+    gives a sentence for the user.
     """
 
     failed = Signal(str)
@@ -30,6 +30,7 @@ class Queries(QObject):
     def __init__(self, bridge: Bridge, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.engine = bridge.queries
+        self.changes = bridge.changes
         self.skills = bridge.skills
         self.keys = bridge.keys
         self.catalog = bridge.catalog

@@ -8,12 +8,14 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent.core.changes import UndoScope
 from desktop_agent.core.messages import DiffDisplay, Display
 from desktop_agent.gui.changes.rows import ChangeRow
+from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import ElidedLabel, GhostButton, TextLabel, column, row
 from desktop_agent.gui.transcript.cards.diff_view import DiffView
 
 # In characters of a patch: more is made into lines for nobody, and takes seconds.
 _MOST_SHOWN = 400_000
+_MOST_SAID = 200
 
 
 class ChangeDetail(QWidget):
@@ -29,7 +31,7 @@ class ChangeDetail(QWidget):
         self._theme = theme
         self._row: ChangeRow | None = None
         self._view: DiffView | None = None
-        self._shown: DiffDisplay | None = None
+        self._shown: Display | None = None
         self.setObjectName("changeDetail")
         self._path = ElidedLabel("", Qt.TextElideMode.ElideMiddle, "strong", self)
         self._path.setObjectName("changePath")
@@ -68,15 +70,16 @@ class ChangeDetail(QWidget):
         """Show the diff of a scope, if that is still the one that is looked at."""
         if self._row is None or scope != self._row.scope:
             return
-        if not isinstance(display, DiffDisplay) or not display.patch:
-            self._drop_view()
-            self._say(self.tr("There is no text to compare."))
+        patch = display.patch if isinstance(display, DiffDisplay) else ""
+        if not patch.startswith("--- "):
+            # What is too large or no text is told in a few words in the patch's place.
+            self.show_problem(patch[:_MOST_SAID] or self.tr("There is no text to compare."))
             return
-        if display == self._shown:
+        if display == self._shown:  # looked at again
             return
         self._drop_view()
-        is_cut = len(display.patch) > _MOST_SHOWN
-        patch = display.patch[:_MOST_SHOWN].rpartition("\n")[0] if is_cut else display.patch
+        is_cut = len(patch) > _MOST_SHOWN
+        patch = patch[:_MOST_SHOWN].rpartition("\n")[0] if is_cut else patch
         self._say(self.tr("Only the beginning is shown: it is very long.") if is_cut else "")
         path = self._row.title
         view = DiffView(self._theme, DiffDisplay(path, patch, 0, 0), self)
@@ -88,7 +91,7 @@ class ChangeDetail(QWidget):
     def show_problem(self, text: str) -> None:
         """Say why there is no diff."""
         self._drop_view()
-        self._say(text)
+        self._say(with_marks(text))
 
     def _say(self, text: str) -> None:
         self._words.setText(text)

@@ -30,6 +30,7 @@ _WIDE, _HIGH = 52, 44  # in widths of the text size
 _SHOWN_ROWS = 7
 # Conflicts beyond these are decided together.
 _MOST_ASKED = 50
+_MOST_SAID = 60
 _CHOICES: tuple[Choice, ...] = ("keep", "restore", "merge")
 
 
@@ -129,12 +130,13 @@ class UndoDialog(QDialog):
         words = with_marks(file.why)
         if file.prospect == "restore":
             words = {
-                "created": self.tr("is removed: it is new"),
+                "created": self.tr("comes back"),
                 "changed": self.tr("as it was before"),
-                "deleted": self.tr("comes back"),
+                "deleted": self.tr("is removed: it is new"),
             }[file.kind]
         path = path_text(file.path)
-        return PickRow(file.path, path, icon=icon_of(file.kind), tag=words, tip=f"{path}\n{words}")
+        tip = f"{path}\n{words}"
+        return PickRow(file.path, path, icon=icon_of(file.kind), tag=words[:_MOST_SAID], tip=tip)
 
     def _ask(self, files: tuple[PlannedFile, ...], path: str, since: str) -> None:
         titles = {

@@ -81,7 +81,7 @@ class ChangesController(Controller):
     async def _look(self, session_id: SessionId) -> None:
         changes = SessionChanges()
         try:
-            changes = await self._queries.engine.session_changes(session_id)
+            changes = await self._queries.changes.session_changes(session_id)
         except UndoError as error:
             changes = SessionChanges(stopped=str(error))
         finally:
@@ -164,12 +164,12 @@ class ChangesController(Controller):
     async def _find_diff(self) -> None:
         while (scope := self._asked) is not None:
             try:
-                display = await self._queries.engine.change_diff(scope)
+                display = await self._queries.changes.change_diff(scope)
                 if self._page is not None:
                     self._page.detail.show_diff(scope, display)
             except UndoError as error:
                 if self._page is not None and scope == self._asked:
-                    self._page.detail.show_problem(with_marks(str(error)))
+                    self._page.detail.show_problem(str(error))
             except BaseException:
                 self._asked = None
                 raise
@@ -193,7 +193,7 @@ class ChangesController(Controller):
 
     async def _copy(self, session_id: SessionId) -> None:
         try:
-            patch = await self._queries.engine.patch(session_id)
+            patch = await self._queries.changes.patch(session_id)
         except UndoError as error:
             self._say(str(error), "error")
             return
@@ -226,7 +226,7 @@ class ChangesController(Controller):
         from desktop_agent.gui.changes.undo_dialog import UndoDialog, can_do, needs_asking
 
         try:
-            plan = await self._queries.engine.plan_undo(scope)
+            plan = await self._queries.changes.plan_undo(scope)
         except UndoError as error:
             self._say(str(error), "error")
             return
@@ -267,7 +267,7 @@ class ChangesController(Controller):
         self, scope: UndoScope, choices: Mapping[str, Choice], *, is_redo: bool
     ) -> None:
         try:
-            report = await self._queries.engine.undo(scope, choices)
+            report = await self._queries.changes.undo(scope, choices)
         except UndoError as error:
             self._say(str(error), "error")
             return
