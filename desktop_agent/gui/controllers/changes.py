@@ -51,7 +51,7 @@ class ChangesController(Controller):
         super().__init__(parts)
         self._full = full
         self._page: ChangesPage | None = None
-        self._is_looking = self._is_outdated = False
+        self._is_looking = self._is_outdated = self._is_over = False
         self._asked: UndoScope | None = None
         # What the notice's button takes back: an undo, or an undo of it.
         self._last: UndoScope | None = None
@@ -77,6 +77,11 @@ class ChangesController(Controller):
         else:
             self._is_looking = True
             self._queries.run(self._look(info.id), "looking at changes")
+
+    def stop(self) -> None:
+        """Ask nothing any more: the window closes."""
+        self._is_over = True
+        self._rest.stop()
 
     async def _look(self, session_id: SessionId) -> None:
         changes = SessionChanges()
@@ -115,7 +120,7 @@ class ChangesController(Controller):
         mine = self._session.current
         changed = (event for event in batch if isinstance(event, FilesChanged))
         is_mine = any(self._known.owner(event) == mine for event in changed)
-        if is_mine and not self._rest.isActive():
+        if is_mine and not (self._rest.isActive() or self._is_over):
             self._rest.start()
 
     def _on_session(self) -> None:

@@ -407,6 +407,7 @@ class MainWindow(QMainWindow):
                     self.hide()
                 return
         self.frame.sidebar.sessions.finish_deletes()
+        self.changes.stop()
         self.queries.cancel()
         self._state.save()
         event.accept()
