@@ -28,6 +28,8 @@ def ask(theme, qtbot):
         dialog.decided.connect(dialog.decisions.append)
         dialog.show()
         qtbot.waitExposed(dialog)
+        dialog.activateWindow()
+        qtbot.waitUntil(dialog.isActiveWindow)
         made.append(dialog)
         return dialog
 
