@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 USAGE = """usage: desktop-agent [FOLDER]
        desktop-agent run "PROMPT" --workspace DIR [options]   (see desktop-agent run --help)
+       desktop-agent undo SESSION [options]   (see desktop-agent undo --help)
+       desktop-agent redo SESSION [options]
        desktop-agent --demo [FOLDER]
        desktop-agent --self-check
        desktop-agent --version"""
@@ -30,10 +32,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     first, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
-    if first in ("run", "--model-host", "--guard", "--file-history", "--demo-run"):
+    if first in ("run", "undo", "redo", "--model-host", "--guard", "--file-history", "--demo-run"):
         gc.enable()
     starts: dict[str, Callable[[list[str]], int]] = {
         "run": _headless,
+        "undo": _undo,
+        "redo": _redo,
         "--model-host": _model_host,
         "--guard": _guard,
         "--listener": _listener,
@@ -60,6 +64,18 @@ def _headless(arguments: list[str]) -> int:
     from desktop_agent import headless
 
     return headless.main(arguments)
+
+
+def _undo(arguments: list[str]) -> int:
+    from desktop_agent.headless import undo
+
+    return undo.main("undo", arguments)
+
+
+def _redo(arguments: list[str]) -> int:
+    from desktop_agent.headless import undo
+
+    return undo.main("redo", arguments)
 
 
 def _model_host(arguments: list[str]) -> int:

@@ -147,11 +147,11 @@ async def compose(
     sandbox in the background. Commands run as they are with `is_machine_sandbox`. `rules` hold
     beside the stored ones. Raises StoreLocked when another copy has the sessions file.
     """
-    file = SettingsFile(config_dir / "settings.json")
-    secrets = Secrets(config_dir)
+    file, secrets = SettingsFile(config_dir / "settings.json"), Secrets(config_dir)
     model = HostedModel(key_for=secrets.key_for, on_died=_on_host_died)
     network = None if is_machine_sandbox else _network(lambda asked: engine.ask_host(asked))
-    store = SqliteStore(store_path or _private(data_dir) / SESSIONS_FILE)
+    path = store_path or _private(data_dir) / SESSIONS_FILE
+    store = SqliteStore(path)
     try:
         engine = Engine(
             model=model,
@@ -159,8 +159,8 @@ async def compose(
             tools=_tools,
             settings=settings or file.load(),
             emit=emit,
-            spill_dir=_outputs_of(store_path or data_dir / SESSIONS_FILE),
-            environment=_environment(model, data_dir, config_dir, network, rules),
+            spill_dir=_beside(path, "outputs"),
+            environment=_environment(model, data_dir, config_dir, network, rules, path),
         )
         _start(engine, store, emit)
     except BaseException:
@@ -184,6 +184,7 @@ def _environment(
     config_dir: Path,
     network: GuardedNetwork | None,
     rules: Sequence[Rule],
+    store_path: Path,
 ) -> Environment:
     return Environment(
         new_jobs=Jobs,
@@ -193,7 +194,7 @@ def _environment(
         sandbox=_sandbox(data_dir, network) if network is not None else None,
         is_machine_sandbox=network is None,
         rules=rules,
-        history=ProcessHistory(data_dir / UNDO_FOLDER),
+        history=ProcessHistory(_beside(store_path, UNDO_FOLDER)),
     )
 
 
@@ -260,10 +261,10 @@ def _own_places(data_dir: Path, config_dir: Path) -> OwnPlaces:
     )
 
 
-def _outputs_of(store_path: Path) -> Path:
-    """Return where outputs of the sessions in a file go: another file's process has others."""
+def _beside(store_path: Path, name: str) -> Path:
+    """Return a folder that goes with a sessions file: another file's process has another."""
     is_main = store_path.name == SESSIONS_FILE
-    return store_path.with_name("outputs" if is_main else f"{store_path.stem}.outputs")
+    return store_path.with_name(name if is_main else f"{store_path.stem}.{name}")
 
 
 def _on_host_died() -> None:

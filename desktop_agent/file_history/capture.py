@@ -297,7 +297,8 @@ class Capture:
         changes: Sequence[PathChange],
         unheld: Sequence[str],
     ) -> None:
-        recorded = self._history.record(values, session_id, root, changes, unheld)
+        ordered = sorted(changes, key=lambda change: change.path)
+        recorded = self._history.record(values, session_id, root, ordered, unheld)
         self._recorded.append(Recorded(session_id, recorded))
 
     def _captured(self) -> Captured:

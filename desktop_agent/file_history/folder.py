@@ -15,6 +15,7 @@ from desktop_agent.file_history.listing import (
     IGNORE_FILE,
     Listing,
     entry_of,
+    flags,
     is_cache,
     is_same,
     list_folder,
@@ -23,9 +24,7 @@ from desktop_agent.file_history.listing import (
 from desktop_agent.file_history.reader import Reader, is_fresh, is_other, state_of
 from desktop_agent.file_history.values import Entry, PathChange
 
-_DIRECTORY = os.O_RDONLY
-for _name in ("O_DIRECTORY", "O_NOFOLLOW", "O_CLOEXEC"):
-    _DIRECTORY |= getattr(os, _name, 0)
+_DIRECTORY = flags("O_DIRECTORY", "O_NOFOLLOW", "O_CLOEXEC")
 _SAVED_AT_ONCE = 2000
 # Of entries in one folder; beyond it folders are known by their names.
 _MOST = 300_000

@@ -15,9 +15,17 @@ IGNORE_FILE = b".gitignore"
 _CACHE_SIGNATURE = b"Signature: 8a477f597d28d172789f06886806bc55"
 # git's own files are never touched.
 _LEFT_OUT = b".git"
-_READ = os.O_RDONLY
-for _name in ("O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"):
-    _READ |= getattr(os, _name, 0)
+
+
+def flags(*names: str) -> int:
+    """Return those flags for opening that this system knows."""
+    found = os.O_RDONLY
+    for name in names:
+        found |= getattr(os, name, 0)
+    return found
+
+
+_READ = flags("O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY")
 
 
 @dataclass(slots=True)

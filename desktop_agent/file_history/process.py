@@ -49,17 +49,14 @@ def serve(fd: int, folder: Path) -> int:
 class Server:
     """Answers what comes out of the pipe. Each answer is sent before the next request is read.
 
-    Where the history can't be opened every request is refused with the reason.
+    Where the history can't be opened a request is refused with the reason, and the next one tries
+    again.
     """
 
     def __init__(self, pipe: socket.socket, folder: Path) -> None:
         self._pipe = pipe
+        self._folder = folder
         self._service: Service | None = None
-        self._refusal = ""
-        try:
-            self._service = Service(folder)
-        except (UndoError, OSError) as error:
-            self._refusal = str(error)
 
     def run(self) -> None:
         """Serve until the app has gone, then record what it has left open."""
@@ -108,7 +105,10 @@ class Server:
 
     def _result(self, called: HistoryCalled) -> Any:
         if self._service is None:
-            raise UndoError(self._refusal)
+            try:
+                self._service = Service(self._folder)
+            except OSError as error:
+                raise UndoError(f"What is changed can't be kept: {error}.") from None
         return self._service.answer(called.method, called.arguments)
 
 

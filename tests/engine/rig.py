@@ -18,6 +18,7 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.core.tool import Access, Preview, Tool, ToolContext, ToolError, ToolOutput
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.agent.agent import Agent
+from desktop_agent.engine.base.ports import FileHistory
 from desktop_agent.engine.engine import Engine, Environment
 from desktop_agent.engine.skills.registry import Skills
 from desktop_agent.engine.tree.agents import Agents
@@ -93,6 +94,8 @@ class Rig:
         new_jobs: Callable[[], Any] | None = None,
         model: Any = None,
         tools: Sequence[Tool] = (),
+        history: FileHistory | None = None,
+        is_machine_sandbox: bool = False,
     ) -> None:
         own = self._tools()
         self.model = model or ScriptedModel(*script)
@@ -110,7 +113,11 @@ class Rig:
             emit=lambda event: self.hear(event),
             spill_dir=tmp_path / ".outputs",
             environment=Environment(
-                new_jobs=new_jobs, new_skills=new_skills, describe_model=describe_model
+                new_jobs=new_jobs,
+                new_skills=new_skills,
+                describe_model=describe_model,
+                history=history,
+                is_machine_sandbox=is_machine_sandbox,
             ),
         )
         self.engine.start()

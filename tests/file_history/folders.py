@@ -111,7 +111,7 @@ class Folder:
     def prospects(self, **scope: object) -> dict[str, str]:
         return {file.path: file.prospect for file in self.plan(**scope).files}
 
-    def undo(self, choices: dict[str, str] | None = None, **scope: object):  # noqa: ANN201
+    def undo(self, choices: dict[str, str] | None = None, **scope: object):
         meta = ChangeSet("", "undo", MAIN, ended=1e9)
         return self.history.undo(UndoScope(SESSION, **scope), choices or {}, meta)  # type: ignore[arg-type]
 
