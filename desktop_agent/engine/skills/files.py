@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from desktop_agent.core.digests import sha256
 from desktop_agent.core.tool import ToolError
 from desktop_agent.core.workspace import Workspace
+from desktop_agent.engine.base.digests import sha256
 from desktop_agent.engine.workspace.containment import resolve_for_read
 from desktop_agent.engine.workspace.safe_open import (
     open_beneath,

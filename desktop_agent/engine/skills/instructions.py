@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from desktop_agent.core.digests import sha256
 from desktop_agent.core.tool import ToolError
+from desktop_agent.engine.base.digests import sha256
 from desktop_agent.engine.skills.files import read_text, warn_once
 from desktop_agent.engine.skills.rules import visible
 

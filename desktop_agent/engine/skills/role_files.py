@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
-from desktop_agent.core.digests import sha256
 from desktop_agent.core.tool import ToolError
+from desktop_agent.engine.base.digests import sha256
 from desktop_agent.engine.skills.files import is_utf8, read_text, warn_once
 from desktop_agent.engine.skills.front_matter import FrontMatter, as_text, parse
 from desktop_agent.engine.skills.roles import ROLES, Role

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from desktop_agent.core.digests import sha256
 from desktop_agent.core.skills import FolderTrust
+from desktop_agent.engine.base.digests import sha256
 from desktop_agent.engine.skills.rules import visible
 
 

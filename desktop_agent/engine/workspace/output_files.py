@@ -16,10 +16,10 @@ from collections.abc import Iterable
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
-from desktop_agent.core.digests import sha256
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.tool import ToolError
 from desktop_agent.core.workspace import Workspace
+from desktop_agent.engine.base.digests import sha256
 from desktop_agent.engine.workspace.output_quota import Limits, Quota
 from desktop_agent.engine.workspace.safe_open import open_read
 

@@ -17,9 +17,9 @@ from collections.abc import Generator
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
-from desktop_agent.core.digests import sha256
 from desktop_agent.core.tool import ToolError
 from desktop_agent.core.workspace import Workspace
+from desktop_agent.engine.base.digests import sha256
 from desktop_agent.engine.workspace import safe_open_windows
 from desktop_agent.engine.workspace.containment import OutsideWorkspace, root_of
 

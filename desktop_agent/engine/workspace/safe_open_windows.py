@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 from typing import BinaryIO
 
-from desktop_agent.core.digests import sha256
 from desktop_agent.core.tool import ToolError
 from desktop_agent.core.workspace import Workspace
+from desktop_agent.engine.base.digests import sha256
 from desktop_agent.engine.workspace.containment import OutsideWorkspace, root_of
 
 
