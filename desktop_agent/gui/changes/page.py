@@ -10,7 +10,7 @@ from desktop_agent.core.changes import SessionChanges
 from desktop_agent.core.ids import SessionId
 from desktop_agent.gui.changes.detail import ChangeDetail
 from desktop_agent.gui.changes.list import ChangeList
-from desktop_agent.gui.changes.rows import GROUPINGS, ChangeRow, Grouping, Named, rows_of
+from desktop_agent.gui.changes.rows import GROUPINGS, ChangeRow, Grouping, Named, RowMaker
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.lists.tab_row import TabRow
 from desktop_agent.gui.kit.safe_text import with_marks
@@ -56,6 +56,7 @@ class ChangesPage(QWidget):
         self._changes = SessionChanges()
         self._session_id = SessionId("")
         self._named = Named({}, {})
+        self._maker = RowMaker(self._session_id, self._named)
         self.setObjectName("changesPage")
         self.setAccessibleName(self.tr("Changes"))
         self.list = ChangeList(theme, self)
@@ -73,6 +74,10 @@ class ChangesPage(QWidget):
 
     def show_changes(self, changes: SessionChanges, session_id: SessionId, named: Named) -> None:
         """Show what a session changed; what is chosen and scrolled to stays."""
+        if (changes, session_id, named) == (self._changes, self._session_id, self._named):
+            return
+        if (session_id, named) != (self._session_id, self._named):
+            self._maker = RowMaker(session_id, named)
         self._changes, self._session_id, self._named = changes, session_id, named
         count = len(changes.files)
         added = sum(max(0, one.file.added) for one in changes.files)
@@ -179,7 +184,7 @@ class ChangesPage(QWidget):
 
     def _show_rows(self) -> None:
         grouping = self.grouping
-        rows = rows_of(self._changes, self._session_id, grouping, self._named)
+        rows = self._maker.rows(self._changes, grouping)
         self._pages.setCurrentIndex(0 if self._changes.files or rows else 1)
         self.list.show_rows(rows, is_grouped=grouping != "file")
 

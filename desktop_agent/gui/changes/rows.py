@@ -95,21 +95,50 @@ def icon_of(kind: ChangeKind) -> str:
     return _ICONS[kind][0]
 
 
-def rows_of(
-    changes: SessionChanges, session_id: SessionId, grouping: Grouping, named: Named
-) -> tuple[ChangeRow, ...]:
-    """Return the rows of all that stands."""
-    whole = UndoScope(session_id)
-    sets = {one.id: one for one in changes.sets}
-    if grouping == "file":
-        return tuple(_overview_row(one, whole, sets, named) for one in changes.files)
-    undone = set(changes.undone)
-    since = {one.file.path for one in changes.files if one.is_changed_since}
-    groups: dict[UndoScope, list[ChangeSet]] = {}
-    for one in changes.sets:
-        if one.kind != "undo" and one.id not in undone and one.count:
-            groups.setdefault(_group_of(one, whole, grouping), []).append(one)
-    return tuple(row for scope, made in groups.items() for row in _group(scope, made, since, named))
+class RowMaker:
+    """Makes the rows of one session; what is as it was the last time gets the same row."""
+
+    def __init__(self, session_id: SessionId, named: Named) -> None:
+        self.named = named
+        self._whole = UndoScope(session_id)
+        self._details: dict[str, str] = {}
+        self._known: dict[str, tuple[FileOverview, ChangeRow]] = {}
+
+    def rows(self, changes: SessionChanges, grouping: Grouping) -> tuple[ChangeRow, ...]:
+        """Return the rows of all that stands."""
+        if grouping == "file":
+            sets = {one.id: one for one in changes.sets}
+            return tuple(self._overview_row(one, sets) for one in changes.files)
+        undone = set(changes.undone)
+        since = {one.file.path for one in changes.files if one.is_changed_since}
+        groups: dict[UndoScope, list[ChangeSet]] = {}
+        for one in changes.sets:
+            if one.kind != "undo" and one.id not in undone and one.count:
+                groups.setdefault(_group_of(one, self._whole, grouping), []).append(one)
+        return tuple(
+            row for scope, made in groups.items() for row in _group(scope, made, since, self)
+        )
+
+    def detail(self, made: ChangeSet | None) -> str:
+        """Return who made a change set, and when; most rows are of few sets."""
+        if made is None:
+            return ""
+        words = self._details.get(made.id)
+        if words is None:
+            said = (self.named.agent(made.agent_id), clock_text(made.ended))
+            words = self._details[made.id] = " · ".join(part for part in said if part)
+        return words
+
+    def _overview_row(self, overview: FileOverview, sets: Mapping[str, ChangeSet]) -> ChangeRow:
+        path = overview.file.path
+        before = self._known.get(path)
+        if before is not None and before[0] == overview:
+            return before[1]
+        last = sets.get(overview.sets[-1]) if overview.sets else None
+        scope, detail = changed(self._whole, path=path), self.detail(last)
+        row = _file_row(overview.file, scope, detail, overview.is_changed_since)
+        self._known[path] = overview, row
+        return row
 
 
 def _group_of(made: ChangeSet, whole: UndoScope, grouping: Grouping) -> UndoScope:
@@ -121,7 +150,7 @@ def _group_of(made: ChangeSet, whole: UndoScope, grouping: Grouping) -> UndoScop
 
 
 def _group(
-    scope: UndoScope, sets: Iterable[ChangeSet], since: set[str], named: Named
+    scope: UndoScope, sets: Iterable[ChangeSet], since: set[str], maker: RowMaker
 ) -> Iterator[ChangeRow]:
     """Yield the row of a group, then those of its files."""
     last: dict[str, ChangeSet] = {}
@@ -138,7 +167,7 @@ def _group(
     count = len(files) + unlisted
     yield ChangeRow(
         f"group {key}",
-        _title(scope, named) or clock_text(began),
+        _title(scope, maker.named) or clock_text(began),
         scope,
         icon="bot" if scope.agent_id else "message-square",
         added=sum(max(0, one.added) for one in files.values()),
@@ -146,7 +175,7 @@ def _group(
         detail=" · ".join(part for part in (files_text(count), clock_text(began)) if part),
     )
     for path, file in files.items():
-        row = _file_row(file, changed(scope, path=path), last[path], named, path in since)
+        row = _file_row(file, changed(scope, path=path), maker.detail(last[path]), path in since)
         yield replace(row, key=f"{key} {path}")
     if unlisted:
         more = translate("Changes", "and {files} more").format(files=files_text(unlisted))
@@ -174,18 +203,7 @@ def _joined(before: ChangedFile, after: ChangedFile) -> ChangedFile:
     return ChangedFile(after.path, kind, added, removed, is_held)
 
 
-def _overview_row(
-    overview: FileOverview, whole: UndoScope, sets: Mapping[str, ChangeSet], named: Named
-) -> ChangeRow:
-    last = sets.get(overview.sets[-1]) if overview.sets else None
-    scope = changed(whole, path=overview.file.path)
-    return _file_row(overview.file, scope, last, named, overview.is_changed_since)
-
-
-def _file_row(
-    file: ChangedFile, scope: UndoScope, last: ChangeSet | None, named: Named, is_since: bool
-) -> ChangeRow:
-    said = (named.agent(last.agent_id), clock_text(last.ended)) if last is not None else ()
+def _file_row(file: ChangedFile, scope: UndoScope, detail: str, is_since: bool) -> ChangeRow:
     mark, tone = "", "muted"
     if not file.is_held:
         mark, tone = translate("Changes", "can’t come back"), "err"
@@ -200,7 +218,7 @@ def _file_row(
         icon_of(file.kind),
         max(0, file.added),
         max(0, file.removed),
-        " · ".join(part for part in said if part),
+        detail,
         mark,
         tone,
     )

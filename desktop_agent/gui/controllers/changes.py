@@ -101,7 +101,8 @@ class ChangesController(Controller):
     def _show(self, facet: Facet = NOTHING) -> None:
         known, session_id = self._known.changes, self._known.session_id
         self._frame.header.set_changes(len(known.files))
-        if self._page is not None and session_id is not None:
+        is_shown = self._full.is_shown(self._page)
+        if self._page is not None and is_shown and session_id is not None:
             self._page.show_changes(known, session_id, self._named(known))
         if facet:
             self.changed.emit(facet)

@@ -74,6 +74,8 @@ def with_marks(text: str) -> str:
 
 def path_text(path: str) -> str:
     """Return a path for one line, with every hidden character marked, ends of lines too."""
+    if path.isascii() and path.isprintable():
+        return path
     return _LINE_BREAKING.sub(lambda found: _mark(found[0]), with_marks(path))
 
 

@@ -369,7 +369,11 @@ class SessionState:
     def _on_agents(self, event: AgentsChanged) -> Facet:
         self._follow(event.session_id, event.agents)
         self._drop_resting(event.agents)
-        return _OF_SESSION & ~Facet.TASKS if event.session_id == self.session_id else NOTHING
+        return (
+            _OF_SESSION & ~(Facet.TASKS | Facet.CHANGES)
+            if event.session_id == self.session_id
+            else NOTHING
+        )
 
     def _follow(self, session_id: SessionId, agents: tuple[AgentInfo, ...]) -> None:
         self._agents[session_id] = agents
