@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QMessageBox, QPushButton
 
 from desktop_agent.core.approvals import AllowOnce
-from desktop_agent.core.events import ApprovalRequested, FilesChanged
+from desktop_agent.core.events import ApprovalRequested, EngineFailed, FilesChanged
 from tests.gui.agents.test_window_agents import Team, agents_of, spawns
 from tests.gui.window.test_window import WAIT, shown, wait_idle, wait_shown, write
 from tests.helpers.providers import Calls, LoopbackProvider, Say
@@ -105,6 +105,7 @@ def work(qtbot, window, team, heard):
     write(qtbot, window, "Go")
     wait_shown(qtbot, window, "All done.")
     wait_idle(qtbot, window)
+    assert not [e for e in heard if isinstance(e, EngineFailed)]
     changed = {one.path for e in heard if isinstance(e, FilesChanged) for one in e.changes.files}
     assert changed == {*MINE, *THEIRS, *MADE}
 
@@ -192,3 +193,47 @@ def test_after_a_restart_the_message_still_tells_and_takes_back(
     wait_said(qtbot, again, "10 files restored")
     assert texts(project) == before
     wait_shown(qtbot, again, "You took back 10 files")
+
+
+def test_while_a_command_runs_the_refusal_is_told_where_redo_would_stand(
+    window, team, heard, project, qtbot
+):
+    hold = "echo changed > mine0.txt; touch begun; while [ ! -e go ]; do sleep 0.02; done"
+    team.scripts["main"] = [
+        *rewrites("mine1.txt"),
+        Calls(("shell", {"command": hold})),
+        Say("Over."),
+    ]
+    write(qtbot, window, "Go")
+    qtbot.waitUntil(lambda: (project / "begun").exists(), timeout=WAIT)
+    qtbot.waitUntil(window.frame.header.changes_button.isVisible, timeout=WAIT)
+    window.commands.palette.trigger()
+    palette = part(window, "commandPalette")
+    assert "Undo all changes of this session" in [row.title for row in palette.list.rows()]
+    palette.close()
+    window.commands.undo_all.trigger()
+    wait_said(qtbot, window, "is running in this folder")
+    assert part(window, "undoDialog") is None
+    (project / "go").touch()
+    wait_shown(qtbot, window, "Over.")
+    wait_idle(qtbot, window)
+    window.commands.undo_all.trigger()
+    agree(qtbot, window)
+    wait_said(qtbot, window, "restored")
+    assert (project / "mine0.txt").read_text(encoding="utf-8") == "mine0.txt before\n"
+    assert (project / "mine1.txt").read_text(encoding="utf-8") == "mine1.txt before\n"
+
+
+def test_settings_show_what_undo_takes_and_empty_it(window, team, heard, project, qtbot):
+    team.scripts["main"] = [*rewrites("mine1.txt"), Say("Over.")]
+    write(qtbot, window, "Go")
+    wait_shown(qtbot, window, "Over.")
+    wait_idle(qtbot, window)
+    window.settings_window.open()
+    group = wait_part(qtbot, window, "settingsDialog").undo
+    buttons = lambda: group.findChildren(QPushButton, "emptyUndo")  # noqa: E731 - asked again
+    qtbot.waitUntil(lambda: len(buttons()) == 1, timeout=WAIT)
+    buttons()[0].click()
+    box = group.findChild(QMessageBox, "emptyUndoQuestion")
+    next(one for one in box.buttons() if one.text() == "Empty").click()
+    qtbot.waitUntil(lambda: "Nothing is kept at present." in words_in(group), timeout=WAIT)
