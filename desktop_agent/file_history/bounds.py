@@ -49,7 +49,7 @@ class Bounds:
             raise HistoryFull(_LOW)
         if size <= self._left():
             return
-        self.collect(self._limits.clock())
+        self.collect(self._limits.clock(), max(size, self._whole() // _PART))
         if size > self._left():
             raise HistoryFull(_FULL)
 
@@ -77,13 +77,16 @@ class Bounds:
                 self._connection.execute("DELETE FROM folder WHERE root = ?", (root,))
         self.collect(self._limits.clock())
 
-    def collect(self, now: float) -> None:
-        """Delete what is too old or too much, and let the packs shrink."""
+    def collect(self, now: float, room: int = 0) -> None:
+        """Delete what is too old or too much, and let the packs shrink.
+
+        Older sets make room for so many bytes more.
+        """
         with self._packs.saving():
             self._delete_old(now)
         for (folder,) in self._connection.execute("SELECT id FROM folder").fetchall():
             self._shrink_folder(folder)
-        self._shrink_all(now)
+        self._shrink_all(now, room)
         self._sweep(now)
         self._connection.execute("PRAGMA incremental_vacuum")
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -96,13 +99,13 @@ class Bounds:
         """Return how many bytes more may be kept in all."""
         written = self._packs.written
         if self._room is None or self._room[0] > written:
-            own = self._own_size()
-            whole = min(
-                self._limits.total,
-                int(self._limits.share * (self._limits.free(self._folder) + own)),
-            )
-            self._room = (written, whole - own)
+            self._room = (written, self._whole() - self._own_size())
         return self._room[1] - (written - self._room[0])
+
+    def _whole(self) -> int:
+        """Return how many bytes may be kept in all."""
+        free = self._limits.free(self._folder) + self._own_size()
+        return min(self._limits.total, int(self._limits.share * free))
 
     def _own_size(self) -> int:
         database = self._folder / NAME
@@ -131,17 +134,22 @@ class Bounds:
                     self._let_go(folder, over)
                     return
 
-    def _shrink_all(self, now: float) -> None:
+    def _shrink_all(self, now: float, room: int) -> None:
+        """Delete sets until there is room, and let go of files only for what is over the limit."""
         self._sweep(now)
-        while (over := -self._left()) > 0:
+        while self._left() < room:
             with transaction(self._connection):
-                if not self._delete_oldest(None):
-                    row = self._connection.execute(
-                        "SELECT folder FROM entry GROUP BY folder ORDER BY sum(size) DESC"
-                    ).fetchone()
-                    if row is None or not self._let_go(row[0], over):
-                        return
+                is_less = self._delete_oldest(None) or self._let_go_largest(-self._left())
+            if not is_less:
+                return
             self._sweep(now)
+
+    def _let_go_largest(self, size: int) -> bool:
+        """Let go of files of the folder that has the most."""
+        row = self._connection.execute(
+            "SELECT folder FROM entry WHERE is_held GROUP BY folder ORDER BY sum(size) DESC"
+        ).fetchone()
+        return row is not None and self._let_go(row[0], size)
 
     def _delete_oldest(self, folder: int | None) -> bool:
         """Delete a part of the sets, the oldest; tells whether there was one to delete."""

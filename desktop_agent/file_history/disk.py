@@ -1,7 +1,7 @@
 """Looking at paths and changing them, so that no link is followed and nothing is half done.
 
 Paths are absolute and real when they are recorded. A link that stands on the way later was put
-there since, and is not followed: the path counts as taken by something else.
+there since, and is not followed: behind it there is nothing, and nothing can be put there.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ _READ = os.O_RDONLY | _FLAGS | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOC
 _FOLDER = os.O_RDONLY | _FLAGS | getattr(os, "O_DIRECTORY", 0)
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS
 _ALL = 0o7777
+# Of the folder of a path: missing, a file, or behind a link.
+_NOT_THERE = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
 
 
 class Changed(Exception):
@@ -64,15 +66,12 @@ def place_of(path: bytes) -> Generator[Place]:
 
 
 def state_of(path: bytes) -> FileState:
-    """Return what is at a path now; `other` is what can't be read, or lies behind a link."""
+    """Return what is at a path now, nothing if a link stands on the way; `other` can't be read."""
     try:
         with place_of(path) as place:
             return _state_at(place)
-    except (FileNotFoundError, NotADirectoryError) as error:
-        # openat2 says ENOTDIR for a file on the way, ELOOP for a link.
-        return OTHER if _has_link(path, error) else ABSENT
-    except OSError:
-        return OTHER
+    except OSError as error:
+        return ABSENT if error.errno in _NOT_THERE else OTHER
 
 
 def read_link(path: bytes) -> bytes:
@@ -271,18 +270,6 @@ def _set_owner_and_mode(descriptor: int, place: Place, mode: int) -> None:
         if (old.st_uid, old.st_gid) != (mine.st_uid, mine.st_gid):
             os.fchown(descriptor, old.st_uid, old.st_gid)
     os.fchmod(descriptor, mode & _ALL)
-
-
-def _has_link(path: bytes, error: OSError) -> bool:
-    """Whether a path can't be reached for a link that leads to nothing usable."""
-    if error.errno != errno.ENOTDIR:
-        return False
-    at = path
-    while (at := os.path.dirname(at)) not in {b"/", b""}:  # noqa: PTH120
-        with contextlib.suppress(OSError):
-            if stat.S_ISLNK(os.lstat(at).st_mode):
-                return True
-    return False
 
 
 @contextlib.contextmanager

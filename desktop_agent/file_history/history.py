@@ -44,11 +44,12 @@ class History:
     """
 
     def __init__(self, folder: Path, limits: Limits | None = None) -> None:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        folder.chmod(0o700)
         self._limits = limits = limits or Limits()
-        self._lock = lock(folder / "lock")
         self._stopped = ""
+        with readable_errors():
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            folder.chmod(0o700)
+            self._lock = lock(folder / "lock")
         try:
             self._connection = connection = open_database(folder)
             with readable_errors():
@@ -172,6 +173,7 @@ class History:
         UndoError when it would not do any more what `plan` says.
         """
         with readable_errors():
+            self._undoing.recover()  # what could not be saved of one before
             detail = self._planner.plan(scope)
             if plan is not None:
                 require_same(plan, detail.plan)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from desktop_agent.core.changes import FileState, UndoError
 
-_LARGEST = 4 << 20
+LARGEST = 4 << 20
 _TIMEOUT_S = 20.0
 
 
@@ -38,7 +38,8 @@ class Merger:
 
         None where that is no merge, or where what was changed since overlaps with them.
         """
-        if now.kind != "file":
+        sizes = [now.size, *(state.size for pair in stretches for state in pair)]
+        if now.kind != "file" or max(sizes) > LARGEST:
             return None
         mode, content, digest = now.mode, current, now.digest
         for before, after in reversed(stretches):
@@ -62,7 +63,7 @@ class Merger:
         before = self._content(before_digest)
         texts = (current, after, before)
         git = find_git()
-        if git is None or any(b"\0" in text or len(text) > _LARGEST for text in texts):
+        if git is None or any(b"\0" in text for text in texts):
             return None
         with tempfile.TemporaryDirectory(dir=self._folder) as name:
             folder = Path(name)

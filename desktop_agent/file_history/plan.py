@@ -16,13 +16,14 @@ from desktop_agent.core.changes import (
     UndoScope,
 )
 from desktop_agent.file_history import disk, names, timeline
-from desktop_agent.file_history.merge import Merged, Merger
+from desktop_agent.file_history.merge import LARGEST, Merged, Merger
 from desktop_agent.file_history.packs import Packs
 from desktop_agent.file_history.timeline import Row, Timeline
 from desktop_agent.file_history.values import Limits
 
-# One takes about two milliseconds.
+# One takes about two milliseconds, and its result is in memory until the undo is done.
 _MOST_MERGES = 1000
+_MOST_MERGED = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +75,13 @@ class Planner:
         self._packs = packs
         self._merger = merger
         self._limits = limits
-        self._merges = 0
+        self._merges = self._merged = 0
 
     def plan(self, scope: UndoScope) -> Detail:
         """Return what an undo of the scope would do now."""
-        self._merges = 0
-        first = self._timeline.first_of_message(scope) if scope.to_message else None
+        self._merges = self._merged = 0
         rows = self._timeline.of_scope(scope)
-        chosen = dict(timeline.selected(rows, scope, first))
+        chosen = dict(timeline.selected(rows, scope))
         root = _newest_root(chosen.values())
         if scope.path:
             chosen = {
@@ -100,20 +100,22 @@ class Planner:
         stretches = timeline.stretches(chosen)
         now = disk.state_of(path)
         item = Item(path, text, tuple(chosen), now, target, "already")
-        if not stretches or disk.same(now, target):
+        is_nothing = all(timeline.is_equal(before, after) for before, after in stretches)
+        if is_nothing or disk.same(now, target):
             return item
         if why := self._why_lost(path, now, target, stretches[-1][1]):
             return replace(item, prospect="lost", why=why)
         others = _others(rows, chosen)
         is_ours = disk.same(now, stretches[-1][1])
-        if is_ours and len(stretches) == 1 and not others:
+        ours = [row for row in chosen if row.kind != "outside"]
+        if is_ours and len(stretches) == 1 and not others and len(ours) == len(chosen):
             return replace(item, prospect="restore")
         return replace(
             item,
             prospect="conflict",
             why=_why(others, chosen, now, stretches[-1][1], is_ours=is_ours),
             by=others[-1].agent if others else "",
-            merged=self._merge(path, stretches, now),
+            merged=self._merge(path, timeline.stretches(ours), now),
         )
 
     def _why_lost(self, path: bytes, now: FileState, target: FileState, after: FileState) -> str:
@@ -139,12 +141,14 @@ class Planner:
     def _merge(
         self, path: bytes, stretches: list[tuple[FileState, FileState]], now: FileState
     ) -> Merged | None:
-        if now.kind != "file" or self._merges >= _MOST_MERGES:
+        is_enough = self._merges >= _MOST_MERGES or self._merged >= _MOST_MERGED
+        if not stretches or now.kind != "file" or now.size > LARGEST or is_enough:
             return None
         self._merges += 1
+        self._merged += now.size
         try:
             with disk.opened(path) as descriptor, os.fdopen(os.dup(descriptor), "rb") as file:
-                current = file.read(self._limits.largest)
+                current = file.read(LARGEST)
             return self._merger.without(stretches, now, current)
         except (OSError, UndoError):
             return None
@@ -159,7 +163,8 @@ def missing_folders(items: Iterable[Item], root: bytes) -> list[bytes]:
         if item.target.kind == "absent":
             continue
         for above in names.parents(item.path):
-            if above in found or above in known or not names.is_below(above, root):
+            is_out = names.is_below(item.path, root) and not names.is_below(above, root)
+            if above in found or above in known or is_out:
                 break
             if disk.state_of(above).kind != "absent":
                 break

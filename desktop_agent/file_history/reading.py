@@ -40,7 +40,7 @@ class Reading:
 
     def changes(self, session_id: SessionId, root: bytes, stopped: str) -> SessionChanges:
         """Return all that a session changed."""
-        rows = self._timeline.of_session(session_id)
+        rows = self._timeline.of_scope(UndoScope(session_id))
         sets = [
             (seq, read_set(body))
             for seq, body in self._connection.execute(
@@ -58,8 +58,7 @@ class Reading:
     def contents(self, scope: UndoScope) -> tuple[bytes | None, bytes | None]:
         """Return what was at the path before the first and after the last change of the scope."""
         rows = self._timeline.of_scope(scope)
-        first = self._timeline.first_of_message(scope) if scope.to_message else None
-        chosen = dict(timeline.selected(rows, scope, first))
+        chosen = dict(timeline.selected(rows, scope))
         found = _at(chosen.values(), scope.path)
         if not found:  # taken back by now: what it was is shown all the same
             ours = ([row for row in of_path if _is_asked(row, scope)] for of_path in rows.values())
@@ -80,7 +79,7 @@ class Reading:
     ) -> tuple[FileOverview, ...]:
         lines = Lines(self._packs)
         scope = UndoScope(session_id)
-        chosen = dict(timeline.selected(rows, scope, None))
+        chosen = dict(timeline.selected(rows, scope))
         above = {parent for path in chosen for parent in names.parents(path)}
         found: list[FileOverview] = []
         for path in sorted(chosen):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from desktop_agent.core.changes import FileKind, FileState, UndoScope
@@ -50,22 +50,16 @@ class Timeline:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    def of_session(self, session: str) -> dict[bytes, list[Row]]:
-        """Return all that any session did to the paths that this one changed, oldest first."""
-        return self._of_paths(f"SELECT DISTINCT c.path {_FROM} WHERE s.session = ?", (session,))
-
     def of_scope(self, scope: UndoScope) -> dict[bytes, list[Row]]:
-        """Return all that any session did to the paths of the scope, oldest first."""
-        where, values = _condition(scope)
-        return self._of_paths(f"SELECT DISTINCT c.path {_FROM} WHERE {where}", values)
+        """Return what any session did to the paths of the scope, oldest first.
 
-    def first_of_message(self, scope: UndoScope) -> int | None:
-        """Return the number of the first set of the message to which a scope goes back."""
-        found = self._connection.execute(
-            "SELECT min(seq) FROM change_set WHERE session = ? AND message = ?",
-            (scope.session_id, scope.to_message),
+        It begins with the first set of the scope: what was before is as it was.
+        """
+        where, values = _condition(scope)
+        first = self._connection.execute(
+            f"SELECT min(s.seq) FROM change_set s WHERE {where}", values
         ).fetchone()[0]
-        return None if found is None else int(found)
+        return {} if first is None else self._of_paths(where, values, first)
 
     def left(self, session: str) -> list[tuple[int, bytes, int]]:
         """Return what undos left as it was: number of the undo, path, number of the set."""
@@ -75,28 +69,44 @@ class Timeline:
             (session,),
         ).fetchall()
 
-    def _of_paths(self, select: str, values: tuple[Any, ...]) -> dict[bytes, list[Row]]:
-        targets: dict[tuple[int, bytes], list[int]] = defaultdict(list)
+    def _of_paths(self, where: str, values: tuple[Any, ...], first: int) -> dict[bytes, list[Row]]:
+        select = f"SELECT DISTINCT c.path {_FROM} WHERE {where}"
+        targets: dict[tuple[int, bytes], tuple[int, ...]] = {}
         for seq, path, target in self._connection.execute(
-            f"SELECT seq, path, target FROM undone WHERE is_taken = 1 AND path IN ({select})",
-            values,
+            "SELECT seq, path, target FROM undone"
+            f" WHERE seq >= ? AND is_taken = 1 AND path IN ({select})",
+            (first, *values),
         ):
-            targets[seq, path].append(target)
+            targets[seq, path] = (*targets.get((seq, path), ()), target)
         rows: dict[bytes, list[Row]] = defaultdict(list)
+        # Newest first: an undo that was undone takes nothing back any more.
+        undone: dict[bytes, set[int]] = defaultdict(set)
         for found in self._connection.execute(
-            f"SELECT {_COLUMNS} {_FROM} WHERE c.path IN ({select}) ORDER BY c.path, c.seq", values
+            f"SELECT {_COLUMNS} {_FROM} WHERE c.seq >= ? AND c.path IN ({select})"
+            " ORDER BY c.path, c.seq DESC",
+            (first, *values),
         ):
-            row = _row(found)
-            rows[row.path].append(replace(row, targets=tuple(targets[row.seq, row.path])))
-        return {path: _with_activity(of_path) for path, of_path in rows.items()}
+            seq, path = found[0], found[8]
+            is_active = seq not in undone[path]
+            if is_active:
+                undone[path].update(targets.get((seq, path), ()))
+            rows[path].append(_row(found, targets.get((seq, path), ()), is_active=is_active))
+        return {path: of_path[::-1] for path, of_path in rows.items()}
 
 
 def selected(
-    rows: Mapping[bytes, list[Row]], scope: UndoScope, first: int | None
+    rows: Mapping[bytes, list[Row]], scope: UndoScope
 ) -> Iterator[tuple[bytes, list[Row]]]:
-    """Yield for each path what of it the scope takes back, oldest first, where there is any."""
+    """Yield for each path what of it the scope takes back, oldest first, where there is any.
+
+    Going back to a message is about undos as well, and about what was changed from outside: what
+    these left is not what was there then.
+    """
     for path, of_path in rows.items():
-        chosen = _since(of_path, scope, first) if scope.to_message else _active(of_path, scope)
+        if scope.to_message:
+            chosen = [row for row in of_path if row.session == scope.session_id]
+        else:
+            chosen = [row for row in of_path if row.is_active and in_scope(row, scope)]
         if chosen:
             yield path, chosen
 
@@ -117,46 +127,19 @@ def in_scope(row: Row, scope: UndoScope) -> bool:
 
 
 def stretches(rows: Iterable[Row]) -> list[tuple[FileState, FileState]]:
-    """Return the states before and after each stretch without a foreign change in between.
-
-    A stretch that came back to where it began is left out.
-    """
+    """Return the states before and after each stretch without a foreign change in between."""
     found: list[tuple[FileState, FileState]] = []
     for row in rows:
         if found and is_equal(found[-1][1], row.before):
             found[-1] = (found[-1][0], row.after)
         else:
             found.append((row.before, row.after))
-    return [(before, after) for before, after in found if not is_equal(before, after)]
+    return found
 
 
 def is_equal(one: FileState, two: FileState) -> bool:
     """Whether two recorded states are the same, whether their contents are held or not."""
     return (one.kind, one.mode, one.size, one.digest) == (two.kind, two.mode, two.size, two.digest)
-
-
-def _active(rows: list[Row], scope: UndoScope) -> list[Row]:
-    return [row for row in rows if row.is_active and in_scope(row, scope)]
-
-
-def _since(rows: list[Row], scope: UndoScope, first: int | None) -> list[Row]:
-    """Return everything of the session from a set on, without undos that cancel out within."""
-    if first is None:
-        return []
-    ours = [row for row in rows if row.seq >= first and row.session == scope.session_id]
-    dropped: set[int] = set()
-    for row in ours:
-        if row.is_active and row.targets and min(row.targets) >= first:
-            dropped |= {row.seq, *row.targets}
-    return [row for row in ours if row.seq not in dropped]
-
-
-def _with_activity(rows: list[Row]) -> list[Row]:
-    undone: set[int] = set()
-    for row in reversed(rows):
-        if row.seq not in undone:
-            undone.update(row.targets)
-    return [replace(row, is_active=False) if row.seq in undone else row for row in rows]
 
 
 def _condition(scope: UndoScope) -> tuple[str, tuple[Any, ...]]:
@@ -168,14 +151,24 @@ def _condition(scope: UndoScope) -> tuple[str, tuple[Any, ...]]:
     ):
         if value:
             return f"s.session = ? AND s.{column} = ?", (scope.session_id, value)
+    if scope.to_message:
+        first = "SELECT min(seq) FROM change_set WHERE session = ? AND message = ?"
+        session = scope.session_id
+        return f"s.session = ? AND s.seq >= ({first})", (session, session, scope.to_message)
     return "s.session = ?", (scope.session_id,)
 
 
-def _row(found: tuple[Any, ...]) -> Row:
-    seq, set_id, session, agent, message, call, kind, root, path, *states, added, removed = found
-    before, after = _state(*states[:5]), _state(*states[5:])
+def _row(found: tuple[Any, ...], targets: tuple[int, ...], *, is_active: bool) -> Row:
+    *head, added, removed = found
+    states = head[9:]
     return Row(
-        seq, set_id, session, agent, message, call, kind, root, path, before, after, added, removed
+        *head[:9],
+        before=_state(*states[:5]),
+        after=_state(*states[5:]),
+        added=added,
+        removed=removed,
+        targets=targets,
+        is_active=is_active,
     )
 
 

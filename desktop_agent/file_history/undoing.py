@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
@@ -198,7 +199,8 @@ class Undoing:
         failed = [step.path for step in steps if step.path not in done]
         changes = [PathChange(s.path, s.expected, s.target) for s in steps if s.path in done]
         described, _ = self._recording.described(read_set(body), root, changes)
-        with transaction(self._connection):
+        # If this can't be saved now, it is found out once more by `recover`.
+        with contextlib.suppress(UndoError), transaction(self._connection):
             self._drop(seq, failed)
             if changes:
                 self._recording.update(seq, described)

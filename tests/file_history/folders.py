@@ -9,7 +9,16 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from desktop_agent.core.changes import ChangeSet, FileState, SetKind, UndoPlan, UndoScope
+from desktop_agent.core.changes import (
+    ChangeSet,
+    Choice,
+    FileState,
+    SessionChanges,
+    SetKind,
+    UndoPlan,
+    UndoReport,
+    UndoScope,
+)
 from desktop_agent.core.ids import AgentId, MessageId, SessionId
 from desktop_agent.file_history.history import Entry, History, Limits, PathChange
 
@@ -31,7 +40,7 @@ def _walk(folder: bytes) -> Iterator[tuple[bytes, FileState]]:
         status = entry.stat(follow_symlinks=False)
         mode = stat.S_IMODE(status.st_mode)
         if entry.is_symlink():
-            content = os.readlink(entry.path)
+            content = target(entry.path)
             yield entry.path, FileState("link", 0, len(content), _digest(content))
         elif entry.is_dir(follow_symlinks=False):
             yield entry.path, FileState("folder", mode)
@@ -41,6 +50,11 @@ def _walk(folder: bytes) -> Iterator[tuple[bytes, FileState]]:
             yield entry.path, FileState("file", mode, len(content), _digest(content))
         else:
             yield entry.path, FileState("other", mode, is_held=False)
+
+
+def target(path: bytes) -> bytes:
+    """Return where a link leads."""
+    return os.fsencode(Path(os.fsdecode(path)).readlink())
 
 
 def _digest(content: bytes) -> str:
@@ -90,7 +104,7 @@ class Folder:
             if state.kind == "file":
                 self.history.hold(Path(os.fsdecode(path)).read_bytes())
             elif state.kind == "link":
-                self.history.hold(os.readlink(path))
+                self.history.hold(target(path))
         return found
 
     def write(self, name: str, text: str, mode: int | None = None) -> Path:
@@ -111,9 +125,12 @@ class Folder:
     def prospects(self, **scope: object) -> dict[str, str]:
         return {file.path: file.prospect for file in self.plan(**scope).files}
 
-    def undo(self, choices: dict[str, str] | None = None, **scope: object):
+    def undo(self, choices: dict[str, Choice] | None = None, **scope: object) -> UndoReport:
         meta = ChangeSet("", "undo", MAIN, ended=1e9)
         return self.history.undo(UndoScope(SESSION, **scope), choices or {}, meta)  # type: ignore[arg-type]
+
+    def changes(self) -> SessionChanges:
+        return self.history.changes(SESSION, str(self.root))
 
     def index(self) -> dict[bytes, Entry]:
         """Save a look at the folder and return it."""

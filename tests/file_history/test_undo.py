@@ -5,9 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from desktop_agent.core.changes import UndoError
-from tests.file_history.folders import Folder, look
+from desktop_agent.core.changes import UndoError, UndoScope
+from desktop_agent.core.ids import SessionId
+from tests.file_history.folders import SESSION, Folder, look
 
 
 @pytest.fixture
@@ -123,15 +125,32 @@ def test_going_back_to_a_message_takes_back_all_since_then(folder: Folder) -> No
     assert look(folder.root) == then
 
 
+def test_going_back_to_a_message_asks_about_what_the_person_did_since(folder: Folder) -> None:
+    folder.write("mine.txt", "0")
+    with folder.call("call_1", message="me_1"):
+        folder.write("a.txt", "1\n2\n3\n4\n")
+    with folder.call("call_2", message="me_2"):
+        folder.write("a.txt", "0\n1\n2\n3\n4\n")
+    with folder.call(agent="", message="", kind="outside"):
+        folder.write("a.txt", "0\n1\n2\n3\n4\n5\n")
+        folder.write("mine.txt", "1")
+    assert folder.prospects(to_message="me_2") == {"a.txt": "conflict", "mine.txt": "conflict"}
+    assert folder.undo(to_message="me_2").kept == ("a.txt", "mine.txt")
+    report = folder.undo({"a.txt": "merge", "mine.txt": "restore"}, to_message="me_2")
+    assert (folder.text("a.txt"), folder.text("mine.txt")) == ("1\n2\n3\n4\n5\n", "0")
+    assert report.merged == ("a.txt",)
+    assert folder.prospects() == {"a.txt": "conflict"}
+
+
 def test_one_file_of_a_scope_is_taken_back_alone(folder: Folder) -> None:
     with folder.call("call_1"):
         folder.write("a.txt", "a")
         folder.write("b.txt", "b")
     folder.undo(path="a.txt")
     assert (folder.text("a.txt"), folder.text("b.txt")) == (None, "b")
-    assert folder.history.changes("se_1", str(folder.root)).undone == ()  # type: ignore[arg-type]
+    assert folder.changes().undone == ()
     folder.undo(path="b.txt")
-    assert folder.history.changes("se_1", str(folder.root)).undone == (folder.sets[0].id,)  # type: ignore[arg-type]
+    assert folder.changes().undone == (folder.sets[0].id,)
 
 
 def test_a_link_that_stands_in_for_the_folder_leads_nothing_out_of_it(
@@ -165,3 +184,83 @@ def test_a_name_that_is_no_text_comes_back_under_the_same_bytes(folder: Folder) 
     for path in paths:
         folder.undo(path=path)
     assert look(folder.root) == before
+
+
+def test_the_list_of_changes_shows_what_differs_now_and_who_touched_it_since(
+    folder: Folder,
+) -> None:
+    folder.write("a.txt", "1\n2\n")
+    with folder.call("call_1", message="me_1"):
+        folder.write("a.txt", "1\n2\n3\n")
+        folder.write("sub/b.txt", "b\n")
+    with folder.call("call_2", message="me_2", agent="sa_1"):
+        folder.write("a.txt", "1\n3\n")
+        folder.write("c.txt", "c\n")
+        (folder.root / "empty").mkdir()
+    folder.write("sub/b.txt", "mine\n")
+    first, second = (made.id for made in folder.sets)
+    changes = folder.changes()
+    found = {f.file.path: (f.file.added, f.file.removed, f.sets) for f in changes.files}
+    assert found == {
+        "a.txt": (1, 1, (first, second)),
+        "c.txt": (1, 0, (second,)),
+        "empty": (0, 0, (second,)),
+        "sub/b.txt": (1, 0, (first,)),
+    }
+    assert [f.file.path for f in changes.files if f.is_changed_since] == ["sub/b.txt"]
+    assert (changes.undone, changes.stopped) == ((), "")
+    undone = folder.undo(message_id="me_2")
+    changes = folder.changes()
+    assert [f.file.path for f in changes.files] == ["a.txt", "sub/b.txt"]
+    assert changes.undone == (second,)
+    assert [made.id for made in changes.sets] == [first, second, undone.set_id]
+    redone = folder.undo(set_id=undone.set_id)
+    assert folder.changes().undone == (undone.set_id,)
+    assert [f.file.path for f in folder.changes().files] == ["a.txt", "c.txt", "empty", "sub/b.txt"]
+    assert folder.changes().sets[-1].id == redone.set_id
+
+
+def test_a_set_of_which_one_file_was_kept_counts_as_undone(folder: Folder) -> None:
+    with folder.call("call_1"):
+        folder.write("a.txt", "a")
+        folder.write("b.txt", "b")
+    folder.write("a.txt", "mine")
+    report = folder.undo()
+    assert report.kept == ("a.txt",)
+    assert folder.changes().undone == (folder.sets[0].id,)
+    folder.undo(set_id=report.set_id)
+    assert folder.changes().undone == (report.set_id,)
+
+
+def test_a_diff_shows_what_was_before_the_first_and_after_the_last_change(folder: Folder) -> None:
+    folder.write("a.txt", "0")
+    for number in "12":
+        with folder.call(f"call_{number}"):
+            folder.write("a.txt", number)
+            folder.write("new.txt", number)
+    scope = UndoScope(SESSION)
+    contents = folder.history.contents
+    assert contents(replace(scope, path="a.txt")) == (b"0", b"2")
+    assert contents(replace(scope, path="new.txt")) == (None, b"2")
+    assert contents(replace(scope, path="a.txt", call_id="call_1")) == (b"0", b"1")
+    folder.undo()
+    assert contents(replace(scope, path="a.txt", call_id="call_2")) == (b"1", b"2")
+    with pytest.raises(UndoError):
+        contents(replace(scope, path="other.txt"))
+
+
+def test_what_another_session_did_is_neither_shown_nor_undone(folder: Folder) -> None:
+    with folder.call("call_1"):
+        folder.write("a.txt", "a")
+    with folder.call("call_2", session=SessionId("se_2")):
+        folder.write("b.txt", "b")
+        folder.write("a.txt", "aa")
+    assert [f.file.path for f in folder.changes().files] == ["a.txt"]
+    (file,) = folder.plan().files
+    assert (file.path, file.prospect, file.why) == (
+        "a.txt",
+        "conflict",
+        "Another session changed it since.",
+    )
+    folder.undo()
+    assert (folder.text("a.txt"), folder.text("b.txt")) == ("aa", "b")
