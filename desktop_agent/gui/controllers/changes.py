@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from PySide6.QtCore import QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 
@@ -21,12 +22,11 @@ from desktop_agent.core.events import Event, FilesChanged
 from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
 from desktop_agent.gui.controllers.full_pages import FullPages
-from desktop_agent.gui.controllers.transcript_pages import is_untouched
 from desktop_agent.gui.frame.notice_bar import Notice
 from desktop_agent.gui.kit.links import open_path
 from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.text import with_plural
-from desktop_agent.gui.state.session_state import NOTHING, Facet
+from desktop_agent.gui.state.session_state import NOTHING, AgentPage, Facet
 
 if TYPE_CHECKING:
     from desktop_agent.gui.changes.page import ChangesPage
@@ -70,9 +70,9 @@ class ChangesController(Controller):
     def look(self) -> None:
         """Ask what the session has changed; at most one question at a time."""
         info = self._session.info
-        if info is None or is_untouched(info):
-            self._show()
-        elif self._is_looking:
+        if info is None:
+            return
+        if self._is_looking:
             self._is_outdated = True
         else:
             self._is_looking = True
@@ -84,11 +84,11 @@ class ChangesController(Controller):
         self._rest.stop()
 
     async def _look(self, session_id: SessionId) -> None:
-        changes = SessionChanges()
         try:
             changes = await self._queries.changes.session_changes(session_id)
         except UndoError as error:
-            changes = SessionChanges(stopped=str(error))
+            # What was known stays.
+            changes = replace(self._known.changes_of(session_id), stopped=str(error))
         finally:
             self._is_looking = False
         facet = self._known.know_changes(session_id, changes)
@@ -124,11 +124,14 @@ class ChangesController(Controller):
         if is_mine and not (self._rest.isActive() or self._is_over):
             self._rest.start()
 
-    def _on_session(self) -> None:
+    def _on_session(self, page: AgentPage) -> None:
         self._say("")
         self._last = None
         self._show(Facet.CHANGES)
-        self.look()
+        # Who keeps the changes is not woken for a session in which there are none.
+        has_any = any(isinstance(event, FilesChanged) for event in page.events)
+        if has_any or len(page.agents) > 1 or page.first_seq > 1:
+            self.look()
 
     def _on_page_made(self, view: TranscriptView, agent_id: str) -> None:
         view.undo_requested.connect(self.request)

@@ -244,7 +244,11 @@ class SessionState:
     @property
     def changes(self) -> SessionChanges:
         """What the session that is shown changed in files, as far as it is known."""
-        return self._changes.get(self.session_id or SessionId(""), _NO_CHANGES)
+        return self.changes_of(self.session_id) if self.session_id else _NO_CHANGES
+
+    def changes_of(self, session_id: SessionId) -> SessionChanges:
+        """Return what a session changed in files, as far as it is known."""
+        return self._changes.get(session_id, _NO_CHANGES)
 
     @property
     def changed_by(self) -> frozenset[AgentId]:
