@@ -17,9 +17,9 @@ from pathlib import Path
 import msgspec
 
 from desktop_agent.core.changes import ChangeSet, FileState
-from desktop_agent.core.digests import sha256
 from desktop_agent.core.ids import AgentId, SessionId, new_change_set_id
 from desktop_agent.core.pipes.file_capture import CallBegun, Captured, FileWrite, Recorded
+from desktop_agent.engine.base.digests import sha256
 from desktop_agent.file_history.folder import TrackedFolder
 from desktop_agent.file_history.history import History
 from desktop_agent.file_history.names import parents
