@@ -106,6 +106,20 @@ class Capture:
             write = call.begun.write
             self.end(set_id, is_done=write is None or _digest_at(write.path) == call.after)
 
+    def held(self, session_id: SessionId, root: str, paths: Sequence[bytes]) -> tuple[bool, ...]:
+        """Return which of these absolute paths an undo could bring back as they are now."""
+        for folder in self._folders.values():
+            if any(folder.relative(path) is not None for path in paths):
+                self._look_outside(folder, session_id, root, time.monotonic() + _FIRST_S)
+        return tuple(self._is_held(_real(path)) for path in paths)
+
+    def _is_held(self, path: bytes) -> bool:
+        for folder in self._folders.values():
+            relative = folder.relative(path)
+            if relative is not None:
+                return not self.stopped and folder.holds(relative)
+        return False
+
     # -- idle ----------------------------------------------------------------------------
 
     @property
@@ -336,6 +350,12 @@ def _outermost(folders: Sequence[str]) -> list[bytes]:
 
 def _is_below(path: bytes, root: bytes) -> bool:
     return path == root or path.startswith(root.rstrip(b"/") + b"/")
+
+
+def _real(path: bytes) -> bytes:
+    """Resolve the folders above a path, and not the path itself, which may be a link."""
+    above, name = os.path.split(path)
+    return os.path.join(os.path.realpath(above), name)  # noqa: PTH118 - bytes
 
 
 def _missing_folders(path: bytes) -> tuple[bytes, ...]:

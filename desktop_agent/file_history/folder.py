@@ -77,6 +77,21 @@ class TrackedFolder:
         """Whether a path was listed and its content is not known."""
         return path in self._unread
 
+    def holds(self, path: bytes) -> bool:
+        """Whether an undo could bring back a path, with all that is below it."""
+        entry = self.entry(path)
+        waiting = [(path, entry)] if entry is not None else []
+        while waiting:
+            here, known = waiting.pop()
+            if not known.is_held or here in self._unread:
+                return False
+            if known.kind == "folder":
+                if os.path.lexists(self.absolute(_join(here, b".git"))):
+                    return False  # a repository is not kept
+                below = self._tree.get(here, {}).items()
+                waiting += [(_join(here, name), inner) for name, inner in below]
+        return entry is not None
+
     @property
     def has_unread(self) -> bool:
         """Whether there is something to read yet."""

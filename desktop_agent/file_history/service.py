@@ -43,6 +43,7 @@ class Service:
             "watch": self.capture.watch,
             "begin": self._begin,
             "end": self.capture.end,
+            "held": self.capture.held,
             "recovered": self._take_recovered,
             "changes": self._changes,
             "diff": self._diff,

@@ -209,7 +209,7 @@ async def test_nothing_is_undone_while_a_command_runs_in_the_folder(tmp_path: Pa
     plan = await rig.engine.plan_undo(rig.scope(message_id=rig.user_messages[0]))
     assert "mkfifo" in plan.blocked
     assert contents(rig)["a.txt"] == b"a\n"
-    os.close(os.open(rig.folder / "gate", os.O_WRONLY))
+    os.close(await asyncio.to_thread(os.open, rig.folder / "gate", os.O_WRONLY))
     await rig.until(TurnEnded, 2)
     await rig.undo(message_id=rig.user_messages[0])
     assert "a.txt" not in contents(rig)
@@ -227,9 +227,7 @@ async def test_a_background_command_is_captured_to_its_end(tmp_path: Path) -> No
     await rig.run("go")
     assert not [one for one in rig.sets if any(f.path == "late.txt" for f in one.files)]
     await appeared(rig.folder / "gate")
-    fd = os.open(rig.folder / "gate", os.O_RDWR)
-    os.write(fd, b"go\n")
-    os.close(fd)
+    os.close(await asyncio.to_thread(os.open, rig.folder / "gate", os.O_WRONLY))
     await rig.once(lambda: any(f.path == "late.txt" for one in rig.sets for f in one.files))
     assert (rig.folder / "late.txt").exists()
     await rig.undo(message_id=rig.user_messages[0])

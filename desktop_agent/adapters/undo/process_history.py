@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +78,13 @@ class ProcessHistory:
     async def end(self, set_id: str, *, is_done: bool = True) -> Captured:
         """Record what a call changed."""
         return await self._call("end", Captured, set_id=set_id, is_done=is_done)
+
+    async def held(
+        self, session_id: SessionId, root: str, paths: Sequence[bytes]
+    ) -> tuple[bool, ...]:
+        """Return which of these absolute paths an undo could bring back as they are now."""
+        given = {"session_id": session_id, "root": root, "paths": list(paths)}
+        return await self._call("held", tuple[bool, ...], **given)
 
     async def recovered(self) -> tuple[UndoReport, ...]:
         """Finish what a crash cut off in the middle of an undo."""

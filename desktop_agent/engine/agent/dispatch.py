@@ -127,13 +127,17 @@ class _Denied(Exception):
 
 @dataclass(slots=True)
 class _Prepared:
-    """A call that was checked: parsed arguments and the effect they will have."""
+    """A call that was checked: parsed arguments and the effect they will have.
+
+    `restorable` is what of its deletions an undo could bring back.
+    """
 
     call: ToolCall
     tool: Tool
     arguments: Any
     preview: Preview
     remark: str = ""
+    restorable: frozenset[str] = frozenset()
 
 
 class Unsaved(StoreError):
@@ -264,7 +268,9 @@ class Dispatch:
                 f"invalid tool input: the arguments are not a JSON object: {call.raw[:200]}"
             )
         arguments = tool.parse(call.arguments)
-        return _Prepared(call, tool, arguments, await self._preview(tool, arguments, call, caller))
+        preview = await self._preview(tool, arguments, call, caller)
+        restorable = await self._kept.restorable(preview, caller.session)
+        return _Prepared(call, tool, arguments, preview, restorable=restorable)
 
     async def _preview(self, tool: Tool, arguments: Any, call: ToolCall, caller: Caller) -> Preview:
         if tool.preview is None:
@@ -294,6 +300,7 @@ class Dispatch:
             workspace=caller.session.info.workspace,
             is_repeated=caller.is_repeated(prepared.call),
             is_machine_sandbox=self._is_machine_sandbox,
+            restorable=prepared.restorable,
         )
 
     async def _ask(self, prepared: _Prepared, reason: str, caller: Caller) -> _Prepared:

@@ -181,6 +181,12 @@ class FileHistory(Protocol):
         """Record what a call changed; a file tool that was refused `is_done` False."""
         ...
 
+    async def held(
+        self, session_id: SessionId, root: str, paths: Sequence[bytes]
+    ) -> tuple[bool, ...]:
+        """Return which of these absolute paths an undo could bring back as they are now."""
+        ...
+
     async def recovered(self) -> tuple[UndoReport, ...]:
         """Finish what a crash cut off in the middle of an undo; told once."""
         ...

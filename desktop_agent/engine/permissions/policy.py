@@ -50,6 +50,7 @@ class Situation:
     """What a verdict depends on besides the call: the mode, the rules, the folder, repetition.
 
     `is_machine_sandbox` tells that the person has set this machine apart for the agent.
+    `restorable` is what of the call's deletions an undo could bring back.
     """
 
     mode: Mode
@@ -57,6 +58,7 @@ class Situation:
     workspace: Workspace
     is_repeated: bool = False
     is_machine_sandbox: bool = False
+    restorable: frozenset[str] = frozenset()
 
 
 def verdict(tool: Tool, preview: Preview, situation: Situation) -> Verdict:
@@ -157,11 +159,21 @@ def _always_asked(preview: Preview, situation: Situation) -> str:
         return f"It touches {_listed(preview.protected)}, which is asked about in every mode."
     if preview.outside and not situation.is_machine_sandbox:
         return f"It reaches outside the folder: {_listed(preview.outside)}."
-    if preview.deletes:
-        return f"It deletes {_listed(preview.deletes)}."
+    if reason := _deletes(preview, situation):
+        return reason
     if situation.is_repeated:
         return "It is the third time in a row with the same arguments."
     return ""
+
+
+def _deletes(preview: Preview, situation: Situation) -> str:
+    """Why a deletion is asked about; not what undo brings back, if commands are contained."""
+    contained = preview.containment
+    is_inside = contained is not None and contained.is_contained
+    if situation.mode != "free" or not is_inside:
+        return f"It deletes {_listed(preview.deletes)}." if preview.deletes else ""
+    lost = [name for name in preview.deletes if name not in situation.restorable]
+    return f"It deletes {_listed(lost)}: that can't be undone." if lost else ""
 
 
 def _listed(names: Sequence[str]) -> str:

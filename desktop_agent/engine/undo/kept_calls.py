@@ -25,6 +25,7 @@ from desktop_agent.core.tool import Access, Preview, Tool
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.base.ports import FileHistory, StoreError
 from desktop_agent.engine.base.session import Session
+from desktop_agent.engine.undo.deleted_paths import deleted_paths
 
 _log = logging.getLogger(__name__)
 
@@ -104,6 +105,21 @@ class KeptCalls:
                 await self.carried_out(self._end(self._history, kept.begun.changes.id))
             else:
                 self.spawn(self._end_after(self._history, kept.until, kept.begun.changes.id))
+
+    async def restorable(self, preview: Preview, session: Session) -> frozenset[str]:
+        """Return what of that which a contained command deletes an undo could bring back."""
+        contained = preview.containment
+        is_inside = contained is not None and contained.is_contained
+        if self._history is None or not is_inside or not preview.deletes or not preview.paths:
+            return frozenset()
+        named = deleted_paths(preview.command, preview.deletes, preview.paths[0])
+        paths = list(named.values())
+        try:
+            async with asyncio.timeout(_LONGEST_S):
+                held = await self._history.held(session.info.id, _root(session), paths)
+        except (TimeoutError, UndoError):
+            return frozenset()
+        return frozenset(name for name, is_held in zip(named, held, strict=True) if is_held)
 
     async def ask(self, answer: Coroutine[Any, Any, Captured]) -> None:
         """Wait for what is recorded, and tell of it; what fails is said once."""
@@ -214,6 +230,10 @@ def _may_change(call: Call) -> bool:
     return not preview.is_read_only and not cannot_write
 
 
+def _root(session: Session) -> str:
+    return os.path.realpath(session.info.workspace.root)
+
+
 def _begun(
     call: Call, caller: Caller, message_of: Callable[[Session], MessageId | None]
 ) -> CallBegun:
@@ -233,7 +253,7 @@ def _begun(
     return CallBegun(
         changes=changes,
         session_id=session.info.id,
-        root=os.path.realpath(session.info.workspace.root),
+        root=_root(session),
         folders=call.workspace.write_roots if is_command else (),
         label=f"`{lines[0][:_LABEL]}`" if lines else "",
     )
