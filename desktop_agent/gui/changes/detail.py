@@ -46,8 +46,9 @@ class ChangeDetail(QWidget):
         edge, gap = theme.space("l"), theme.space("s")
         head = row((self._path, 1), self._mark, self._open, self._undo, spacing=gap)
         head.setContentsMargins(edge, gap, edge, gap)
-        self._words.setContentsMargins(edge, edge, edge, edge)
-        self._column = column(head, self._words, None, within=self)
+        self._said = QWidget(self)
+        row(self._words, edges=(edge, gap, edge, edge), stretch=0, within=self._said)
+        self._column = column(head, self._said, None, within=self)
 
     def show_row(self, shown: ChangeRow | None) -> None:
         """Show a row's head; its diff follows, and until then the one of the same row stays."""
@@ -95,7 +96,7 @@ class ChangeDetail(QWidget):
 
     def _say(self, text: str) -> None:
         self._words.setText(text)
-        self._words.setVisible(bool(text))
+        self._said.setVisible(bool(text))
 
     def _drop_view(self) -> None:
         if self._view is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QVBoxLayout, QWidget
 
@@ -37,6 +39,8 @@ _CHOICES: tuple[Choice, ...] = ("keep", "restore", "merge")
 class UndoDialog(QDialog):
     """`decided` starts the undo; closing it in any other way changes nothing.
 
+    `unheld` says in words what else can't come back.
+
     Signals:
         decided(dict): the choice for each path that is in conflict
     """
@@ -51,10 +55,12 @@ class UndoDialog(QDialog):
         parent: QWidget | None = None,
         *,
         is_redo: bool = False,
+        unheld: Sequence[str] = (),
     ) -> None:
         super().__init__(parent)
         self._theme = theme
         self._is_redo = is_redo
+        self._unheld = tuple(unheld)
         self._asked: list[tuple[tuple[PlannedFile, ...], TabRow]] = []
         self._files: dict[Prospect, list[PlannedFile]] = {}
         for file in plan.files:
@@ -102,15 +108,24 @@ class UndoDialog(QDialog):
             if rest := conflicts[_MOST_ASKED:]:
                 words = self.tr("{n} more file(s)").format(n=f"{len(rest):,}")
                 self._ask(tuple(rest), with_plural(words, len(rest)), "")
-        self._add_list("lost", self.tr("Can’t come back"), "circle-slash", "err")
+        lost = self.tr("Can’t come back")
+        self._add_list("lost", lost, "circle-slash", "err")
+        if self._unheld and "lost" not in self._files:
+            self._add_head(lost, "circle-slash", "err", 0)
+        for words in self._unheld:
+            label = TextLabel(with_marks(words), "muted", wraps=True, name="undoUnheld")
+            self._groups.addLayout(row(24, (label, 1)))
 
     def _add_head(self, words: str, icon: str, token: str, count: int) -> None:
         if self._groups.count():
             self._groups.addWidget(Separator())
         title = TextLabel(words, "strong")
-        title.setAccessibleName(f"{words}: {count:,}")
-        mark = IconLabel(self._theme, icon, token)
-        self._groups.addLayout(row(mark, title, Chip(f"{count:,}"), None))
+        line = row(IconLabel(self._theme, icon, token), title)
+        if count:
+            title.setAccessibleName(f"{words}: {count:,}")
+            line.addWidget(Chip(f"{count:,}"))
+        line.addStretch(1)
+        self._groups.addLayout(line)
 
     def _add_list(self, prospect: Prospect, words: str, icon: str, token: str) -> None:
         files = self._files.get(prospect, ())

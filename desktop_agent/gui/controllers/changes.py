@@ -26,6 +26,7 @@ from desktop_agent.gui.frame.notice_bar import Notice
 from desktop_agent.gui.kit.links import open_path
 from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.text import with_plural
+from desktop_agent.gui.state.change_sets import MOST_UNHELD
 from desktop_agent.gui.state.session_state import NOTHING, AgentPage, Facet
 
 if TYPE_CHECKING:
@@ -248,10 +249,22 @@ class ChangesController(Controller):
             await self._undo(scope, {}, is_redo=True)
         else:
             dialog = UndoDialog(
-                self._theme, plan, self._title(plan, is_redo), self._frame.window(), is_redo=is_redo
+                self._theme,
+                plan,
+                self._title(plan, is_redo),
+                self._frame.window(),
+                is_redo=is_redo,
+                unheld=self._unheld(plan),
             )
             dialog.decided.connect(partial(self._decide, scope, is_redo))
             dialog.open()
+
+    def _unheld(self, plan: UndoPlan) -> tuple[str, ...]:
+        """Return what can't come back of the sets of a plan beside the files that it names."""
+        wanted = set(plan.sets)
+        sets = (one for one in self._known.changes.sets if one.id in wanted)
+        words = dict.fromkeys(said for one in sets for said in one.unheld)
+        return tuple(words)[:MOST_UNHELD]
 
     def _title(self, plan: UndoPlan, is_redo: bool) -> str:
         scope = plan.scope

@@ -8,18 +8,22 @@ from dataclasses import dataclass, replace
 from desktop_agent.core.changes import ChangeSet, SessionChanges
 from desktop_agent.core.ids import AgentId, MessageId
 
+# So much is said of what can't be put back.
+MOST_UNHELD = 8
+
 
 @dataclass(frozen=True, slots=True)
 class FileCounts:
     """What some change sets did: `files` are how many, `added` and `removed` count lines.
 
     `is_undone` tells that all of them are taken back, last by the undo `undone_by`, which is
-    empty where it is not known.
+    empty where it is not known. `unheld` says in words what can't be put back.
     """
 
     files: int
     added: int
     removed: int
+    unheld: tuple[str, ...] = ()
     is_undone: bool = False
     undone_by: str = ""
 
@@ -118,10 +122,12 @@ class ChangeSets:
 def _added_up(sets: Iterable[ChangeSet]) -> FileCounts | None:
     paths: set[str] = set()
     unlisted = added = removed = 0
+    unheld: dict[str, None] = {}
     for made in sets:
+        unheld.update(dict.fromkeys(made.unheld))
         paths.update(file.path for file in made.files)
         # A set names only its first files.
         unlisted += max(0, made.count - len(made.files))
         added, removed = added + made.added, removed + made.removed
     files = len(paths) + unlisted
-    return FileCounts(files, added, removed) if files else None
+    return FileCounts(files, added, removed, tuple(unheld)[:MOST_UNHELD]) if files else None

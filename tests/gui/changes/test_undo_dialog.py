@@ -126,6 +126,13 @@ def test_hostile_paths_are_marked_in_the_preview(ask):
     assert dialog.choices == {"c\n\u202ed": "keep"}
 
 
+def test_what_else_cannot_come_back_is_told(ask):
+    said = words_in(ask(*RESTORED, unheld=("2 commits stay.", "a\u202eb")))
+    assert "Can’t come back" in said
+    assert "2 commits stay." in said
+    assert "\u202e" not in said
+
+
 def test_a_redo_says_that_it_puts_back(ask):
     dialog = ask(*RESTORED, is_redo=True)
     assert take(dialog).accessibleName() == "Redo 5 files"

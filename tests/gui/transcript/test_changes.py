@@ -282,3 +282,9 @@ def test_the_page_of_changes_is_asked_for_at_the_end_line(view, qtbot):
     show(view, *turn(says(1, "Done."), told(EDITS)))
     with qtbot.waitSignal(view.changes_requested):
         button(view, "showChanges").click()
+
+
+def test_what_cannot_be_put_back_is_said_at_the_button(view):
+    words = "What it changed outside the folder is not kept."
+    show(view, *turn(says(1, "Done."), told(made("cs_1", "a.py", unheld=(words,)))))
+    assert button(view, "undoChanges").accessibleDescription() == words

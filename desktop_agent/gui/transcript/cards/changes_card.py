@@ -9,6 +9,8 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.changes import UndoScope
 from desktop_agent.core.ids import AgentId, MessageId
+from desktop_agent.gui.kit.safe_text import with_marks
+from desktop_agent.gui.kit.tooltips import plain_tip
 from desktop_agent.gui.kit.widgets import ElidedLabel, GhostButton, IconLabel, row
 from desktop_agent.gui.state.change_sets import FileCounts
 from desktop_agent.gui.transcript.cards.card import Card, CardHost
@@ -53,16 +55,29 @@ class ChangesCard(Card):
 
 
 def undo_buttons(
-    host: CardHost, counts: FileCounts | None, scope: UndoScope | None, parent: QWidget
+    host: CardHost,
+    counts: FileCounts | None,
+    scope: UndoScope | None,
+    parent: QWidget,
+    *,
+    is_short: bool = False,
 ) -> list[QWidget]:
-    """Return the button that takes changes back, or puts them back; none without changes."""
+    """Return the button that takes changes back, or puts them back; none without changes.
+
+    On a card with other buttons it is short; what is spoken is the same.
+    """
     if counts is None or scope is None:
         return []
     if counts.is_undone:
         return [_redo(host, counts.undone_by, parent)] if counts.undone_by else []
     words = translate("Transcript", "Undo these changes")
-    button = GhostButton(host.theme, words, "undo-2", parent)
+    shown = translate("Transcript", "Undo") if is_short else words
+    button = GhostButton(host.theme, shown, "undo-2", parent)
     button.setObjectName("undoChanges")
+    button.setAccessibleName(words)
+    unheld = with_marks("\n".join(counts.unheld))
+    button.setAccessibleDescription(unheld)
+    button.setToolTip(plain_tip(unheld))
     button.clicked.connect(partial(_request, host, scope))
     return [button]
 

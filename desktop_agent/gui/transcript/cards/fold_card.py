@@ -145,4 +145,7 @@ class ReportCard(FoldCard):
         command = self.host.command_requested
         button.clicked.connect(lambda: command.emit(self._item.agent_id, "open", ""))
         scope = scope_of_agent(self.host, self._item.agent_id)
-        return view, (button, *undo_buttons(self.host, self._item.changes, scope, self))
+        return view, (
+            button,
+            *undo_buttons(self.host, self._item.changes, scope, self, is_short=True),
+        )

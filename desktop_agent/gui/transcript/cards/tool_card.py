@@ -177,7 +177,7 @@ class ToolCard(FoldCard):
             buttons.append(self._open_button(self.tr("Open file"), "external-link", path))
         if isinstance(item, ToolItem):
             scope = scope_of_call(self.host, item)
-            buttons += undo_buttons(self.host, item.changes, scope, self)
+            buttons += undo_buttons(self.host, item.changes, scope, self, is_short=True)
         return details, buttons
 
     def _make_output(self) -> tuple[OutputView, list[QWidget]]:
