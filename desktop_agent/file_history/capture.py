@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from desktop_agent.core.changes import ChangeSet, FileState
+from desktop_agent.core.changes import ChangeSet, FileState, UndoError
 from desktop_agent.core.ids import AgentId, SessionId, new_change_set_id
 from desktop_agent.core.pipes.file_capture import CallBegun, Captured, FileWrite, Recorded
 from desktop_agent.engine.base.digests import sha256
@@ -31,6 +31,7 @@ _READ_AFTER_S = 20.0
 # What happened since the app was last open is read for so long when a session goes on.
 _FIRST_S = 5.0
 _READ_SLICE_S = 0.05
+_MISSED = "What a call changed was lost, as the part of the app that keeps it had ended."
 _NOBODY = AgentId("")
 
 
@@ -61,6 +62,8 @@ class Capture:
         self._folders: dict[bytes, TrackedFolder] = {}
         self._calls: dict[str, _Call] = {}
         self._known: set[SessionId] = set()
+        # The session that a folder was last looked at for, and that session's folder.
+        self._homes: dict[bytes, tuple[SessionId, str]] = {}
         self._recorded: list[Recorded] = []
         self._stopped = ""
 
@@ -87,16 +90,20 @@ class Capture:
         return self._captured()
 
     def end(self, set_id: str, *, is_done: bool = True) -> Captured:
-        """Record what a call changed. A file tool that was refused `is_done` False."""
+        """Record what a call changed. A file tool that was refused `is_done` False.
+
+        Raises UndoError for a call that is not known: it began before this process did.
+        """
         call = self._calls.get(set_id)
-        if call is not None:
-            try:
-                if call.begun.write is not None:
-                    self._end_write(call, call.begun.write, is_done=is_done)
-                else:
-                    self._end_command(call)
-            finally:
-                del self._calls[set_id]
+        if call is None:
+            raise UndoError(_MISSED)
+        try:
+            if call.begun.write is not None:
+                self._end_write(call, call.begun.write, is_done=is_done)
+            else:
+                self._end_command(call)
+        finally:
+            del self._calls[set_id]
         return self._captured()
 
     def end_all(self) -> None:
@@ -134,6 +141,15 @@ class Capture:
                 folder.read_some(time.monotonic() + _READ_SLICE_S)
                 return
 
+    def look_closely(self) -> None:
+        """Look for what no watch tells of. To be called after a while without requests."""
+        for folder in self._folders.values():
+            if folder.root in self._homes and folder.is_listed:
+                folder.look_closely()
+                self._look_outside(
+                    folder, *self._homes[folder.root], time.monotonic() + _READ_AFTER_S
+                )
+
     # -- undo ----------------------------------------------------------------------------
 
     @property
@@ -145,11 +161,9 @@ class Capture:
     def forget_folders(self) -> None:
         """What is kept of them was deleted: they are looked at anew."""
         self._stopped = ""
-        self._folders = {
-            root: folder
-            for root, folder in self._folders.items()
-            if any(folder in call.folders for call in self._calls.values())
-        }
+        for folder in list(self._folders.values()):
+            if not any(folder in call.folders for call in self._calls.values()):
+                self._folders.pop(folder.root).close()
 
     def running_in(self, root: str) -> str:
         """Return the name of a command that runs in a folder, empty if there is none."""
@@ -198,6 +212,7 @@ class Capture:
         """Look at a folder; what differs is the running call's, or happened outside of calls."""
         owner = self._owner(folder)
         is_new = session_id not in self._known
+        self._homes[folder.root] = (session_id, root)
         changes = folder.look(until, self._busy(folder), is_outside=owner is None)
         self._known.add(session_id)
         if owner is not None:
@@ -326,7 +341,9 @@ class Capture:
                 return known
         folder = TrackedFolder(root, self._history, self._own)
         # What lies below it is looked at with it from now on.
-        self._folders = {r: f for r, f in self._folders.items() if not self._is_idle_below(f, root)}
+        for below in list(self._folders.values()):
+            if self._is_idle_below(below, root):
+                self._folders.pop(below.root).close()
         self._folders[root] = folder
         return folder
 

@@ -23,11 +23,14 @@ from desktop_agent.file_history.listing import (
 )
 from desktop_agent.file_history.reader import Reader, is_fresh, is_other, state_of
 from desktop_agent.file_history.values import Entry, PathChange
+from desktop_agent.file_history.watch import Watch
 
 _DIRECTORY = flags("O_DIRECTORY", "O_NOFOLLOW", "O_CLOEXEC")
 _SAVED_AT_ONCE = 2000
 # Of entries in one folder; beyond it folders are known by their names.
 _MOST = 300_000
+# A smaller folder is listed as quickly.
+_WATCHED_FROM = 5_000
 
 _Tree = dict[bytes, dict[bytes, Entry]]
 
@@ -60,6 +63,10 @@ class TrackedFolder:
         self._removed: set[bytes] = set()
         self._own = frozenset(own)
         self._count = 0
+        self._watch: Watch | None = None
+        self._can_watch = True
+        # Whether all that changed since the last look is told by the watch.
+        self._is_watched = False
         self._is_stored = self._load(history.index(root))
 
     # -- what is known -------------------------------------------------------------------
@@ -131,6 +138,7 @@ class TrackedFolder:
         finally:
             self.is_listed = True
             self.save()
+            self._begin_watch()
 
     def read_some(self, until: float) -> None:
         """Read what is unread, for a while; what changed since it was listed waits for a look."""
@@ -227,10 +235,13 @@ class TrackedFolder:
 
     def _found(self, root: int, device: int) -> Iterator[tuple[bytes, Entry | None]]:
         """Yield each path that may differ, with what is there now."""
-        waiting = [b""]
         self._tree.setdefault(b"", {})
+        changed = self._changed_folders()
+        is_full = changed is None
+        waiting = [b""] if changed is None else sorted(changed)
         while waiting:
             folder = waiting.pop()
+            self._add_watch(folder)
             listing = list_folder(self.absolute(folder), device)
             known = self._tree.get(folder, {})
             if not listing.is_readable:
@@ -243,13 +254,54 @@ class TrackedFolder:
                 if found.kind == "folder":
                     found = self._as_folder(root, path, found, old)
                     if found.is_held:
-                        waiting.append(path)
+                        if is_full or old is None or old.ino != found.ino or not old.is_held:
+                            waiting.append(path)
                         self._tree.setdefault(path, {})
                 if old is None or not is_same(old, found) or self._is_doubtful(path, old, found):
                     yield path, found
 
+    def _changed_folders(self) -> set[bytes] | None:
+        """Return the folders that have to be listed again; None for all of them."""
+        told = self._watch.changed() if self._watch is not None else None
+        was_watched, self._is_watched = self._is_watched, self._watch is not None
+        if told is None or not was_watched:
+            return None
+        told |= {_split(path)[0] for path in self._fresh}
+        return told & self._tree.keys()
+
+    def _begin_watch(self) -> None:
+        """Watch a large folder. What changes before all of it is watched, the next look finds."""
+        if self._watch is None and self._can_watch and self._count > _WATCHED_FROM:
+            try:
+                self._watch = Watch()
+            except OSError:
+                self._can_watch = False
+            for folder in list(self._tree):
+                self._add_watch(folder)
+
+    def _add_watch(self, folder: bytes) -> None:
+        if self._watch is not None:
+            try:
+                self._watch.add(self.absolute(folder), folder)
+            except OSError:  # the system has no more of them
+                self._can_watch = self._is_watched = False
+                self._watch.close()
+                self._watch = None
+
+    def look_closely(self) -> None:
+        """Have the next look list all: what is written through memory is not told of."""
+        self._is_watched = False
+
+    def close(self) -> None:
+        """Let go of the watch."""
+        if self._watch is not None:
+            self._watch.close()
+            self._watch = None
+
     def _is_doubtful(self, path: bytes, old: Entry, found: Entry) -> bool:
-        return path in self._fresh or (found.kind == "folder" and old.is_held != found.is_held)
+        if found.kind == "folder":
+            return old.is_held != found.is_held or old.ino != found.ino
+        return path in self._fresh
 
     def _as_folder(self, root: int, path: bytes, found: Entry, old: Entry | None) -> Entry:
         """Return whether a folder is looked into: decided once, when it is first seen."""

@@ -28,7 +28,8 @@ _log = logging.getLogger(__name__)
 _READ_SIZE = 256 * 1024
 # The window and the agents' commands come first.
 _NICENESS = 5
-_COLLECT_S = 3600.0
+_IDLE_S = 60.0
+_COLLECTED_AFTER = 60
 
 _decoder = msgspec.msgpack.Decoder(HistoryCalled)
 
@@ -72,9 +73,11 @@ class Server:
                 self._service.close()
 
     def _next_piece(self) -> bytes:
+        quiet = 0
         while not select.select([self._pipe], [], [], self._patience())[0]:
             if self._service is not None:
-                self._work(self._service)
+                quiet += not self._service.capture.has_work
+                self._work(self._service, quiet)
         try:
             return self._pipe.recv(_READ_SIZE)
         except ConnectionError:
@@ -82,13 +85,16 @@ class Server:
 
     def _patience(self) -> float:
         has_work = self._service is not None and self._service.capture.has_work
-        return 0.0 if has_work else _COLLECT_S
+        return 0.0 if has_work else _IDLE_S
 
-    def _work(self, service: Service) -> None:
+    def _work(self, service: Service, quiet: int) -> None:
+        """Do something while nobody asks for anything; `quiet` counts the minutes of that."""
         try:
             if service.capture.has_work:
                 service.capture.read_on()
-            else:
+            elif quiet == 1:
+                service.capture.look_closely()
+            elif quiet % _COLLECTED_AFTER == 0:
                 service.collect()
         except UndoError as error:
             _log.warning("the history of files can't be kept up: %s", error)

@@ -97,11 +97,13 @@ class KeptCalls:
         if call.tool.access is Access.WRITE:
             yield kept
             return
-        await self.ask(self._history.begin(kept.begun))
+        is_begun = await self.ask(self._history.begin(kept.begun))
         try:
             yield kept
         finally:
-            if kept.until is None:
+            if not is_begun:
+                pass  # that was said
+            elif kept.until is None:
                 await self.carried_out(self._end(self._history, kept.begun.changes.id))
             else:
                 self.spawn(self._end_after(self._history, kept.until, kept.begun.changes.id))
@@ -121,15 +123,21 @@ class KeptCalls:
             return frozenset()
         return frozenset(name for name, is_held in zip(named, held, strict=True) if is_held)
 
-    async def ask(self, answer: Coroutine[Any, Any, Captured]) -> None:
-        """Wait for what is recorded, and tell of it; what fails is said once."""
+    async def ask(self, answer: Coroutine[Any, Any, Captured]) -> bool:
+        """Wait for what is recorded, and tell of it; what fails is said once.
+
+        Returns whether there was an answer.
+        """
         try:
             async with asyncio.timeout(_LONGEST_S):
                 self._tell(await answer)
         except TimeoutError:
-            self._fail("what is changed could not be kept in time")
+            self._fail("It took too long.")
         except UndoError as error:
             self._fail(str(error))
+        else:
+            return True
+        return False
 
     async def carried_out(self, job: Coroutine[Any, Any, T]) -> T:
         """Run something to its end, also if the call is stopped meanwhile."""
@@ -186,7 +194,7 @@ class KeptCalls:
         """Say it once, and again only after it was well."""
         if why != self._told:
             self._told = why
-            self._failed(EngineFailed("undo", f"What agents change can't be undone now: {why}"))
+            self._failed(EngineFailed("undo", f"Undo is incomplete. {why}"))
 
 
 class CallChanges:
@@ -208,14 +216,15 @@ class CallChanges:
 
     async def _write(self, write: FileWrite, do: Callable[[], T]) -> T:
         begun = msgspec.structs.replace(self.begun, write=write)
-        await self._calls.ask(self._history.begin(begun))
+        is_begun = await self._calls.ask(self._history.begin(begun))
         is_done = False
         try:
             result = await asyncio.to_thread(do)
             is_done = True
             return result
         finally:
-            await self._calls.ask(self._history.end(begun.changes.id, is_done=is_done))
+            if is_begun:
+                await self._calls.ask(self._history.end(begun.changes.id, is_done=is_done))
 
 
 def _may_change(call: Call) -> bool:
