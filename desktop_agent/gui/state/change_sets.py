@@ -48,12 +48,14 @@ class ChangeSets:
         if made.kind == "undo":
             self._undone = self._taken_back()
 
-    def learn(self, changes: SessionChanges) -> None:
-        """Take in all of a session; what it says of undone sets holds."""
+    def learn(self, changes: SessionChanges) -> bool:
+        """Take in all of a session; what it says of undone sets holds. Tell whether it is news."""
+        known, before = len(self._sets), self._undone
         for made in changes.sets:
             self._keep(made)
         by = self._taken_back()
         self._undone = {one: by.get(one, "") for one in changes.undone}
+        return len(self._sets) > known or self._undone != before
 
     def _keep(self, made: ChangeSet) -> None:
         if made.id in self._sets:

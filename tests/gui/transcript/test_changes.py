@@ -288,3 +288,9 @@ def test_what_cannot_be_put_back_is_said_at_the_button(view):
     words = "What it changed outside the folder is not kept."
     show(view, *turn(says(1, "Done."), told(made("cs_1", "a.py", unheld=(words,)))))
     assert button(view, "undoChanges").accessibleDescription() == words
+
+
+def test_what_is_known_already_changes_nothing_on_screen():
+    transcript = folded(*turn(*edits(1), told(EDITS)))
+    assert not transcript.know_changes(session_of(EDITS))
+    assert transcript.know_changes(session_of(EDITS, undo("un_1", "cs_1"), undone=("cs_1",)))

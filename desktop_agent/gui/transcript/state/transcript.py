@@ -145,8 +145,8 @@ class Transcript:
     def know_changes(self, changes: SessionChanges) -> frozenset[str]:
         """Take in what all agents of the session did to files; return as `apply` does."""
         self._changed.clear()
-        self._files.sets.learn(changes)
-        self._show_all_changes()
+        if self._files.sets.learn(changes):
+            self._show_all_changes()
         return frozenset(self._changed)
 
     def prepend(self, earlier: Sequence[AgentEvent]) -> None:
@@ -253,6 +253,8 @@ class Transcript:
         if line is None or not isinstance(turn, items.TurnItem):
             return
         old = self._items.get(line.key)
+        if old == line:
+            return
         if isinstance(old, items.ChangesItem) and old.turn != turn.key:
             self._order.remove(old.key)
             self._drop(old.key)
