@@ -22,6 +22,7 @@ from desktop_agent.core.pipes.file_capture import CallBegun, Captured, FileWrite
 from desktop_agent.engine.base.digests import sha256
 from desktop_agent.file_history.folder import TrackedFolder
 from desktop_agent.file_history.history import History
+from desktop_agent.file_history.listing import git_head
 from desktop_agent.file_history.names import parents
 from desktop_agent.file_history.reader import state_of
 from desktop_agent.file_history.values import HistoryFull, PathChange
@@ -32,6 +33,7 @@ _READ_AFTER_S = 20.0
 _FIRST_S = 5.0
 _READ_SLICE_S = 0.05
 _MISSED = "What a call changed was lost, as the part of the app that keeps it had ended."
+_COMMITS = "Commits, branches and all else in `.git` stay as they are."
 _NOBODY = AgentId("")
 
 
@@ -46,6 +48,7 @@ class _Call:
     before: FileState = FileState()  # noqa: RUF009 - frozen
     after: str = ""
     made: tuple[bytes, ...] = ()
+    heads: tuple[bytes, ...] = ()
     is_recorded: bool = False
 
     @property
@@ -200,8 +203,12 @@ class Capture:
                 held, every = folder.progress
                 call.remarks.append(f"Undo holds {held:,} of {every:,} files.")
 
+        call.heads = tuple(git_head(folder.root) for folder in call.folders)
+
     def _end_command(self, call: _Call) -> None:
         until = time.monotonic() + _READ_AFTER_S
+        if call.heads != tuple(git_head(folder.root) for folder in call.folders):
+            call.remarks.append(_COMMITS)
         for folder in call.folders:
             changes = folder.look(until, self._busy(folder))
             self._record_for(call, changes)

@@ -29,7 +29,7 @@ _DIRECTORY = flags("O_DIRECTORY", "O_NOFOLLOW", "O_CLOEXEC")
 _SAVED_AT_ONCE = 2000
 # Of entries in one folder; beyond it folders are known by their names.
 _MOST = 300_000
-# A smaller folder is listed as quickly.
+# A smaller folder is listed as quickly, whatever its file system tells of changes.
 _WATCHED_FROM = 5_000
 
 _Tree = dict[bytes, dict[bytes, Entry]]
@@ -138,7 +138,6 @@ class TrackedFolder:
         finally:
             self.is_listed = True
             self.save()
-            self._begin_watch()
 
     def read_some(self, until: float) -> None:
         """Read what is unread, for a while; what changed since it was listed waits for a look."""
@@ -236,6 +235,7 @@ class TrackedFolder:
     def _found(self, root: int, device: int) -> Iterator[tuple[bytes, Entry | None]]:
         """Yield each path that may differ, with what is there now."""
         self._tree.setdefault(b"", {})
+        self._begin_watch()
         changed = self._changed_folders()
         is_full = changed is None
         waiting = [b""] if changed is None else sorted(changed)
@@ -264,20 +264,18 @@ class TrackedFolder:
         """Return the folders that have to be listed again; None for all of them."""
         told = self._watch.changed() if self._watch is not None else None
         was_watched, self._is_watched = self._is_watched, self._watch is not None
-        if told is None or not was_watched:
+        if told is None or not was_watched or self._count <= _WATCHED_FROM:
             return None
         told |= {_split(path)[0] for path in self._fresh}
         return told & self._tree.keys()
 
     def _begin_watch(self) -> None:
-        """Watch a large folder. What changes before all of it is watched, the next look finds."""
-        if self._watch is None and self._can_watch and self._count > _WATCHED_FROM:
+        """Watch the folder from its first look on: nothing changes unseen after that."""
+        if self._watch is None and self._can_watch:
             try:
                 self._watch = Watch()
             except OSError:
                 self._can_watch = False
-            for folder in list(self._tree):
-                self._add_watch(folder)
 
     def _add_watch(self, folder: bytes) -> None:
         if self._watch is not None:

@@ -93,16 +93,29 @@ def open_file(root: int, path: bytes, relative: bytes) -> int:
 def read_beginning(root: int, path: bytes, relative: bytes, most: int) -> bytes:
     """Return up to `most` bytes of a regular file; empty where there is none."""
     try:
-        descriptor = open_file(root, path, relative)
+        return _beginning(open_file(root, path, relative), most)
     except OSError:
         return b""
+
+
+def git_head(root: bytes) -> bytes:
+    """Return what tells which commit the repository of a folder is at; empty without one."""
+    head = _small_file(root + b"/.git/HEAD")
+    if head.startswith(b"ref: refs/") and b".." not in head and b"\0" not in head:
+        head += _small_file(root + b"/.git/" + head[5:].strip())
+    return head
+
+
+def _small_file(path: bytes) -> bytes:
+    try:
+        return _beginning(os.open(path, _READ), 4096)
+    except OSError:
+        return b""
+
+
+def _beginning(descriptor: int, most: int) -> bytes:
     with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return b""
-        try:
-            return file.read(most)
-        except OSError:
-            return b""
+        return file.read(most) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
 
 
 def is_cache(root: int, path: bytes, relative: bytes) -> bool:

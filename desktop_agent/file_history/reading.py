@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
+import stat
 from collections import defaultdict
 from collections.abc import Iterable
 
@@ -105,7 +105,7 @@ class Reading:
             if status.st_size != state.size:
                 return False
             if self._index.digest_of(path, status) == state.digest:
-                return os.stat_result(status).st_mode & 0o7777 == state.mode
+                return stat.S_IMODE(status.st_mode) == state.mode
         return disk.same(disk.state_of(path), state)
 
     def _undone(self, session_id: SessionId, rows: Iterable[list[Row]]) -> set[int]:

@@ -293,7 +293,9 @@ class RandomHistory:
         is_folder = "folder" in {now.kind, target.kind, then.kind}
         if foreign and not chosen and not is_folder and then != now and target != now:
             touched = [e for e in foreign if not e.who or e.is_outside]
-            if (touched and touched[-1].after == now) or any(e.agent for e in foreign):
+            # What came back to just what the agent left can't be told from it.
+            is_edit = now != events[-1].after and touched and touched[-1].after == now
+            if is_edit or any(e.agent for e in foreign):
                 self.fault(f"{path!r}: what {foreign[-1]} left is gone by {scope}")
         states = [(e.before, e.after) for e in events]
         is_chain = all(one[1] == two[0] for one, two in itertools.pairwise(states))

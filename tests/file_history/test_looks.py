@@ -215,6 +215,20 @@ def test_a_repository_is_never_looked_into(place: Place) -> None:
     assert place.changed(place.capture.end(set_id)) == [("inner/a.txt", "created")]
 
 
+def test_it_is_said_that_commits_stay_when_a_command_made_some(place: Place) -> None:
+    git = ["git", "-c", "user.name=A", "-c", "user.email=a@example.org"]
+    subprocess.run([*git, "init", "-q", place.root], check=True)
+    set_id, _ = place.begin("c1")
+    (place.root / "a.txt").write_text("a")
+    assert place.capture.end(set_id).recorded[0].changes.unheld == ()
+    set_id, _ = place.begin("c2")
+    (place.root / "b.txt").write_text("b")
+    subprocess.run([*git, "add", "-A"], cwd=place.root, check=True)
+    subprocess.run([*git, "commit", "-qm", "b"], cwd=place.root, check=True)
+    (said,) = place.capture.end(set_id).recorded[0].changes.unheld
+    assert "Commits" in said
+
+
 def test_what_a_file_tool_writes_while_a_command_runs_is_the_tools(place: Place) -> None:
     path = place.root / "a.txt"
     path.write_text("before")

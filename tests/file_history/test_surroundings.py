@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+import shutil
 import socket
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -75,14 +78,13 @@ def test_what_belongs_to_git_is_never_written(folder: Folder) -> None:
     assert path.read_text() == "evil"
 
 
-@pytest.mark.parametrize("doing", ["deleted", "changed", "created"])
+@pytest.mark.parametrize("doing", ["deleted", "changed"])
 def test_a_folder_that_becomes_a_link_during_an_undo_leads_nothing_out(
     folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, doing: str
 ) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
-    if doing != "created":
-        folder.write("sub/a.txt", "one")
+    folder.write("sub/a.txt", "one")
     with folder.call("call_1"):
         if doing == "deleted":
             (folder.root / "sub" / "a.txt").unlink()
@@ -96,7 +98,7 @@ def test_a_folder_that_becomes_a_link_during_an_undo_leads_nothing_out(
     swapped: list[int] = []
 
     def swap(descriptor: int) -> None:
-        """Swap the folder when the plan is on the disk."""
+        """Swap the folder when the first content is flushed, before it has its name."""
         real(descriptor)
         if not swapped:
             swapped.append(1)
@@ -104,12 +106,54 @@ def test_a_folder_that_becomes_a_link_during_an_undo_leads_nothing_out(
             (folder.root / "sub").symlink_to(outside)
 
     monkeypatch.setattr(os, "fsync", swap)
-    report = folder.undo()
-    # Nothing was there to be flushed before a deletion: the folder is still its own then.
+    folder.undo()
     assert swapped
     assert everything(outside) == before
     assert sorted(path.name for path in outside.iterdir()) == listed
-    assert report.kept == ("sub/a.txt",) or report.restored
+    # What was open when the folder was swapped is still the folder itself.
+    assert (tmp_path / "moved" / "a.txt").read_text() == "one"
+
+
+def test_a_folder_that_is_swapped_all_the_time_leads_nothing_out(quick_folder: Folder) -> None:
+    folder, place = quick_folder, quick_folder.root.parent
+    outside, moved, sub = place / "outside", place / "moved", folder.root / "sub"
+    outside.mkdir()
+    for name in ("a.txt", "gone.txt"):
+        folder.write(f"sub/{name}", "one")
+    with folder.call("call_1"):
+        folder.write("sub/a.txt", "two")
+        folder.write("sub/new.txt", "two")
+        (sub / "gone.txt").unlink()
+    for name in ("a.txt", "new.txt"):
+        (outside / name).write_text("two")
+    before = everything(outside)
+    is_over = threading.Event()
+
+    def swap() -> None:
+        while not is_over.is_set():
+            sub.rename(moved)
+            with contextlib.suppress(FileExistsError):  # an undo made the folder again
+                sub.symlink_to(outside)
+            while moved.exists():
+                if sub.is_symlink():
+                    sub.unlink()
+                else:
+                    shutil.rmtree(sub, ignore_errors=True)
+                with contextlib.suppress(OSError):
+                    moved.rename(sub)
+
+    swapping = threading.Thread(target=swap)
+    swapping.start()
+    scope: dict[str, Any] = {"call_id": "call_1"}
+    try:
+        for _ in range(200):
+            with contextlib.suppress(UndoError):
+                made = folder.undo({"sub/a.txt": "restore", "sub/new.txt": "restore"}, **scope)
+                scope = {"set_id": made.set_id} if made.set_id else scope
+            assert everything(outside) == before
+    finally:
+        is_over.set()
+        swapping.join()
 
 
 def test_links_and_modes_and_empty_folders_come_back_as_they_were(folder: Folder) -> None:

@@ -257,3 +257,19 @@ async def test_what_only_looks_is_not_looked_at(tmp_path: Path) -> None:
     changes = await rig.engine.session_changes(rig.session_id)
     assert changes.sets == ()
     await rig.engine.close()
+
+
+async def test_an_undo_that_would_do_something_else_than_was_shown_is_refused(
+    tmp_path: Path,
+) -> None:
+    rig = UndoRig(tmp_path, [calls(write("a.txt", "a\n"), write("b.txt", "b\n")), says("done")])
+    await rig.run("go")
+    scope = rig.scope(message_id=rig.user_messages[0])
+    await rig.engine.plan_undo(scope)
+    (rig.folder / "b.txt").write_text("the person's\n")
+    with pytest.raises(UndoError, match="changed since this was listed"):
+        await rig.engine.undo(scope, {})
+    assert contents(rig)["a.txt"] == b"a\n"
+    await rig.engine.undo(scope, {})
+    assert contents(rig) == {"b.txt": b"the person's\n"}
+    await rig.engine.close()

@@ -43,6 +43,7 @@ class ChangeCommands(ABC):
     _history: FileHistory | None
     _kept: KeptCalls
     _sessions: Sessions
+    _shown: UndoPlan | None = None
 
     @abstractmethod
     def _check_thread(self) -> None:
@@ -70,12 +71,15 @@ class ChangeCommands(ABC):
         wanted = await self._with_known_message(keeper, scope, root)
         if wanted is None:
             return UndoPlan(scope)
-        return msgspec.structs.replace(await keeper.plan(wanted, root), scope=scope)
+        plan = await keeper.plan(wanted, root)
+        self._shown = msgspec.structs.replace(plan, scope=scope)
+        return self._shown
 
     async def undo(self, scope: UndoScope, choices: Mapping[str, Choice]) -> UndoReport:
         """Take a scope back; what changed since goes by `choices`, and is kept without one.
 
-        The agents that had changed it are told once. Refused while a command runs there.
+        The agents that had changed it are told once. Refused while a command runs there, and
+        when it would do something else than the plan of it that was shown last.
         """
         keeper, root = self._keeper(), self._root(scope.session_id)
         wanted = await self._with_known_message(keeper, scope, root)
@@ -84,7 +88,9 @@ class ChangeCommands(ABC):
         session = self._sessions.session(scope.session_id)
         now = time.time()
         meta = ChangeSet(new_change_set_id(), "undo", session.info.main_agent, began=now)
-        report = await keeper.undo(wanted, choices, meta, None, root)
+        shown, self._shown = self._shown, None
+        plan = shown if shown is not None and shown.scope == scope else None
+        report = await keeper.undo(wanted, choices, meta, plan, root)
         changes = await keeper.changes(scope.session_id, root)
         made = next((one for one in changes.sets if one.id == report.set_id), None)
         if made is not None:
