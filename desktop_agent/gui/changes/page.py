@@ -157,8 +157,7 @@ class ChangesPage(QWidget):
     def _make_empty(self) -> QWidget:
         page = QFrame()
         page.setObjectName("noChanges")
-        words = TextLabel(self.tr("Nothing has been changed in this session."), "muted", page)
-        words.setWordWrap(True)
+        self._nothing = words = TextLabel("", "muted", page, name="nothingChanged", wraps=True)
         words.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         icon = IconLabel(self._theme, "file-diff", "subtle", 32, page)
         parts = (None, row(None, icon, None), words, (None, 2))
@@ -184,6 +183,10 @@ class ChangesPage(QWidget):
 
     def _show_rows(self) -> None:
         grouping = self.grouping
+        nothing = self.tr("Nothing has been changed in this session.")
+        if self._changes.sets:
+            nothing = self.tr("What was changed in this session is taken back.")
+        self._nothing.setText(nothing)
         rows = self._maker.rows(self._changes, grouping)
         self._pages.setCurrentIndex(0 if self._changes.files or rows else 1)
         self.list.show_rows(rows, is_grouped=grouping != "file")

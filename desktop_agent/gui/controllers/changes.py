@@ -136,6 +136,7 @@ class ChangesController(Controller):
 
     def _on_page_made(self, view: TranscriptView, agent_id: str) -> None:
         view.undo_requested.connect(self.request)
+        view.redo_requested.connect(self.request_redo)
         view.changes_requested.connect(self.open)
         if self._known.session_of(AgentId(agent_id)) == self._known.session_id:
             view.know_changes(self._known.changes)
@@ -228,11 +229,18 @@ class ChangesController(Controller):
         elif session_id is not None:
             self.request(UndoScope(session_id))
 
-    def request(self, scope: UndoScope, is_redo: bool = False) -> None:
+    def request(self, scope: UndoScope) -> None:
         """Show what an undo would do, and do it when the user agrees."""
-        self._queries.run(self._plan(scope, is_redo=is_redo), "planning an undo")
+        self._queries.run(self._plan(scope), "planning an undo")
 
-    async def _plan(self, scope: UndoScope, *, is_redo: bool) -> None:
+    def request_redo(self, scope: UndoScope, is_seen: bool) -> None:
+        """Put back what was taken back; at once if it `is_seen` what that is."""
+        plan = self._plan(scope, is_redo=True, is_seen=is_seen)
+        self._queries.run(plan, "planning a redo")
+
+    async def _plan(
+        self, scope: UndoScope, *, is_redo: bool = False, is_seen: bool = False
+    ) -> None:
         from desktop_agent.gui.changes.undo_dialog import UndoDialog, can_do, needs_asking
 
         try:
@@ -244,9 +252,8 @@ class ChangesController(Controller):
             self._say(plan.blocked, "warn")
         elif not can_do(plan):
             self._say(self.tr("There is nothing to undo: the files are as they were before."))
-        elif is_redo and not needs_asking(plan):
-            # It was looked at when it was taken back.
-            await self._undo(scope, {}, is_redo=True)
+        elif is_seen and not needs_asking(plan):
+            await self._undo(scope, {}, is_redo=is_redo)
         else:
             dialog = UndoDialog(
                 self._theme,
@@ -313,7 +320,7 @@ class ChangesController(Controller):
 
     def _act(self, action: str) -> None:
         if action in (_REDO, _UNDO) and self._last is not None:
-            self.request(self._last, is_redo=True)
+            self.request_redo(self._last, is_seen=True)
 
     def _say(self, text: str, tone: str = "info", action: str = "") -> None:
         self._news.stop()

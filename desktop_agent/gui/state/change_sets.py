@@ -17,7 +17,8 @@ class FileCounts:
     """What some change sets did: `files` are how many, `added` and `removed` count lines.
 
     `is_undone` tells that all of them are taken back, last by the undo `undone_by`, which is
-    empty where it is not known. `unheld` says in words what can't be put back.
+    empty where it is not known; `is_alone` tells that this undo took back nothing else. `unheld`
+    says in words what can't be put back. `path` is the file where there is but one.
     """
 
     files: int
@@ -26,6 +27,8 @@ class FileCounts:
     unheld: tuple[str, ...] = ()
     is_undone: bool = False
     undone_by: str = ""
+    is_alone: bool = False
+    path: str = ""
 
 
 class ChangeSets:
@@ -53,8 +56,12 @@ class ChangeSets:
         known, before = len(self._sets), self._undone
         for made in changes.sets:
             self._keep(made)
-        by = self._taken_back()
-        self._undone = {one: by.get(one, "") for one in changes.undone}
+        undone = frozenset(changes.undone)
+        by: dict[str, str] = {}
+        for undo in self._undos():
+            if undo.id not in undone:
+                by.update((one, undo.id) for one in undo.undoes if one not in by)
+        self._undone = {one: by.get(one, "") for one in undone}
         return len(self._sets) > known or self._undone != before
 
     def _keep(self, made: ChangeSet) -> None:
@@ -74,16 +81,16 @@ class ChangeSets:
 
         An undo that was itself undone takes nothing back.
         """
-        undos = (made for made in self._sets.values() if made.kind == "undo")
         undone: dict[str, str] = {}
-        for undo in sorted(undos, key=lambda made: made.ended, reverse=True):
+        for undo in self._undos():
             if undo.id not in undone:
                 undone.update((one, undo.id) for one in undo.undoes if one not in undone)
         return undone
 
-    def set(self, set_id: str) -> ChangeSet | None:
-        """Return a set that is known."""
-        return self._sets.get(set_id)
+    def _undos(self) -> list[ChangeSet]:
+        """Return all undos, the newest first."""
+        undos = (made for made in self._sets.values() if made.kind == "undo")
+        return sorted(undos, key=lambda made: made.ended, reverse=True)
 
     def undone_by(self, set_id: str) -> str | None:
         """Return the undo that took a set back, empty if it is not known; None if it stands."""
@@ -118,7 +125,9 @@ class ChangeSets:
             return counted
         by = [self._undone[one] for one in ids]
         newest = max(by, key=lambda one: self._sets[one].ended if one in self._sets else 0.0)
-        return replace(counted, is_undone=True, undone_by=newest)
+        undo = self._sets.get(newest)
+        is_alone = undo is not None and set(undo.undoes) == set(ids)
+        return replace(counted, is_undone=True, undone_by=newest, is_alone=is_alone)
 
 
 def _added_up(sets: Iterable[ChangeSet]) -> FileCounts | None:
@@ -132,4 +141,7 @@ def _added_up(sets: Iterable[ChangeSet]) -> FileCounts | None:
         unlisted += max(0, made.count - len(made.files))
         added, removed = added + made.added, removed + made.removed
     files = len(paths) + unlisted
-    return FileCounts(files, added, removed, tuple(unheld)[:MOST_UNHELD]) if files else None
+    if not files:
+        return None
+    path = next(iter(paths)) if files == 1 and paths else ""
+    return FileCounts(files, added, removed, tuple(unheld)[:MOST_UNHELD], path=path)

@@ -76,9 +76,14 @@ def press(page, name):
 
 
 def test_without_changes_the_page_says_so(page):
-    show(page, made("cs_0"))
+    page.show_changes(session_of(), SESSION, NAMED)
     assert "Nothing has been changed in this session." in words_in(page)
     assert not page.findChild(QPushButton, "undoAll").isEnabled()
+
+
+def test_when_all_is_taken_back_the_page_says_that(page):
+    show(page, *SETS, undone=("cs_1", "cs_2", "cs_3"))
+    assert "What was changed in this session is taken back." in words_in(page)
 
 
 def test_files_are_listed_with_counts_and_who_changed_them_last(page):

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QMessageBox, QPushButton
 
 from desktop_agent.core.approvals import AllowOnce
 from desktop_agent.core.events import ApprovalRequested, EngineFailed, FilesChanged
+from desktop_agent.gui.transcript.cards.tool_card import ToolCard
 from tests.gui.agents.test_window_agents import Team, agents_of, spawns
 from tests.gui.window.test_window import WAIT, shown, wait_idle, wait_shown, write
 from tests.helpers.providers import Calls, LoopbackProvider, Say
@@ -237,3 +238,33 @@ def test_settings_show_what_undo_takes_and_empty_it(window, team, heard, project
     box = group.findChild(QMessageBox, "emptyUndoQuestion")
     next(one for one in box.buttons() if one.text() == "Empty").click()
     qtbot.waitUntil(lambda: "Nothing is kept at present." in words_in(group), timeout=WAIT)
+
+
+def test_redo_on_the_card_of_one_edit_puts_back_that_file_alone(
+    window, team, heard, project, qtbot
+):
+    team.scripts["main"] = [*rewrites("mine0.txt", "mine1.txt"), Say("Over.")]
+    before = texts(project)
+    write(qtbot, window, "Go")
+    wait_shown(qtbot, window, "Over.")
+    wait_idle(qtbot, window)
+    qtbot.mouseClick(wait_button(qtbot, window, "undoChanges"), Qt.MouseButton.LeftButton)
+    agree(qtbot, window)
+    wait_said(qtbot, window, "2 files restored")
+    assert texts(project) == before
+
+    def cards():
+        page = window.pages.page(window.flow.agent)
+        found = [one for one in page.findChildren(ToolCard) if one.isVisible()]
+        return [one for one in found if one.findChild(QPushButton, "redoChanges")]
+
+    qtbot.waitUntil(lambda: len(cards()) == 2, timeout=WAIT)
+    last = max(cards(), key=lambda one: one.y())
+    qtbot.mouseClick(last.findChild(QPushButton, "redoChanges"), Qt.MouseButton.LeftButton)
+    wait_said(qtbot, window, "1 file put back")
+    assert texts(project) == before | {"mine1.txt": "mine1.txt after\n"}
+    qtbot.waitUntil(lambda: len(cards()) == 1, timeout=WAIT)
+    qtbot.mouseClick(cards()[0].findChild(QPushButton, "redoChanges"), Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: not cards(), timeout=WAIT)
+    after = {name: f"{name} after\n" for name in ("mine0.txt", "mine1.txt")}
+    assert texts(project) == before | after

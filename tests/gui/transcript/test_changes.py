@@ -10,6 +10,8 @@ from desktop_agent.core.events import FilesChanged, MessageAdded
 from desktop_agent.core.messages import Message, TextPart
 from desktop_agent.core.parts.origins import Report
 from desktop_agent.gui.state.session_state import AgentPage
+from desktop_agent.gui.transcript.cards.fold_card import ReportCard
+from desktop_agent.gui.transcript.cards.tool_card import ToolCard
 from desktop_agent.gui.transcript.state.items import (
     AgentMessageItem,
     ChangesItem,
@@ -196,7 +198,8 @@ def test_a_thousand_changes_of_one_message_are_counted_at_its_end():
 def asked(view, qtbot):
     """What the user asked for on the cards."""
     found = []
-    view.undo_requested.connect(lambda scope, is_redo: found.append((scope, is_redo)))
+    view.undo_requested.connect(lambda scope: found.append((scope, "undo")))
+    view.redo_requested.connect(lambda scope, seen: found.append((scope, "redo" if seen else "?")))
     return found
 
 
@@ -213,7 +216,7 @@ def show(view, *events):
 def test_the_end_line_undoes_its_message_by_mouse(view, qtbot, asked):
     show(view, *turn(says(1, "Done."), told(EDITS)))
     qtbot.mouseClick(button(view, "undoChanges"), Qt.MouseButton.LeftButton)
-    assert asked == [(UndoScope("se_1", MESSAGE), False)]
+    assert asked == [(UndoScope("se_1", MESSAGE), "undo")]
 
 
 def test_the_end_line_says_what_it_undoes_and_is_reached_by_keys(view, qtbot, asked):
@@ -232,13 +235,13 @@ def test_redo_stands_in_the_place_of_undo(view, qtbot, asked):
     view.apply([told(undo("un_1", "cs_1"))])
     assert button(view, "undoChanges") is None
     qtbot.mouseClick(button(view, "redoChanges"), Qt.MouseButton.LeftButton)
-    assert asked == [(UndoScope("se_1", set_id="un_1"), True)]
+    assert asked == [(UndoScope("se_1", set_id="un_1"), "redo")]
 
 
 def test_an_edit_is_undone_on_its_card(view, qtbot, asked):
     show(view, begins(), *asks(1), *edits(1), told(EDITS))
     qtbot.mouseClick(button(view, "undoChanges"), Qt.MouseButton.LeftButton)
-    assert asked == [(UndoScope("se_1", set_id="cs_1"), False)]
+    assert asked == [(UndoScope("se_1", set_id="cs_1"), "undo")]
 
 
 def test_a_command_that_changed_files_says_so_and_is_undone_on_its_card(view, qtbot, asked):
@@ -268,7 +271,7 @@ def test_a_report_offers_to_undo_its_subagent(view, qtbot, asked):
     header = view.findChild(QAbstractButton, "reportHeader")
     qtbot.keyClick(header, Qt.Key.Key_Space)
     qtbot.mouseClick(button(view, "undoChanges"), Qt.MouseButton.LeftButton)
-    assert asked == [(UndoScope("se_1", agent_id=CHILD), False)]
+    assert asked == [(UndoScope("se_1", agent_id=CHILD), "undo")]
 
 
 def test_the_line_of_an_undo_can_be_copied_and_offers_redo(view, qtbot, asked):
@@ -294,3 +297,41 @@ def test_what_is_known_already_changes_nothing_on_screen():
     transcript = folded(*turn(*edits(1), told(EDITS)))
     assert not transcript.know_changes(session_of(EDITS))
     assert transcript.know_changes(session_of(EDITS, undo("un_1", "cs_1"), undone=("cs_1",)))
+
+
+def test_redo_on_a_card_puts_back_its_own_file_of_a_larger_undo(view, qtbot, asked):
+    other = made("cs_2", "b.py", call="call_2")
+    events = [*edits(1), told(EDITS), *edits(2, path="b.py"), told(other)]
+    show(view, begins(), *asks(1), *events, told(undo("un_1", "cs_1", "cs_2")))
+    cards = [one for one in view.findChildren(ToolCard) if one.isVisible()]
+    qtbot.mouseClick(cards[0].findChild(QPushButton, "redoChanges"), Qt.MouseButton.LeftButton)
+    assert asked == [(UndoScope("se_1", set_id="un_1", path="a.py"), "redo")]
+
+
+def test_redo_of_several_files_of_a_larger_undo_is_looked_at_first(view, qtbot, asked):
+    several, other = made("cs_1", "a.py", "b.py"), made("cs_2", "c.py", message="me_u9")
+    undone = undo("un_1", "cs_1", "cs_2")
+    show(view, *turn(says(1, "Done."), told(several)), told(other), told(undone))
+    first = next(one for one in view.findChildren(QPushButton, "redoChanges") if one.isVisible())
+    qtbot.mouseClick(first, Qt.MouseButton.LeftButton)
+    assert asked == [(UndoScope("se_1", set_id="un_1"), "?")]
+
+
+def test_after_one_file_of_an_undo_was_put_back_the_others_still_can_be():
+    other = made("cs_2", "b.py", call="call_2")
+    part = undo("un_2", "un_1", files=("a.py",), at=300.0)
+    whole = undo("un_1", "cs_1", "cs_2", files=("a.py", "b.py"))
+    transcript = folded(
+        *turn(*edits(1), told(EDITS), *edits(2, path="b.py"), told(other)), told(whole), told(part)
+    )
+    transcript.know_changes(session_of(EDITS, other, whole, part, undone=("cs_2",)))
+    assert transcript.item("call_2").changes.undone_by == "un_1"
+    assert not transcript.item("call_1").changes.is_undone
+
+
+def test_a_report_says_that_its_changes_are_undone(view):
+    message = Message("me_r", "user", (TextPart("Done.", Report(CHILD, "Tester", "completed")),))
+    show(view, begins(), MessageAdded(MAIN, message))
+    child = made("cs_2", "b.py", agent=CHILD)
+    view.know_changes(session_of(child, undo("un_1", "cs_2"), undone=("cs_2",)))
+    assert view.findChild(ReportCard).header.meta == "undone"

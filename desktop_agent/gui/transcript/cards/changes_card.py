@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QWidget
 
@@ -42,7 +40,7 @@ class ChangesCard(Card):
         host = self._host
         if isinstance(item, UndoItem):
             may_redo = not (item.is_redo or item.is_undone)
-            return [_redo(host, item.key, self)] if may_redo else []
+            return [_redo(host, _scope(host, set_id=item.key), self)] if may_redo else []
         scope = _scope(host, message_id=item.message_id, agent_id=item.agent_id)
         return undo_buttons(host, item.counts, scope, self)
 
@@ -69,7 +67,12 @@ def undo_buttons(
     if counts is None or scope is None:
         return []
     if counts.is_undone:
-        return [_redo(host, counts.undone_by, parent)] if counts.undone_by else []
+        if not counts.undone_by:
+            return []
+        # Of an undo that took back more, only a single file can be put back by itself.
+        path = "" if counts.is_alone else counts.path
+        put_back = _scope(host, set_id=counts.undone_by, path=path)
+        return [_redo(host, put_back, parent, is_seen=counts.is_alone or bool(path))]
     words = translate("Transcript", "Undo these changes")
     shown = translate("Transcript", "Undo") if is_short else words
     button = GhostButton(host.theme, shown, "undo-2", parent)
@@ -78,23 +81,17 @@ def undo_buttons(
     unheld = with_marks("\n".join(counts.unheld))
     button.setAccessibleDescription(unheld)
     button.setToolTip(plain_tip(unheld))
-    button.clicked.connect(partial(_request, host, scope))
+    button.clicked.connect(lambda: host.undo_requested.emit(scope))
     return [button]
 
 
-def _redo(host: CardHost, undo_id: str, parent: QWidget) -> QWidget:
+def _redo(
+    host: CardHost, scope: UndoScope | None, parent: QWidget, *, is_seen: bool = True
+) -> QWidget:
     button = GhostButton(host.theme, translate("Transcript", "Redo"), "redo-2", parent)
     button.setObjectName("redoChanges")
-    scope = _scope(host, set_id=undo_id)
-    button.clicked.connect(partial(_request, host, scope, is_redo=True))
+    button.clicked.connect(lambda: host.redo_requested.emit(scope, is_seen))
     return button
-
-
-def _request(
-    host: CardHost, scope: UndoScope | None, _: bool = False, *, is_redo: bool = False
-) -> None:
-    if scope is not None:
-        host.undo_requested.emit(scope, is_redo)
 
 
 def _scope(
@@ -104,11 +101,12 @@ def _scope(
     agent_id: AgentId | None = None,
     call_id: str = "",
     set_id: str = "",
+    path: str = "",
 ) -> UndoScope | None:
     session = host.session
     if session is None:
         return None
-    return UndoScope(session.id, message_id, call_id, agent_id, set_id)
+    return UndoScope(session.id, message_id, call_id, agent_id, set_id, path=path)
 
 
 def scope_of_call(host: CardHost, item: ToolItem) -> UndoScope | None:

@@ -19,6 +19,11 @@ def files_text(count: int) -> str:
     return with_plural(words, count)
 
 
+def undone_text() -> str:
+    """Return the word for what is taken back."""
+    return translate("Transcript", "undone")
+
+
 def counts_text(counts: FileCounts) -> str:
     """Return the words for what was changed, such as `3 files, +40 −12`."""
     words = files_text(counts.files)

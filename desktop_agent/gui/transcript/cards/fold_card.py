@@ -11,6 +11,7 @@ from desktop_agent.gui.kit.text import plain, plain_words
 from desktop_agent.gui.kit.widgets import GhostButton, row
 from desktop_agent.gui.transcript.cards.card import CardHost, HeaderCard
 from desktop_agent.gui.transcript.cards.changes_card import scope_of_agent, undo_buttons
+from desktop_agent.gui.transcript.cards.changes_text import undone_text
 from desktop_agent.gui.transcript.cards.diff_view import DiffView
 from desktop_agent.gui.transcript.cards.output_view import OutputView
 from desktop_agent.gui.transcript.cards.row_text import agent_message_text, ended_text
@@ -130,6 +131,8 @@ class ReportCard(FoldCard):
         header.target = plain_words(item.text)[:300]
         changes = item.changes
         header.meta = ended_text(item.state)
+        if changes is not None and changes.is_undone:
+            header.meta = undone_text()
         header.counts = (changes.added, changes.removed) if changes is not None else None
         header.meta_token = "err" if item.state == "failed" else "subtle"
         header.state = _ICONS.get(item.state, "ok")

@@ -9,7 +9,7 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
 from desktop_agent.core.messages import DiffDisplay, FilesDisplay, OutputDisplay, ToolCall
 from desktop_agent.gui.kit.safe_text import duration_text, terminal_text, with_marks
-from desktop_agent.gui.transcript.cards.changes_text import files_text
+from desktop_agent.gui.transcript.cards.changes_text import files_text, undone_text
 from desktop_agent.gui.transcript.state.items import ToolItem
 
 translate = QCoreApplication.translate
@@ -102,8 +102,7 @@ def result_text(item: ToolItem) -> str:
         case _:
             pass
     if (changes := item.changes) is not None:
-        undone = translate("Transcript", "undone")
-        said.append(undone if changes.is_undone else files_text(changes.files))
+        said.append(undone_text() if changes.is_undone else files_text(changes.files))
     if item.seconds >= 0.1:
         said.append(duration_text(item.seconds))
     return "  ".join(said)
@@ -181,7 +180,7 @@ def summary(item: ToolItem) -> str:
     elif result := result_text(item):
         said.append(result)
     if diff is not None and is_undone(item):
-        said.append(translate("Transcript", "undone"))
+        said.append(undone_text())
     return ", ".join(said)
 
 
