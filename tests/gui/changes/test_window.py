@@ -258,6 +258,8 @@ def test_redo_on_the_card_of_one_edit_puts_back_that_file_alone(
         found = [one for one in page.findChildren(ToolCard) if one.isVisible()]
         return [one for one in found if one.findChild(QPushButton, "redoChanges")]
 
+    for card in window.pages.page(window.flow.agent).findChildren(ToolCard):
+        card.header.setChecked(True)
     qtbot.waitUntil(lambda: len(cards()) == 2, timeout=WAIT)
     last = max(cards(), key=lambda one: one.y())
     qtbot.mouseClick(last.findChild(QPushButton, "redoChanges"), Qt.MouseButton.LeftButton)
