@@ -53,6 +53,7 @@ _SHOWN_FOR = (
     "frame.notice_bar._HINT_MS",
     "sessions.panel.UNDO_MS",
     "controllers.skills._NEWS_MS",
+    "controllers.changes._NEWS_MS",
     "tasks.panel.UNDO_MS",
     "controllers.trust._NOTICE_MS",
 )

@@ -31,6 +31,7 @@ from desktop_agent.gui.transcript.cards.approval_forms import RefuseForm
 from desktop_agent.gui.window.main_window import MainWindow
 from tests import gallery_story as story
 from tests.bench.stage import pause
+from tests.gallery_changes import show_changes
 from tests.gallery_sandbox import show_sandbox
 from tests.gallery_skills import show_skills
 from tests.helpers.windows import bridge_of, part, side_panel
@@ -263,6 +264,10 @@ async def _skills(gallery: Gallery) -> None:
     await show_skills(gallery, story.empty())
 
 
+async def _changes(gallery: Gallery) -> None:
+    await show_changes(gallery)
+
+
 PARTS: dict[str, Callable] = {
     "first": _first_run,
     "session": _session,
@@ -271,6 +276,7 @@ PARTS: dict[str, Callable] = {
     "many": _many,
     "skills": _skills,
     "sandbox": show_sandbox,
+    "changes": _changes,
 }
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from PySide6.QtCore import QObject, Qt, Signal
 
 from desktop_agent.core.commands import (
+    ChangeRequests,
     EngineCommands,
     EngineQueries,
     KeyStore,
@@ -54,6 +55,7 @@ class Bridge(QObject):
         self.engine = cast(EngineCommands, Posted(self._post, lambda backend: backend.engine))
         self.settings = cast(SettingsStore, Posted(self._post, lambda backend: backend.settings))
         self.queries = cast(EngineQueries, Asked(self._ask, lambda backend: backend.engine))
+        self.changes = cast(ChangeRequests, Asked(self._ask, lambda backend: backend.engine))
         self.skills = cast(SkillLibrary, Asked(self._ask, lambda backend: backend.skills))
         self.keys = cast(KeyStore, Asked(self._ask, lambda backend: backend.keys))
         self.catalog = cast(ModelCatalog, Asked(self._ask, lambda backend: backend.catalog))
@@ -151,8 +153,8 @@ class Asked:
 class Queries(QObject):
     """Runs queries on the window's loop and keeps them alive until they are answered.
 
-    `engine`, `skills`, `keys`, `catalog` and `updates` are what can be awaited. `failed` gives a
-    sentence for the user.
+    `engine`, `changes`, `skills`, `keys`, `catalog` and `updates` are what can be awaited. `failed`
+    gives a sentence for the user.
     """
 
     failed = Signal(str)
@@ -160,6 +162,7 @@ class Queries(QObject):
     def __init__(self, bridge: Bridge, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.engine = bridge.queries
+        self.changes = bridge.changes
         self.skills = bridge.skills
         self.keys = bridge.keys
         self.catalog = bridge.catalog

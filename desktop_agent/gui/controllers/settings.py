@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import shiboken6
 
 from desktop_agent.core.approvals import Rule
+from desktop_agent.core.changes import UndoError
 from desktop_agent.core.commands import KeyPlace
 from desktop_agent.core.events import Event
 from desktop_agent.core.faults import Fault
@@ -78,11 +79,13 @@ class SettingsController(Controller):
         dialog.sandbox.cache_emptied.connect(self._feed_sandbox)
         dialog.sandbox.check_requested.connect(self._engine.check_sandbox)
         dialog.sandbox.set_sandbox(self._known.sandbox)
+        dialog.undo.emptied.connect(self._empty_undo)
         dialog.finished.connect(self._on_finished)
         return dialog
 
     def _feed(self) -> None:
         self._queries.run(self._feed_after(), "settings")
+        self._queries.run(self._feed_undo(), "what is kept for undo")
 
     async def _feed_after(self, change: Coroutine[Any, Any, object] | None = None) -> None:
         """Show what is known, when something was changed."""
@@ -114,6 +117,22 @@ class SettingsController(Controller):
         contents = await engine.sandbox_contents(workspace.root if workspace else "")
         if self._dialog is not None:
             self._dialog.sandbox.set_contents(contents)
+
+    async def _feed_undo(self, emptied: str | None = None) -> None:
+        """Show what is kept for undo, after a folder of it was emptied if one is named."""
+        changes = self._queries.changes
+        try:
+            if emptied is not None:
+                await changes.empty_undo(emptied)
+            usage = await changes.undo_usage()
+        except UndoError as error:
+            self._queries.failed.emit(str(error))
+            return
+        if self._dialog is not None:
+            self._dialog.undo.set_usage(usage)
+
+    def _empty_undo(self, folder: str) -> None:
+        self._queries.run(self._feed_undo(folder), "emptying what is kept for undo")
 
     def _check(self, form: KeyForm | ServerForm, provider: str, api_base: str, key: str) -> None:
         def show(fault: Fault | None) -> None:

@@ -7,7 +7,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QWidget
 
@@ -43,7 +43,13 @@ MODULES = (
 
 
 class SidePanelController(Controller):
-    """Feeds the panel with the session that is shown, and gives the commands it asks for."""
+    """Feeds the panel with the session that is shown, and gives the commands it asks for.
+
+    Signals:
+        undo_requested(agent_id): what a subagent did to files is to be taken back
+    """
+
+    undo_requested = Signal(str)
 
     def __init__(self, parts: WindowParts) -> None:
         super().__init__(parts)
@@ -69,9 +75,9 @@ class SidePanelController(Controller):
             if isinstance(event, CommandRefused) and self._panel is not None:
                 self._panel.agents.give_back(event.about)
         if changed:
-            self._show_state(changed)
+            self.show_state(changed)
 
-    def _show_state(self, changed: Facet) -> None:
+    def show_state(self, changed: Facet) -> None:
         """Show what differs of the session and the agent that are shown."""
         known = self._known
         if Facet.SESSION in changed:
@@ -246,6 +252,7 @@ class SidePanelController(Controller):
         agents.probe_requested.connect(self._probe)
         agents.aside_requested.connect(self._ask_aside)
         agents.result_requested.connect(self._copy_result)
+        agents.undo_requested.connect(self.undo_requested)
 
     def _go_to_ask(self, agent_id: str) -> None:
         """Show who asks; its oldest card gets the focus."""

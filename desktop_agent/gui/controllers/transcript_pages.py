@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QStackedWidget
 
-from desktop_agent.core.events import AgentEvent, Event, PartDelta, ToolOutput
-from desktop_agent.core.ids import AgentId
+from desktop_agent.core.changes import SessionChanges
+from desktop_agent.core.events import AgentEvent, Event, FilesChanged, PartDelta, ToolOutput
+from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.state.session_state import AgentPage, SessionState
@@ -72,7 +73,9 @@ class SessionPages(QObject):
         agent_id = getattr(event, "agent_id", None)
         if agent_id:
             self._fill(agent_id)
-            return [agent_id] if agent_id in self._pages else []
+            if not isinstance(event, FilesChanged):
+                return [agent_id] if agent_id in self._pages else []
+            # A message's end tells what its subagents changed as well.
         session_id = self.state.owner(event)
         if session_id is None:
             return []
@@ -121,6 +124,12 @@ class SessionPages(QObject):
         view = self.page(agent_id)
         if view is not None and not self.is_held:
             self._stack.setCurrentWidget(view)
+
+    def know_changes(self, session_id: SessionId, changes: SessionChanges) -> None:
+        """Have the kept transcripts of a session show what was changed in files."""
+        for agent_id, page in self._pages.items():
+            if self.state.session_of(agent_id) == session_id:
+                page.know_changes(changes)
 
     def page(self, agent_id: AgentId | None) -> TranscriptView | None:
         return self._pages.get(agent_id) if agent_id else None

@@ -165,6 +165,11 @@ def _panel_keys() -> dict[str, tuple[tuple[str, str], ...]]:
             (_tr("Delete"), "Del"),
             (_tr("Bring back what was deleted"), "Ctrl+Z"),
         ),
+        _tr("Changes"): (
+            (_tr("Open in editor"), "Enter"),
+            (_tr("Undo…"), "Ctrl+Z"),
+            (_tr("Back to the conversation"), "Esc"),
+        ),
         _tr("Subagents"): (
             (_tr("Open transcript"), "Enter"),
             (_tr("Steer"), "S"),

@@ -28,7 +28,7 @@ _ICONS = ("sun", "key", "settings", "shield-check", "box", "info")
 
 
 class SettingsDialog(QDialog):
-    """The pages; what `models`, `rules` and `about` request is connected there.
+    """The pages; what `models`, `rules`, `undo` and `about` request is connected there.
 
     Signals:
         settings_changed(Settings): one new value
@@ -45,6 +45,7 @@ class SettingsDialog(QDialog):
         self._appearance = AppearancePage(theme, settings)
         self.models = ModelsPage(theme, settings)
         self._behaviour = BehaviourPage(theme, settings)
+        self.undo = self._behaviour.undo
         self.rules = RulesPage(theme)
         self.sandbox = SandboxPage(theme, settings)
         self.about = AboutPage(theme, settings)

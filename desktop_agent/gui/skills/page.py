@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QButtonGroup, QPushButton, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from desktop_agent.core.skills import Skill
-from desktop_agent.gui.kit.flow_layout import FlowLayout
+from desktop_agent.gui.kit.lists.tab_row import TabRow
 from desktop_agent.gui.kit.search_field import SearchField
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
@@ -28,7 +28,6 @@ from desktop_agent.gui.skills.text import origin_title
 
 _BOTH_FROM = 820
 _EMPTY_WIDTH = 520
-_STEPS = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
 
 
 class SkillsPage(QWidget):
@@ -75,7 +74,7 @@ class SkillsPage(QWidget):
         self._skills = skills
         self._rows = rows_of(skills, self._rows)
         numbers = counts(self._rows)
-        if not numbers[self._tabs.current]:
+        if not numbers[self._tabs.tab]:
             self._tabs.choose("all")
         self._tabs.set_counts(numbers)
         many = self.tr("Filter {n} skills").format(n=numbers["all"])
@@ -202,7 +201,7 @@ class SkillsPage(QWidget):
 
     def _show_rows(self) -> None:
         text = self.search.text()
-        found = shown_rows(self._rows, self._tabs.current, text)
+        found = shown_rows(self._rows, self._tabs.tab, text)
         self.list.show_rows(found)
         page = 0 if found else (2 if self._rows else 1)
         self._pages.setCurrentIndex(page)
@@ -289,57 +288,26 @@ class _Search(SearchField):
             super().keyPressEvent(event)
 
 
-class SkillTabs(QWidget):
-    """The arrow keys go from one to the next; empty ones are not offered.
-
-    Signals:
-        chosen(Tab): another tab is shown
-    """
-
-    chosen = Signal(str)
+class SkillTabs(TabRow):
+    """Empty ones are not offered."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setObjectName("skillTabs")
+        tabs = [(tab, "") for tab in TABS]
+        super().__init__(theme, "", "skillTab", tabs, parent)
         self.setAccessibleName(self.tr("Which skills"))
-        self._group = QButtonGroup(self)
-        self._buttons: dict[Tab, QPushButton] = {}
-        layout = FlowLayout(self, theme.space("xs"))
-        for tab in TABS:
-            button = named(QPushButton(self), f"skillTab_{tab}")
-            button.setCheckable(True)
-            button.setProperty("kind", "tab")
-            button.clicked.connect(lambda _=False, one=tab: self.chosen.emit(one))
-            self._group.addButton(button)
-            self._buttons[tab] = button
-            layout.addWidget(button)
-        self._buttons["all"].setChecked(True)
+        self.setObjectName("skillTabs")
 
     @property
-    def current(self) -> Tab:
-        return next(tab for tab, button in self._buttons.items() if button.isChecked())
-
-    def choose(self, tab: Tab) -> None:
-        self._buttons[tab].setChecked(True)
+    def tab(self) -> Tab:
+        """The tab that is chosen."""
+        return next(tab for tab in TABS if tab == self.current)
 
     def set_counts(self, counts: dict[Tab, int]) -> None:
-        for tab, button in self._buttons.items():
+        for tab in TABS:
+            button = self.buttons[tab]
             title = self.tr("All") if tab == "all" else origin_title(tab)
             words = f"{title}  {counts[tab]}"
             if button.text() != words:
                 button.setText(words)
                 button.setAccessibleName(f"{title}, {counts[tab]}")
             button.setVisible(tab == "all" or counts[tab] > 0 or button.isChecked())
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        step = _STEPS.get(Qt.Key(event.key()))
-        if step is None:
-            super().keyPressEvent(event)
-            return
-        if self.layoutDirection() == Qt.LayoutDirection.RightToLeft:
-            step = -step
-        shown: list[Tab] = [tab for tab in TABS if self._buttons[tab].isVisible()]
-        at = max(0, min(shown.index(self.current) + step, len(shown) - 1))
-        button = self._buttons[shown[at]]
-        button.setFocus(Qt.FocusReason.TabFocusReason)
-        button.click()

@@ -13,6 +13,7 @@ from typing import Any
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.approvals import ApprovalRequest
+from desktop_agent.core.changes import SessionChanges
 from desktop_agent.core.events import (
     AgentEvent,
     AgentOpened,
@@ -60,10 +61,12 @@ class Facet(Flag):
     REQUESTS = auto()
     BUDGETS = auto()
     SANDBOX = auto()  # the same for all sessions
+    CHANGES = auto()  # of files
 
 
 NOTHING = Facet(0)
 EVERYTHING = ~NOTHING
+_NO_CHANGES = SessionChanges()
 _OF_SESSION = EVERYTHING & ~(Facet.SESSION | Facet.SHOWN)
 
 
@@ -126,6 +129,7 @@ class SessionState:
         self._infos: dict[AgentId, AgentInfo] = {}
         self._owners: dict[AgentId, SessionId] = {}
         self._lists: dict[AgentId, tuple[Task, ...]] = {}
+        self._changes: dict[SessionId, SessionChanges] = {}
         self._notes: dict[AgentId, AgentNotes] = {}
         self._replaced: dict[str, tuple[AgentId, NoteId]] = {}
         # Those of every session: one that is opened brings the events of its main agent alone, so
@@ -168,6 +172,13 @@ class SessionState:
     def hide(self) -> None:
         """Answer for no session until the next is shown."""
         self.session_id = self.shown = None
+
+    def know_changes(self, session_id: SessionId, changes: SessionChanges) -> Facet:
+        """Take in what a session changed in files, which is asked for and no event."""
+        if changes == self._changes.get(session_id):
+            return NOTHING
+        self._changes[session_id] = changes
+        return Facet.CHANGES if session_id == self.session_id else NOTHING
 
     def forget_note(self, agent_id: AgentId, note_id: NoteId) -> Facet:
         """Drop a note that came back and that the user sent elsewhere or discarded."""
@@ -236,6 +247,22 @@ class SessionState:
 
     def tasks(self, agent_id: AgentId | None) -> tuple[Task, ...]:
         return self._lists.get(agent_id, ()) if agent_id is not None else ()
+
+    @property
+    def changes(self) -> SessionChanges:
+        """What the session that is shown changed in files, as far as it is known."""
+        return self.changes_of(self.session_id) if self.session_id else _NO_CHANGES
+
+    def changes_of(self, session_id: SessionId) -> SessionChanges:
+        """Return what a session changed in files, as far as it is known."""
+        return self._changes.get(session_id, _NO_CHANGES)
+
+    @property
+    def changed_by(self) -> frozenset[AgentId]:
+        """Whose changes in the session that is shown stand."""
+        undone = frozenset(self.changes.undone)
+        standing = (one for one in self.changes.sets if one.kind != "undo" and one.count)
+        return frozenset(one.agent_id for one in standing if one.id not in undone)
 
     @property
     def has_tasks(self) -> bool:
@@ -321,6 +348,7 @@ class SessionState:
         return Facet.SANDBOX
 
     def _drop_session(self, session_id: SessionId, main: AgentId) -> None:
+        self._changes.pop(session_id, None)
         gone = {main, *(agent.id for agent in self._agents.pop(session_id, ()))}
         for kept in (self._infos, self._owners, self._lists, self._notes, self._held):
             for agent_id in gone:
@@ -361,7 +389,11 @@ class SessionState:
     def _on_agents(self, event: AgentsChanged) -> Facet:
         self._follow(event.session_id, event.agents)
         self._drop_resting(event.agents)
-        return _OF_SESSION & ~Facet.TASKS if event.session_id == self.session_id else NOTHING
+        return (
+            _OF_SESSION & ~(Facet.TASKS | Facet.CHANGES)
+            if event.session_id == self.session_id
+            else NOTHING
+        )
 
     def _follow(self, session_id: SessionId, agents: tuple[AgentInfo, ...]) -> None:
         self._agents[session_id] = agents

@@ -18,7 +18,9 @@ from desktop_agent.core.events import (
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.bridge.bridge import Bridge, Queries
+from desktop_agent.gui.controllers.changes import ChangesController
 from desktop_agent.gui.controllers.controller import WindowParts
+from desktop_agent.gui.controllers.full_pages import FullPages
 from desktop_agent.gui.controllers.popups import PopupController
 from desktop_agent.gui.controllers.provider_status import ProviderStatus
 from desktop_agent.gui.controllers.session import SessionController
@@ -59,10 +61,8 @@ class MainWindow(QMainWindow):
         self, theme: Theme, bridge: Bridge, settings: Settings, folder: str | None = None
     ) -> None:
         super().__init__()
-        self._theme = theme
-        self._bridge = bridge
-        self._is_quitting = False
-        self._was_painted = False
+        self._theme, self._bridge = theme, bridge
+        self._is_quitting = self._was_painted = False
         self._placed: Workspace | None = None
         self._branch = ""
         self.setObjectName("mainWindow")
@@ -88,7 +88,9 @@ class MainWindow(QMainWindow):
         self.tools = TranscriptController(parts)
         ProviderStatus(parts)
         self.side = SidePanelController(parts)
-        self.skills = SkillsController(parts, self.popups)
+        self.full = FullPages(parts)
+        self.skills = SkillsController(parts, self.popups, self.full)
+        self.changes = ChangesController(parts, self.full)
         self.attention = Attention(theme, self)
         self.menuBar().setVisible(self.menuBar().isNativeMenuBar())
         self._begin(settings)
@@ -117,6 +119,8 @@ class MainWindow(QMainWindow):
         flow.workspace_changed.connect(frame.sidebar.workspace.set_workspace)
         flow.failed.connect(partial(self._put_notice, "folder"))
         self.queries.failed.connect(partial(self._put_notice, "query"))
+        self.changes.changed.connect(self.side.show_state)
+        self.side.undo_requested.connect(self.changes.undo_agent)
         self.attention.opened.connect(self.come_back)
         self.attention.quit_requested.connect(self.quit_now)
         self.popups.folder_found.connect(self._offer_folder)
@@ -133,7 +137,7 @@ class MainWindow(QMainWindow):
         keys, frame, popups = self.commands, self.frame, self.popups
         for leaving in (keys.new, keys.find, keys.composer, keys.approval):
             # Before what they do: that is about the conversation.
-            leaving.triggered.connect(self.skills.leave)
+            leaving.triggered.connect(self.full.leave)
         keys.new.triggered.connect(self.flow.new_session)
         keys.folder.triggered.connect(popups.open_picker)
         keys.switch.triggered.connect(lambda: popups.open_palette(()))
@@ -168,6 +172,8 @@ class MainWindow(QMainWindow):
         keys.previous_region.triggered.connect(lambda: focus_neighbour(frame.regions(), -1))
         keys.budget.triggered.connect(lambda: self.side.edit_budget())
         keys.side.triggered.connect(self.side.toggle)
+        keys.changes.triggered.connect(self.changes.open)
+        keys.undo_all.triggered.connect(self.changes.undo_all)
         keys.skills.triggered.connect(lambda: self.skills.open())
         keys.add_skill.triggered.connect(lambda: self.skills.library.add())
         keys.trust.triggered.connect(self.skills.trust.look)
@@ -261,6 +267,7 @@ class MainWindow(QMainWindow):
                     self.hide()
                 return
         self.frame.sidebar.sessions.finish_deletes()
+        self.changes.stop()
         self.queries.cancel()
         self._state.save()
         event.accept()

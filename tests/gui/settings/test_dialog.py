@@ -3,10 +3,18 @@
 import msgspec
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QStackedWidget, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QLabel,
+    QLineEdit,
+    QMessageBox,
+    QStackedWidget,
+    QWidget,
+)
 
 from desktop_agent.core.agents import Budget
 from desktop_agent.core.approvals import Rule
+from desktop_agent.core.changes import UndoUsage
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.models import KeyInfo, ModelInfo
@@ -334,6 +342,26 @@ def test_with_large_text_the_window_stays_on_the_screen(qtbot, theme, dialog):
         assert room.contains(dialog.frameGeometry())
     finally:
         theme.configure("light", 100)
+
+
+def test_what_is_kept_for_undo_is_listed_and_emptied_once_agreed(dialog, qtbot):
+    usage = (UndoUsage("/home/ada/shop", 12_300_000, 1_700_000_000.0), UndoUsage("/x\u202e", 5, 0))
+    dialog.undo.set_usage(usage)
+    emptied = []
+    dialog.undo.emptied.connect(emptied.append)
+    dialog.open_page("behaviour")
+    rows = [one.accessibleName() for one in dialog.undo.findChildren(QWidget)]
+    assert any(one.startswith("/home/ada/shop, 12 MB · since ") for one in rows)
+    assert "/x⟨U+202E⟩, 5 bytes" in rows
+    dialog.undo.findChildren(QAbstractButton, "emptyUndo")[0].click()
+    box = dialog.undo.findChild(QMessageBox, "emptyUndoQuestion")
+    qtbot.keyClick(box, Qt.Key.Key_Escape)
+    assert not emptied
+    dialog.undo.findChildren(QAbstractButton, "emptyUndo")[0].click()
+    boxes = dialog.undo.findChildren(QMessageBox, "emptyUndoQuestion")
+    box = next(one for one in boxes if one.isVisible())
+    next(one for one in box.buttons() if one.text() == "Empty").click()
+    assert emptied == ["/home/ada/shop"]
 
 
 def test_the_sandbox_page_tells_what_was_tried_and_checks_again(dialog, qtbot):

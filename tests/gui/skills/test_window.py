@@ -149,14 +149,14 @@ def update(qtbot, window, repository):
     old = skill_of(window, "letters").commit
     press(qtbot, sheet, "takeUpdate")
     qtbot.waitState(window.skills.trust.changed, lambda: skill_of(window, "letters").commit != old)
-    window.skills.leave()
+    window.full.leave()
 
 
 def switch_off(qtbot, window):
     window.skills.open(skill_of(window, "letters").directory)
     named(window, "skillSwitch").click()
     qtbot.waitState(window.skills.trust.changed, lambda: not skill_of(window, "letters").is_enabled)
-    window.skills.leave()
+    window.full.leave()
 
 
 def remove(qtbot, window):
@@ -322,7 +322,7 @@ def test_the_page_stays_while_the_agent_answers_and_leads_back_to_the_answer(
     assert window.skills.is_open
     assert not window.frame.header.isVisible()
     assert not window.frame.composer.isVisible()
-    window.skills.leave()
+    window.full.leave()
     assert window.frame.stack.currentWidget() is window.pages.page(window.flow.agent)
     assert window.frame.header.isVisible()
     assert window.frame.composer.isVisible()

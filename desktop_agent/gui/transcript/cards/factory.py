@@ -20,6 +20,7 @@ from desktop_agent.gui.transcript.cards.card import (
     header_height,
     line_height,
 )
+from desktop_agent.gui.transcript.cards.changes_card import ChangesCard
 from desktop_agent.gui.transcript.cards.fold_card import ReportCard, ThinkingCard
 from desktop_agent.gui.transcript.cards.notice_card import budget_card, failure_card, turn_card
 from desktop_agent.gui.transcript.cards.question_card import QuestionCard
@@ -115,6 +116,8 @@ class CardFactory:
 
     def _other_card(self, row: Row) -> Card:
         host = self._host
+        if isinstance(row, items.ChangesItem | items.UndoItem):
+            return ChangesCard(host, row)
         if isinstance(row, items.ApprovalItem | items.QuestionItem | items.AgentMessageItem):
             asking = self._ask_card(row)
             asking.left.connect(host.compose_requested)

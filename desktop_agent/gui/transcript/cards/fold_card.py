@@ -10,6 +10,8 @@ from desktop_agent.gui.kit.safe_text import clean, with_marks, without_direction
 from desktop_agent.gui.kit.text import plain, plain_words
 from desktop_agent.gui.kit.widgets import GhostButton, row
 from desktop_agent.gui.transcript.cards.card import CardHost, HeaderCard
+from desktop_agent.gui.transcript.cards.changes_card import scope_of_agent, undo_buttons
+from desktop_agent.gui.transcript.cards.changes_text import undone_text
 from desktop_agent.gui.transcript.cards.diff_view import DiffView
 from desktop_agent.gui.transcript.cards.output_view import OutputView
 from desktop_agent.gui.transcript.cards.row_text import agent_message_text, ended_text
@@ -138,7 +140,11 @@ class ReportCard(FoldCard):
         header.is_prose = True
         header.verb = with_marks(plain(item.name))
         header.target = plain_words(item.text)[:300]
+        changes = item.changes
         header.meta = ended_text(item.state)
+        if changes is not None and changes.is_undone:
+            header.meta = undone_text()
+        header.counts = (changes.added, changes.removed) if changes is not None else None
         header.meta_token = "err" if item.state == "failed" else "subtle"
         header.state = _ICONS.get(item.state, "ok")
         header.can_unfold = bool(item.text)
@@ -159,4 +165,8 @@ class ReportCard(FoldCard):
         button.setObjectName("openReporter")
         command = self.host.command_requested
         button.clicked.connect(lambda: command.emit(self._item.agent_id, "open", ""))
-        return view, (button,)
+        scope = scope_of_agent(self.host, self._item.agent_id)
+        return view, (
+            button,
+            *undo_buttons(self.host, self._item.changes, scope, self, is_short=True),
+        )

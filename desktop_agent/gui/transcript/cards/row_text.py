@@ -11,6 +11,7 @@ from desktop_agent.core.approvals import Deny
 from desktop_agent.gui.kit.safe_text import duration_text, with_marks
 from desktop_agent.gui.kit.text import plain, plain_words, stop_words, unmarked
 from desktop_agent.gui.transcript.cards.approval_text import decision_text, request_text
+from desktop_agent.gui.transcript.cards.changes_text import changes_text, undo_text
 from desktop_agent.gui.transcript.cards.tool_text import group_text, summary
 from desktop_agent.gui.transcript.document.user_message import clock_text
 from desktop_agent.gui.transcript.state import items
@@ -86,6 +87,10 @@ def _other_text(row: Row) -> str:
             return translate("Transcript", "Thoughts of the model")
         case items.FailureItem():
             return translate("Transcript", "Something in the app went wrong")
+        case items.ChangesItem():
+            return changes_text(row)
+        case items.UndoItem():
+            return undo_text(row)
         case _:
             return ""
 

@@ -12,6 +12,7 @@ from desktop_agent.gui.kit.safe_text import elapsed_text, plain_tip
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import GhostButton, IconButton
 from desktop_agent.gui.transcript.cards.card import CardHost, header_height
+from desktop_agent.gui.transcript.cards.changes_card import scope_of_call, undo_buttons
 from desktop_agent.gui.transcript.cards.diff_view import DiffView, diff_height, diff_lines
 from desktop_agent.gui.transcript.cards.fold_card import FoldCard
 from desktop_agent.gui.transcript.cards.output_view import OutputView
@@ -19,6 +20,8 @@ from desktop_agent.gui.transcript.cards.tool_text import (
     diff_of,
     error_line,
     group_text,
+    is_undone,
+    line_counts,
     output_of,
     result_text,
     summary,
@@ -101,9 +104,9 @@ class ToolCard(FoldCard):
         header.icon_name, header.verb, header.target = said.icon, said.verb, said.target
         header.is_prose = said.is_prose
         header.state = item.state
-        diff = diff_of(item)
-        header.counts = (diff.added, diff.removed) if diff is not None else None
-        header.meta = "" if diff is not None and item.state == "ok" else result_text(item)
+        header.counts = line_counts(item)
+        is_plain_edit = item.state == "ok" and diff_of(item) is not None
+        header.meta = "" if is_plain_edit and not is_undone(item) else result_text(item)
         header.meta_token = "err" if item.state == "failed" else "subtle"
         header.can_unfold = item.state not in {"queued", "waiting"}
         header.setEnabled(header.can_unfold)
@@ -171,6 +174,9 @@ class ToolCard(FoldCard):
             details, buttons = self._make_output()
         if isinstance(item, ToolItem) and (path := tool_text(item.call).path):
             buttons.append(self._open_button(self.tr("Open file"), "external-link", path))
+        if isinstance(item, ToolItem):
+            scope = scope_of_call(self.host, item)
+            buttons += undo_buttons(self.host, item.changes, scope, self, is_short=True)
         return details, buttons
 
     def _make_output(self) -> tuple[OutputView, list[QWidget]]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from desktop_agent.core import events
 from desktop_agent.core.agents import ENDED, AgentInfo
+from desktop_agent.core.changes import ChangeSet, SessionChanges
 from desktop_agent.core.events import (
     AgentEvent,
     Event,
@@ -21,6 +22,7 @@ from desktop_agent.core.messages import Message, ToolResult
 from desktop_agent.gui.kit.failure_log import attempt
 from desktop_agent.gui.state.session_state import AgentPage
 from desktop_agent.gui.transcript.state import items
+from desktop_agent.gui.transcript.state.changes import FileChanges
 from desktop_agent.gui.transcript.state.message_items import segment_key, segments, user_items
 
 _RETRY = "retry"
@@ -78,6 +80,7 @@ class Transcript:
         self._status: str = "idle"
         # The keys that the present event changed.
         self._changed: set[str] = set()
+        self._files = FileChanges(agent_id)
         self._clear()
         self._reducers: dict[type, Callable[[Any], None]] = {
             events.TurnStarted: self._on_turn_started,
@@ -99,6 +102,7 @@ class Transcript:
             events.QuestionAnswered: self._on_question_answered,
             events.NoteDelivered: self._on_note,
             events.NoteReturned: self._on_note,
+            events.FilesChanged: lambda event: self._take_files(event.changes, is_own=True),
             events.CommandRefused: self._on_command_refused,
             events.EngineFailed: self._on_engine_failed,
         }
@@ -116,10 +120,12 @@ class Transcript:
         self._whole: set[str] = set()
         self._turn_started_at = 0.0
         self._log = EventLog()
+        self._files.clear()
 
     @classmethod
     def of_page(cls, page: AgentPage) -> Transcript:
         transcript = cls(page.agent_id)
+        transcript._files.is_main = page.agent_id == page.info.main_agent
         transcript.agent_names = {agent.id: agent.name for agent in page.agents}
         for event in page.events:
             transcript.apply(event)
@@ -173,10 +179,19 @@ class Transcript:
         if isinstance(event, events.AgentsChanged):
             self.agent_names = {agent.id: agent.name for agent in event.agents}
             self._follow(event.agents)
+        elif isinstance(event, events.FilesChanged) and event.agent_id != self.agent_id:
+            self._take_files(event.changes, is_own=False)
         elif getattr(event, "agent_id", None) == self.agent_id and type(event) in self._reducers:
             self._log.add(event)
             reducer = self._reducers[type(event)]
             attempt(type(event).__name__, lambda: reducer(event), lambda: None)
+        return frozenset(self._changed)
+
+    def know_changes(self, changes: SessionChanges) -> frozenset[str]:
+        """Take in what all agents of the session did to files; return as `apply` does."""
+        self._changed.clear()
+        if self._files.sets.learn(changes):
+            self._show_all_changes()
         return frozenset(self._changed)
 
     def prepend(self, earlier: Sequence[AgentEvent]) -> None:
@@ -209,6 +224,8 @@ class Transcript:
         item = items.turn_item(event, self._turn_started_at)
         self._turn_started_at = 0.0
         self._put(replace(item, is_current=self._status not in ENDED))
+        for group in self._files.end_turn(item.key):
+            self._show_line(group)
 
     def _close_open_items(self, state: items.ToolState) -> None:
         """Close whatever the end of a turn leaves open."""
@@ -254,6 +271,46 @@ class Transcript:
     def _put_failure(self, where: str, text: str) -> None:
         self._put(items.FailureItem(f"failure/{where}/{text}", where, text))
 
+    # -- changes of files ----------------------------------------------------------------
+
+    def _take_files(self, made: ChangeSet, *, is_own: bool) -> None:
+        group = self._files.take(made)
+        if made.kind == "undo":
+            if is_own:
+                self._put(items.UndoItem(made.id, made))
+            self._show_all_changes()
+            return
+        if is_own and (call := self._tool(made.call_id)):
+            self._put(self._files.shown(call))
+        self._show_line(group)
+
+    def _show_all_changes(self) -> None:
+        for item in list(self._items.values()):
+            if (shown := self._files.shown(item)) is not item:
+                self._put(shown)
+        for group in self._files.ended:
+            self._show_line(group)
+
+    def _show_line(self, group: str) -> None:
+        """Put the line of a group where it belongs: after the last turn in which it grew."""
+        turn = self._items.get(self._files.turn_of(group))
+        line = self._files.line(group, turn) if isinstance(turn, items.TurnItem) else None
+        if line is None or not isinstance(turn, items.TurnItem):
+            return
+        old = self._items.get(line.key)
+        if old == line:
+            return
+        if isinstance(old, items.ChangesItem) and old.turn != turn.key:
+            self._order.remove(old.key)
+            self._drop(old.key)
+            before = self._items.get(old.turn)
+            if isinstance(before, items.TurnItem):
+                self._put(replace(before, has_changes=False))
+        at = None if line.key in self._items else self._order.index(turn.key) + 1
+        self._put(line, at=at)
+        if not turn.has_changes:
+            self._put(replace(turn, has_changes=True))
+
     # -- messages and calls --------------------------------------------------------------
 
     def _on_message_started(self, event: events.MessageStarted) -> None:
@@ -279,7 +336,8 @@ class Transcript:
     def _on_message(self, event: events.MessageAdded) -> None:
         message = event.message
         if message.role == "user":
-            said = user_items(message, self._items.get)
+            said = [self._files.shown(one) for one in user_items(message, self._items.get)]
+            self._files.begin_message(message.id)
             # A question that is known to wait already is open from the beginning.
             waiting = {
                 one.key: one for one in items.followed(said, self._agents) if one.state == "open"

@@ -9,6 +9,7 @@ from PySide6.QtCore import QPoint, QPointF, QRect, Qt, QUrl, Signal
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QMenu, QWidget
 
+from desktop_agent.core.changes import SessionChanges
 from desktop_agent.core.events import AgentEvent, Event
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import TextButton, column, single_timer
@@ -107,6 +108,12 @@ class TranscriptView(CardHost):
             self._sync()
         self._place()
         self._after_events()
+
+    def know_changes(self, changes: SessionChanges) -> None:
+        """Show what all agents of the session did to files, and what of it is undone."""
+        if self.transcript.know_changes(changes):
+            self._sync()
+            self._place()
 
     def prepend(self, events: Sequence[AgentEvent], first_seq: int) -> None:
         """Take in older messages; what the user looks at stays where it is."""
